@@ -1,7 +1,7 @@
-# `cpack --config build/CPackConfig.cmake`: a Debian package, and a tar that works wherever it is unpacked. Both bring all that the
-# program needs but the C library.
+# `cpack --config build/CPackConfig.cmake` makes a Debian package and a relocatable tar archive. Both contain every
+# library that the program needs except the C library.
 
-# Beside our own libraries, where the program looks first.
+# A shared Zydis is installed beside the project's libraries, where the RPATH points.
 set_target_properties(verbatim PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/verbatim")
 if(ZYDIS_LIBRARY MATCHES "\\.so$")
   execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${ZYDIS_LIBRARY} OUTPUT_VARIABLE headers)
@@ -23,7 +23,7 @@ on a simulated host of a fabric that a JSON file describes, without RDMA
 hardware, kernel module or root. Time is virtual, and the same inputs and
 seed give the same bytes.")
 set(CPACK_PACKAGE_CONTACT "The Verbatim developers <verbatim@localhost>")
-# Unchanged, our libraries are those that the build has searched (code.table).
+# No stripping: code.table is only valid for the libraries as the build made them.
 set(CPACK_STRIP_FILES OFF)
 set(CPACK_THREADS 0)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)

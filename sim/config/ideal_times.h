@@ -12,7 +12,6 @@
 // Waiting for clock edges is left out, and so are limits within an adapter (PCI Express, stages, caches), telemetry
 // and credits. A lone flow therefore takes a little longer than its ideal time, and never less, except for some
 // nanoseconds when a whole adapter gathers a short message.
-// adapter's gather of a short message.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +34,7 @@ class IdealTimes {
 
   // Time from the start of the flow to its finish, as in workload::Flow. nullopt if the flow has no end, or
   // if there is no route in one direction. If packets of a flow may take several paths, links between
-  // switches count as infinitely fast.
+  // switches do not limit the packets before the last one.
   std::optional<Duration> of(const workload::FlowKind& kind, const workload::FlowPlan& flow);
 
  private:

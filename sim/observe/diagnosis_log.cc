@@ -8,7 +8,7 @@
 namespace verbatim::observe {
 
 void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
-  if (!diagnosis.check.empty()) return tell_finding(diagnosis, now);
+  if (!diagnosis.check.empty()) return trace_finding(diagnosis, now);
   std::string text(diagnosis.text);
   if (const std::string dropped = dropped_to(std::string(diagnosis.unanswered)); !dropped.empty()) text += "; " + dropped;
   ++count_;
@@ -26,7 +26,7 @@ void DiagnosisLog::on_diagnosis(const Diagnosis& diagnosis, Instant now) {
   entries_.push_back({time_ps, components_.name(diagnosis.component), diagnosis.process, diagnosis.error, std::move(text)});
 }
 
-void DiagnosisLog::tell_finding(const Diagnosis& finding, Instant now) {
+void DiagnosisLog::trace_finding(const Diagnosis& finding, Instant now) {
   if (trace_ == nullptr) return;
   trace_->add(to_ps(now), finding.component,
               join(microseconds(to_ps(now)), " us  ", components_.name(finding.component), "  check  ", finding.check, ": ",

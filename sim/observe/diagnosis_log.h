@@ -51,7 +51,7 @@ class DiagnosisLog final : public DiagnosisObserver {
   };
   static constexpr std::size_t kMostAddressees = 10'000;
   // Writes a check's finding to the trace only; CheckLog keeps it.
-  void tell_finding(const Diagnosis& finding, Instant now);
+  void trace_finding(const Diagnosis& finding, Instant now);
 
   const ComponentTable& components_;
   TraceWords* const trace_;

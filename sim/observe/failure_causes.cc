@@ -60,7 +60,7 @@ class Reader {
     const bool has_completions = std::ranges::any_of(facts_, [](const TraceLine& line) { return line.event == "completion"; });
     for (const TraceLine& line : facts_) {
       if (failures_.size() >= kMostFailures) break;
-      if (line.event == "diagnosis" && !has_completions) on_told_completion(line);
+      if (line.event == "diagnosis" && !has_completions) on_diagnosed_completion(line);
       if (line.event == "completion" && line.value("status") != "0") on_completion(line);
       if (line.event == "diagnosis") on_diagnosis(line);
       if (line.event == "check") on_check(line);
@@ -83,13 +83,13 @@ class Reader {
   static std::string name_of(const End& end) { return join("QP ", end.qpn, " of ", host_of(end.component)); }
 
   void add(std::int64_t time_ps, std::string what, std::string subject, Causes causes, bool is_finding = false) {
-    if (causes.empty() || !said_.insert(what + causes.front().evidence).second) return;
+    if (causes.empty() || !known_failures_.insert(what + causes.front().evidence).second) return;
     failures_.push_back({time_ps, std::move(what), std::move(subject), std::move(causes), is_finding});
   }
 
   // The latest diagnosis until `until_ps` that begins with `begin`, by this adapter; with `other`, by any
   // other adapter.
-  const TraceLine* said(std::string_view begin, std::int64_t until_ps, std::string_view component, bool other) const {
+  const TraceLine* last_diagnosis(std::string_view begin, std::int64_t until_ps, std::string_view component, bool other) const {
     const TraceLine* found = nullptr;
     for (const TraceLine& line : facts_) {
       if (line.time_ps > until_ps) break;
@@ -110,14 +110,14 @@ class Reader {
   }
 
   // Used without a trace: rebuilds a completion from an adapter's diagnosis.
-  void on_told_completion(const TraceLine& line) {
+  void on_diagnosed_completion(const TraceLine& line) {
     constexpr std::string_view kBegin = ": work request with wr_id ", kStatus = " completes with ";
     const std::string_view text = line.values;
     const std::size_t begin = text.find(kBegin), status = text.find(kStatus);
     if (!text.starts_with("QP ") || begin == text.npos || status == text.npos) return;
-    const std::string_view told = text.substr(status + kStatus.size());
+    const std::string_view status_text = text.substr(status + kStatus.size());
     for (std::size_t i = 0; i < std::size(ib::kWcStatusNames); ++i) {
-      if (!told.starts_with(join(ib::kWcStatusNames[i].text, ": "))) continue;
+      if (!status_text.starts_with(join(ib::kWcStatusNames[i].text, ": "))) continue;
       on_completion({line.time_ps, line.component, "completion",
                      join("cqn=0 qpn=", number_in(text.substr(3)), " wr_id=", number_in(text.substr(begin + kBegin.size())), " status=", i), ""});
     }
@@ -132,18 +132,19 @@ class Reader {
     const std::string place = posted_at(self, wr_id, line.time_ps);
     std::string what = join(name_of(self), ": the work request with wr_id ", wr_id, place, " completes with ", names.text, " (", names.name, ")");
     const std::string own = join("QP ", self.qpn, ": work request with wr_id ", wr_id, " completes with ");
-    const TraceLine* diagnosis = said(own, line.time_ps, line.component, false);
+    const TraceLine* diagnosis = last_diagnosis(own, line.time_ps, line.component, false);
     std::string text = diagnosis != nullptr ? diagnosis->values.substr(own.size()) : "";
     std::vector<FailureCause> causes;
     // A failed receive has no diagnosis of its own; the responder's diagnosis names the reason.
     if (diagnosis == nullptr) {
       const std::string begin = join("QP ", self.qpn, ": ");
-      const TraceLine* last = said(begin, line.time_ps, self.component, false);
-      const TraceLine* place = said(begin + "received data cannot be written to memory", line.time_ps, self.component, false);
+      const TraceLine* last = last_diagnosis(begin, line.time_ps, self.component, false);
+      const TraceLine* place =
+          last_diagnosis(begin + "received data cannot be written to memory", line.time_ps, self.component, false);
       if (place != nullptr && place->time_ps == last->time_ps) {
         causes.push_back({place->values.substr(begin.size()), std::string(remedy_for(place->values))});
       } else {
-        add_said(causes, begin, self, line.time_ps);
+        add_diagnosed(causes, begin, self, line.time_ps);
       }
     } else if (WcStatus(status) == WcStatus::kRetryExceeded) {
       add_retry_causes(causes, self, text, line.time_ps);
@@ -152,15 +153,15 @@ class Reader {
     } else if (text.find("has refused it") != text.npos) {
       add_peer_causes(causes, self, text, line.time_ps);
     } else {
-      add_said(causes, join("QP ", self.qpn, ": work request with wr_id ", wr_id, ": "), self, line.time_ps);
+      add_diagnosed(causes, join("QP ", self.qpn, ": work request with wr_id ", wr_id, ": "), self, line.time_ps);
     }
     if (causes.empty() && diagnosis != nullptr) causes.push_back({behind_colon(text), std::string(remedy_for(text))});
     if (causes.empty()) causes.push_back({"the trace has no reason for it", ""});
     add(line.time_ps, std::move(what), std::string(names.name), std::move(causes));
   }
 
-  void add_said(Causes& causes, const std::string& begin, const End& self, std::int64_t until_ps) const {
-    const TraceLine* line = said(begin, until_ps, self.component, false);
+  void add_diagnosed(Causes& causes, const std::string& begin, const End& self, std::int64_t until_ps) const {
+    const TraceLine* line = last_diagnosis(begin, until_ps, self.component, false);
     if (line == nullptr) return;
     // "it refuses …" if the sentence begins with a verb.
     const std::string_view rest = std::string_view(line->values).substr(begin.size());
@@ -192,8 +193,8 @@ class Reader {
   void add_peer_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::string begin = join("QP ", peer_number(text), ": ");
     for (const char* verb : {"refuses ", "received data cannot be written to memory"}) {
-      const TraceLine* line = said(begin + verb, until_ps, self.component, true);
-      if (line == nullptr) line = said(begin + verb, until_ps, self.component, false);  // both QPs on one adapter
+      const TraceLine* line = last_diagnosis(begin + verb, until_ps, self.component, true);
+      if (line == nullptr) line = last_diagnosis(begin + verb, until_ps, self.component, false);  // both QPs on one adapter
       if (line == nullptr) continue;
       causes.push_back({join(name_of({line->component, peer_number(text)}), ", the peer, ", line->values.substr(begin.size())),
                         std::string(remedy_for(line->values))});
@@ -203,7 +204,7 @@ class Reader {
 
   void add_receive_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::string begin = join("QP ", peer_number(text), ": no receive is posted");
-    const TraceLine* none = said(begin, until_ps, self.component, true);
+    const TraceLine* none = last_diagnosis(begin, until_ps, self.component, true);
     if (none == nullptr) return;
     const End peer{none->component, peer_number(text)};
     std::string evidence = join(name_of(peer), ", the peer, had no receive posted for the message that arrived at ", time_text(none->time_ps));
@@ -302,7 +303,7 @@ class Reader {
     const QpState state = state_at(peer, first_ps).value_or(QpState::kReset);
     std::string evidence = join(name_of(peer), ", the peer, was in ", ib::name_of(state));
     if (state == QpState::kErr) {
-      const TraceLine* why = said(join("QP ", peer.qpn, ": "), first_ps, peer.component, false);
+      const TraceLine* why = last_diagnosis(join("QP ", peer.qpn, ": "), first_ps, peer.component, false);
       evidence += join(" when a packet arrived at ", time_text(first_ps), why != nullptr ? "; before that, " + why->values : "");
       causes.push_back({evidence, "find out first why that queue pair failed"});
       return;
@@ -450,7 +451,7 @@ class Reader {
   std::map<std::pair<std::string, std::uint64_t>, std::vector<State>> lives_;  // by adapter and QP number
   std::vector<const TraceLine*> ends_;
   std::vector<Failure> failures_;
-  std::set<std::string> said_;
+  std::set<std::string> known_failures_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Failure {
   bool is_finding = false;           // a check's finding
 };
 
-// `facts` are lines in the order of time; those without tells_of_failure() are ignored. Returns failures in
+// `facts` are lines in the order of time; those without is_failure_fact() are ignored. Returns failures in
 // the order of time, each text once, at most kMostFailures.
 inline constexpr std::size_t kMostFailures = 50;
 std::vector<Failure> failures_of(std::span<const TraceLine> facts);

@@ -11,7 +11,7 @@ namespace verbatim::observe {
 
 namespace {
 
-bool tells(const TraceRecord& record) {
+bool is_kept_fact(const TraceRecord& record) {
   switch (record.event) {
     case TraceEvent::kQpState:
     case TraceEvent::kPacketDropped:
@@ -32,7 +32,7 @@ bool tells(const TraceRecord& record) {
 
 }  // namespace
 
-bool tells_of_failure(const TraceLine& line) {
+bool is_failure_fact(const TraceLine& line) {
   static constexpr std::string_view kEvents[] = {"qp-state",    "packet-dropped", "retransmission", "duplicate-request",
                                                  "async-event", "program-exited", "link-state",     "diagnosis",
                                                  "check",
@@ -47,7 +47,7 @@ void FailureFacts::on_record(const TraceRecord& record, std::span<const std::byt
   if (is_good_end) {
     if (good_ends_.size() == kMostGoodEnds) good_ends_.pop_front();
     good_ends_.push_back(record);
-  } else if (tells(record) && records_.size() < kMost) {
+  } else if (is_kept_fact(record) && records_.size() < kMost) {
     records_.push_back(record);
   }
 }

@@ -14,7 +14,7 @@
 namespace verbatim::observe {
 
 // Whether failures_of() uses the line.
-bool tells_of_failure(const TraceLine& line);
+bool is_failure_fact(const TraceLine& line);
 
 // Keeps these records during a run, so that a failure can be explained without a trace.
 class FailureFacts final : public TraceSink {

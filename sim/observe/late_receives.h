@@ -5,8 +5,9 @@
 // A host learns of another by packets. A TCP segment, UDP datagram or management datagram passes on what its host had
 // done until a program sent it; any other packet passes on everything until its arrival. Only the last time of each pair
 // of hosts is kept. A host counts as informed if a chain of packets since the post reaches it, in whatever order they
-// were sent, and all programs of a host count as one. Reported mistakes are therefore real, and some are missed. A
-// sender that waits for ever for a receive makes no mistake.
+// were sent, and all programs of a host count as one. A packet whose sender is not identified counts as a packet from
+// every host. Reported mistakes are therefore real, and some are missed. A message that arrived before the post is always
+// a mistake. A sender that waits for ever for a receive makes no mistake.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,8 @@ class LateReceives final : public TraceSink, public PacketObserver, public Conta
 
   static std::size_t at(const std::vector<std::size_t>& indices, std::uint32_t component);
   void meet(std::size_t from, std::size_t to, std::int64_t done_ps);
-  // Index of the adapter that sent the packet; none if it has sent nothing before.
+  // Index of the adapter that sent the packet that `here` has received; kNone if it is unknown. With two adapters it is
+  // always the other one; otherwise an adapter is known by its address once it has sent a packet.
   std::size_t sender_of(const ib::Packet& packet, std::size_t here) const;
   bool may_know(std::size_t who, std::size_t of, std::int64_t since_ps) const;
 

@@ -218,10 +218,10 @@ void RemoteRaces::receive(std::size_t target, const ib::Packet& packet, Access a
 // An answered access is redundant if the same connection accesses the same bytes in the same way later.
 void RemoteRaces::keep_last(Flow& flow, const Access& next) {
   std::deque<Access>& all = flow.accesses;
-  const auto is_told = [&](const Access& one) {
+  const auto is_superseded = [&](const Access& one) {
     return one.answered_ps != kOpen && one.kind == next.kind && one.key == next.key && one.va == next.va && one.end == next.end;
   };
-  if (const auto found = std::ranges::find_if(all, is_told); found != all.end()) all.erase(found);
+  if (const auto found = std::ranges::find_if(all, is_superseded); found != all.end()) all.erase(found);
   if (all.size() >= kRangesMax && all.front().answered_ps != kOpen) all.pop_front();
 }
 
@@ -245,13 +245,13 @@ void RemoteRaces::compare(const FlowKey& key, const Flow& flow, const Access& ac
     if (earlier.kind == Kind::kAtomic && access.kind == Kind::kAtomic) continue;
     const std::uint64_t first = std::min(earlier.va, access.va), last = std::max(earlier.end, access.end) - 1;
     if (!is_own && first / kWord == last / kWord) continue;
-    if (!told_.emplace(key, access.key, earlier.kind, access.kind).second) continue;
-    tell(access, key, flow, earlier, other_key, other);
+    if (!reported_.emplace(key, access.key, earlier.kind, access.kind).second) continue;
+    report(access, key, flow, earlier, other_key, other);
     return;
   }
 }
 
-void RemoteRaces::tell(const Access& access, const FlowKey& key, const Flow& flow, const Access& earlier,
+void RemoteRaces::report(const Access& access, const FlowKey& key, const Flow& flow, const Access& earlier,
                        const FlowKey& other_key, const Flow& other) {
   const std::string& by = adapters_[flow.source].name;
   std::string text = join(text_of(access, key, flow), " is sent ");

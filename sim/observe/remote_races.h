@@ -96,7 +96,7 @@ class RemoteRaces final : public TraceSink, public PacketObserver, public Contac
                const Knowledge* knows);
   bool is_ordered(const Access& earlier, const Flow& of, const Access& later, const Flow& flow, std::size_t target,
                   const Knowledge* knows) const;
-  void tell(const Access& access, const FlowKey& key, const Flow& flow, const Access& earlier, const FlowKey& other_key,
+  void report(const Access& access, const FlowKey& key, const Flow& flow, const Access& earlier, const FlowKey& other_key,
             const Flow& other);
   static void keep_last(Flow& flow, const Access& next);
   void end(Access& access, const Flow& flow, std::int64_t now);
@@ -132,7 +132,7 @@ class RemoteRaces final : public TraceSink, public PacketObserver, public Contac
   std::map<FlowKey, Flow> flows_;                  // only connections with accesses
   std::map<PacketKey, Sent> under_way_;
   std::deque<std::pair<std::int64_t, PacketKey>> departures_;  // these and some that have arrived, sorted by time
-  std::set<std::tuple<FlowKey, std::uint32_t, Kind, Kind>> told_;  // reported races: connection of the later access, key, kinds
+  std::set<std::tuple<FlowKey, std::uint32_t, Kind, Kind>> reported_;  // connection of the later access, key, kinds
 };
 
 }  // namespace verbatim::observe

@@ -31,8 +31,8 @@ TEST_F(Control, a_device_has_its_names_and_guid) {
   EXPECT_EQ(list[0]->transport_type, IBV_TRANSPORT_IB);
   EXPECT_EQ(be64toh(ibv_get_device_guid(list[0])), kNodeGuid);
   EXPECT_EQ(ibv_get_device_index(list[0]), 0);
-  EXPECT_EQ(context->device, list[0]);  // pointers stay good
-  free(list);  // like qperf: the list is the program's own memory
+  EXPECT_EQ(context->device, list[0]);  // the context keeps a valid pointer to the device
+  free(list);  // the caller owns the returned list; qperf frees it with free()
 }
 
 TEST_F(Control, vendor_libraries_find_a_readable_foreign_table) {
@@ -100,7 +100,7 @@ TEST_F(Control, both_forms_of_query_port) {
   EXPECT_EQ(attributes.flags, 0x5a);
   EXPECT_EQ(attributes.port_cap_flags2, 0x33);
   EXPECT_EQ(ibv_query_port(context, 2, &attributes), EINVAL);
-  // The old entry point knows nothing behind `flags`: the caller's struct ends there.
+  // ibv_query_port() without flags2 writes nothing after `flags`, where the structure of old callers ends.
   unsigned char old_struct[52];
   std::memset(old_struct, 0xee, sizeof(old_struct));
   ASSERT_EQ((ibv_query_port)(context, 1, reinterpret_cast<_compat_ibv_port_attr*>(old_struct)), 0);
@@ -140,7 +140,7 @@ TEST_F(Control, the_hca_clock_counts_its_cycles) {
   ibv_values_ex values{};
   values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
   ASSERT_EQ(ibv_query_rt_values_ex(context, &values), 0);
-  world().now_ps = 1'000'000'000'000 - 25;  // a read takes 25 ps here
+  world().now_ps = 1'000'000'000'000 - 25;  // a read of the clock takes 25 ps
   ASSERT_EQ(ibv_query_rt_values_ex(context, &values), 0);
   EXPECT_EQ(values.raw_clock.tv_nsec, 400'000'000);
 }
@@ -216,7 +216,7 @@ TEST_F(Control, modify_passes_what_the_mask_names_and_keeps_the_state) {
   EXPECT_EQ(sent.path.dlid, 9);
   EXPECT_EQ(sent.path.dgid[15], 7);
   EXPECT_EQ(sent.path.hop_limit, 3);
-  EXPECT_EQ(sent.qkey, 0u);  // not in the mask
+  EXPECT_EQ(sent.qkey, 0u);  // IBV_QP_QKEY is not in the mask
   world().failures[CommandType::kModifyQp] = EINVAL;
   attributes.qp_state = IBV_QPS_ERR;
   EXPECT_EQ(ibv_modify_qp(qp, &attributes, IBV_QP_STATE), EINVAL);
@@ -262,7 +262,7 @@ TEST_F(Control, queue_pairs_need_their_parts) {
   EXPECT_EQ(ibv_create_qp_ex(context, &extended), nullptr);
   EXPECT_EQ(errno, EINVAL);
   extended.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH;
-  EXPECT_EQ(ibv_create_qp_ex(context, &extended), nullptr);  // no table of queues to spread over
+  EXPECT_EQ(ibv_create_qp_ex(context, &extended), nullptr);  // no indirection table for RSS
   EXPECT_EQ(errno, EINVAL);
   extended.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
   EXPECT_EQ(ibv_create_qp_ex(context, &extended), nullptr);
@@ -294,7 +294,7 @@ TEST_F(Control, what_is_not_there_says_so) {
   ibv_gid gid{};
   EXPECT_EQ(ibv_attach_mcast(qp, &gid, 0xc000), EOPNOTSUPP);
   ibv_ece ece{};
-  EXPECT_EQ(ibv_set_ece(qp, &ece), EOPNOTSUPP);  // of no vendor
+  EXPECT_EQ(ibv_set_ece(qp, &ece), EOPNOTSUPP);  // ECE with a vendor ID is not supported
   EXPECT_EQ(ibv_fork_init(), 0);
 }
 

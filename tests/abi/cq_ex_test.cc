@@ -40,7 +40,7 @@ TEST_F(CqEx, every_slot_is_filled) {
   for (void* slot : slots) EXPECT_NE(slot, nullptr);
 }
 
-// start_poll: poll_empty, then a look; every completion poll_cqe; the slots go back at end_poll.
+// Costs: start_poll takes poll_empty, each completion poll_cqe; end_poll returns the CQ slots.
 TEST_F(CqEx, a_session_reads_fields_and_costs_its_formula) {
   ibv_cq_ex* made =
       make(std::uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);

@@ -175,7 +175,7 @@ int answer(World& w, protocol::CommandHeader* header) {
   }
 }
 
-// Where the runtime maps the region; the verbs library reads the epoch there.
+// Maps the region header, where the verbs library reads the epoch.
 void map_region_header() {
   void* at = reinterpret_cast<void*>(protocol::kRegionAddress);
   void* got =
@@ -189,8 +189,8 @@ void pass(World& w, std::int64_t cost_ps) {
   if (w.on_time) w.on_time();
 }
 
-// Never given back to the C library: an object used after its release is found by its kind, as in the real
-// heap.
+// Blocks are never freed to the C library: use of a released object is detected by the object's kind, as in
+// the real heap.
 std::list<std::vector<std::byte>>& heap() {
   static std::list<std::vector<std::byte>> blocks;
   return blocks;
@@ -249,7 +249,8 @@ std::int64_t now_ps() { return world().now_ps; }
 const protocol::CallCosts& costs() { return world().costs; }
 std::uint32_t checks() { return ~0u; }
 bool copy_program_bytes(void* to, const void* from, std::size_t size) {
-  // Work requests of tests name memory that is not there; the runtime's own copy survives that, too.
+  // Work requests of tests may have unmapped addresses: process_vm_readv() fails where memcpy() would crash,
+  // like the real runtime's copy.
   const iovec there = {const_cast<void*>(from), size}, here = {to, size};
   return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(size);
 }
@@ -303,13 +304,13 @@ void* arena(std::uint64_t offset) { return world().arena.data() + offset; }
 
 std::uint32_t process_id() { return 1000; }
 protocol::FieldUseAnswer use_of_failed(const void*, std::uint32_t, std::uint64_t) { return {}; }
-// No memory is taken away here.
+// No test unmaps watched memory.
 void watch_memory(MemoryGone) {}
 void watch_heap(MemoryGone, std::uint64_t, std::uint64_t) {}
 void forget_heap() {}
 void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) { std::ranges::fill(frames, 0); }
 
-// Nobody wants to see calls.
+// No test traces calls.
 void tell_call(const protocol::ToldCall&) {}
 std::uint32_t telling_thread() { return 0; }
 

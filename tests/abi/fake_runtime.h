@@ -58,10 +58,10 @@ struct World {
   protocol::RegMr last_mr{};
   protocol::ModifyQp last_modify{};
   protocol::QpAttributes qp_attributes{};  // answer of kQueryQp
-  // Called for the commands a test wants to answer by itself; true: done, status set.
+  // Called for each command. Returns true if it has executed the command and set its status.
   std::function<bool(protocol::CommandHeader*)> on_command;
   std::function<long(long number, long a0, long a1, long a2)> on_system_call;
-  // Called whenever virtual time passes, as other threads and the adapter would get on meanwhile.
+  // Called whenever virtual time passes. Tests use it to simulate progress of other threads and of the adapter.
   std::function<void()> on_time;
   std::size_t allocations = 0, releases = 0;
 

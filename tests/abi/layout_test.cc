@@ -1,5 +1,5 @@
-// Where programs compiled against rdma-core 44 expect the fields they read without a call: facts measured on
-// the distribution's headers, and what a change of them would break.
+// Offsets and sizes of the fields that programs compiled against rdma-core 44 access directly, measured with
+// the distribution's headers.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -48,7 +48,7 @@ TEST(layout, commands_fit_the_mailbox) {
   EXPECT_LE(sizeof(verbatim::protocol::QueryQp), verbatim::protocol::kMailboxSize);
 }
 
-// The kernel's own ABI of what a program could read from these descriptors by itself.
+// The kernel ABI of events, which a program may also read itself from the descriptors.
 TEST(layout, events_have_the_kernel_s_size) {
   EXPECT_EQ(sizeof(verbatim::protocol::CompletionEvent), 8u);
   EXPECT_EQ(sizeof(verbatim::protocol::AsyncEvent), 16u);

@@ -1,5 +1,5 @@
-// The built libraries against the distribution's: names, versions, addresses, dependencies; and that real
-// programs load on top of them.
+// The built libraries compared to the distribution's: names, symbol versions, addresses, dependencies.
+// Existing programs load with them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::string output_of(const std::string& command) {
 
 std::string quoted(const std::string& path) { return "'" + path + "'"; }
 
-// By name and not by path: LD_PRELOAD cannot hold a path with a space.
+// Library names instead of paths, because LD_PRELOAD separates its entries by spaces.
 std::string preload(const std::string& names) {
   return "LD_LIBRARY_PATH=" + quoted(kBuilt) + " LD_PRELOAD=" + names + " ";
 }
@@ -81,7 +81,7 @@ TEST_P(Library, needs_only_libc_and_the_runtime) {
 }
 
 TEST_P(Library, runs_no_code_when_loaded) {
-  // crtbegin's frame_dummy is the one entry every library has.
+  // One entry, frame_dummy of crtbegin.o, which every library has.
   EXPECT_THAT(output_of("objdump -h " + quoted(built())), testing::ContainsRegex("\\.init_array +00000008"));
 }
 
@@ -97,21 +97,22 @@ INSTANTIATE_TEST_SUITE_P(Built, Library,
                          testing::Values(std::pair<const char*, std::size_t>{"libibverbs.so.1", 148},
                                          std::pair<const char*, std::size_t>{"libmlx5.so.1", 130}));
 
-// In the C library a thread of the runtime could be taken for one that executes its program (on_poke).
+// Calls into libc are limited because on_poke() could mistake a runtime thread in libc for one that executes
+// its program.
 TEST(runtime, calls_no_more_of_libc_than_it_must) {
   std::set<std::string> imported;
   std::istringstream lines(output_of("nm -D --undefined-only " + quoted(kBuilt + "/libverbatim_runtime.so")));
   for (std::string line; std::getline(lines, line);) {
     if (line.find(" U ") != std::string::npos) imported.insert(line.substr(line.find(" U ") + 3));
   }
-  // read(2) as a cancellation point, and what the program's own calls of free and realloc go on to (heap_watch.cc); the others do
-  // not lie between the parts of an exchange.
+  // read(2) is a cancellation point; free() and realloc() of the program are forwarded (heap_watch.cc). The
+  // other functions are not called during an exchange with the supervisor.
   EXPECT_THAT(imported, testing::UnorderedElementsAre("__errno_location@GLIBC_2.2.5", "read@GLIBC_2.2.5", "syscall@GLIBC_2.2.5",
                                                       "sysconf@GLIBC_2.2.5", "__libc_free@GLIBC_2.2.5", "dlsym@GLIBC_2.34",
                                                       "malloc_usable_size@GLIBC_2.2.5"));
 }
 
-// All symbols bound at start, with the vendor libraries that Debian's tools bring along.
+// Binds all symbols at start, including those of vendor libraries that Debian's tools load.
 TEST(program, real_tools_load_and_say_there_is_no_device) {
   const std::string environment = "LD_BIND_NOW=1 " + preload("libibverbs.so.1:libmlx5.so.1");
   struct Tool {

@@ -39,7 +39,8 @@ TEST_F(Poll, every_field_reaches_the_completion) {
   EXPECT_EQ(wc.dlid_path_bits, 9);
 }
 
-// A poll looks poll_empty after its call: what becomes visible one picosecond later is not seen.
+// A poll reads the CQ poll_empty after its call: a completion that becomes visible 1 ps later is not
+// returned.
 TEST_F(Poll, sees_what_is_visible_when_it_looks) {
   world().now_ps = 1000;
   world().complete(fake_cq(cq), send_cqe(qp, 0), 1000 + 400 + 1);
@@ -51,7 +52,7 @@ TEST_F(Poll, sees_what_is_visible_when_it_looks) {
   EXPECT_EQ(world().now_ps, 1001 + 400 + 60);
 }
 
-// poll_empty + n * poll_cqe, and the slots go back when the call ends.
+// A poll of n completions takes poll_empty + n * poll_cqe; its end returns the CQ slots.
 TEST_F(Poll, costs_its_formula) {
   for (std::uint32_t i = 0; i < 3; ++i) world().complete(fake_cq(cq), send_cqe(qp, i));
   ibv_wc wcs[8];
@@ -82,7 +83,7 @@ TEST_F(Poll, the_ring_wraps_and_old_entries_are_not_new) {
   }
 }
 
-// While one poll's time passes, another thread may poll the same CQ: each completion is returned once.
+// Another thread may poll the same CQ while the time of a poll passes; each completion is returned once.
 TEST_F(Poll, two_threads_never_return_the_same_completion) {
   for (std::uint32_t i = 0; i < 2; ++i) world().complete(fake_cq(cq), send_cqe(qp, i, i));
   ibv_wc mine, other{};

@@ -23,7 +23,7 @@ TEST_F(PostRecv, encodes_the_scatter_list) {
   EXPECT_TRUE(world().doorbells.empty());
 }
 
-// post_recv + n * wqe, spent before the adapter can see the requests.
+// post_recv + n * wqe passes before the adapter can see the requests.
 TEST_F(PostRecv, time_passes_before_the_record_changes) {
   ibv_recv_wr second{.wr_id = 2};
   ibv_recv_wr first{.wr_id = 1, .next = &second};
@@ -72,7 +72,8 @@ TEST_F(PostRecv, too_long_a_scatter_list_is_refused) {
   EXPECT_EQ(recv_producer(qp), 0u);
 }
 
-// In the error state the adapter looks at nothing by itself; doorbell_ps is the price of telling it.
+// In the error state the adapter does not read the receive queue by itself, so a doorbell is needed; it costs
+// doorbell_ps.
 TEST_F(PostRecv, rings_the_doorbell_only_while_the_adapter_wants_it) {
   ibv_recv_wr second{.wr_id = 2};
   ibv_recv_wr first{.wr_id = 1, .next = &second};
@@ -137,7 +138,7 @@ TEST_F(PostRecv, a_shared_queue_frees_one_slot_per_completion) {
   move_to(sharing, IBV_QPS_RTS);
   ibv_recv_wr wr{.wr_id = 1};
   ibv_recv_wr* bad = nullptr;
-  EXPECT_EQ(ibv_post_recv(sharing, &wr, &bad), EINVAL);  // it has no queue of its own
+  EXPECT_EQ(ibv_post_recv(sharing, &wr, &bad), EINVAL);  // a QP with an SRQ has no receive queue
   EXPECT_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
   EXPECT_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
   EXPECT_EQ(ibv_post_srq_recv(srq, &wr, &bad), ENOMEM);

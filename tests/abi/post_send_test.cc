@@ -154,7 +154,7 @@ TEST_F(PostSend, states_before_rts_are_refused_and_later_ones_are_not) {
   }
 }
 
-// Behaviour of mlx4/mlx5: slots are freed only by polling a completion of the same or a later request.
+// Slots are freed only by polling the completion of the same request or of a later one, as in mlx4 and mlx5.
 TEST_F(PostSend, a_full_queue_frees_slots_only_when_a_completion_is_polled) {
   ibv_send_wr* bad = nullptr;
   ibv_send_wr wr = send_wr();
@@ -188,7 +188,7 @@ TEST_F(PostSend, a_completion_from_before_a_reset_frees_nothing_twice) {
   move_to(qp, IBV_QPS_RTS);
   for (int i = 0; i < 4; ++i) ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
   ibv_wc wc;
-  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);  // the reset took it out of the queue
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);  // the transition to RESET removed it from the CQ
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
 }
 
@@ -203,7 +203,7 @@ TEST_F(PostSend, numbers_start_again_after_a_reset) {
   ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
   EXPECT_EQ(send_producer(qp), 1u);
   EXPECT_EQ(send_wqe(qp, 0).wr_id, 55u);
-  // Completions of the new life count, the first as well.
+  // Completions after the reset free slots, including the first one.
   for (int i = 0; i < 3; ++i) ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
   world().complete(fake_cq(cq), send_cqe(qp, 0));
   ibv_wc wc;
@@ -222,7 +222,7 @@ TEST_F(PostSend, completions_of_a_number_s_former_owner_free_nothing) {
   ibv_send_wr wr = send_wr();
   for (int i = 0; i < 4; ++i) ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
   ibv_wc wc;
-  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);  // it went with the queue pair
+  EXPECT_EQ(ibv_poll_cq(cq, 1, &wc), 0);  // removed with the QP
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
 }
 
@@ -240,7 +240,7 @@ TEST_F(PostSend, opcodes_are_legal_by_queue_pair_type) {
       {IBV_QPT_UD, IBV_WR_RDMA_WRITE, EINVAL},
       {IBV_QPT_UD, IBV_WR_SEND_WITH_INV, EINVAL},
       {IBV_QPT_RC, IBV_WR_TSO, EOPNOTSUPP},
-      {IBV_QPT_RC, IBV_WR_BIND_MW, EINVAL},  // it names no window
+      {IBV_QPT_RC, IBV_WR_BIND_MW, EINVAL},  // no memory window in the request
       {IBV_QPT_UD, IBV_WR_BIND_MW, EINVAL},
       {IBV_QPT_RC, static_cast<ibv_wr_opcode>(16), EINVAL},
       {IBV_QPT_RC, static_cast<ibv_wr_opcode>(-1), EINVAL},

@@ -37,7 +37,7 @@ TEST_F(QpEx, every_slot_is_filled) {
   for (void* slot : slots) EXPECT_NE(slot, nullptr);
 }
 
-// The same list through both interfaces gives the same ring and takes the same time.
+// The same list posted by either interface results in the same ring content and takes the same time.
 TEST_F(QpEx, a_session_equals_post_send_of_the_same_list) {
   ibv_qp_ex* ex = make_qp_ex(kAllOfRc);
   char data[] = "hello";
@@ -101,7 +101,7 @@ TEST_F(QpEx, builders_carry_their_operands) {
   EXPECT_EQ(send_wqe(base, 3).rkey, 9u);
 }
 
-// Three interfaces to the same operation.
+// Bind by ibv_wr_bind_mw(), by ibv_post_send() and by ibv_bind_mw().
 TEST_F(QpEx, windows_are_bound_by_requests) {
   ibv_qp_ex* ex = make_qp_ex(kAllOfRc);
   ibv_qp* base = &ex->qp_base;
@@ -121,7 +121,7 @@ TEST_F(QpEx, windows_are_bound_by_requests) {
   ASSERT_EQ(ibv_post_send(base, &wr, &bad), 0);
   ibv_mw_bind bind{77, IBV_SEND_SIGNALED, info};
   ASSERT_EQ(ibv_bind_mw(base, one, &bind), 0);
-  EXPECT_EQ(one->rkey, 0x30000u);  // the last byte of 0x300ff, increased
+  EXPECT_EQ(one->rkey, 0x30000u);  // the last byte of 0x300ff plus 1, modulo 256
   const std::uint32_t keys[] = {0x30007, 0x30008, 0x30000};
   for (std::uint32_t i = 0; i < 3; ++i) {
     const protocol::SendWqe wqe = send_wqe(base, i);
@@ -135,7 +135,7 @@ TEST_F(QpEx, windows_are_bound_by_requests) {
   }
   EXPECT_EQ(send_wqe(base, 2).wr_id, 77u);
   EXPECT_EQ(send_wqe(base, 2).flags, protocol::kWqeSignaled);
-  // Windows of the other type, or that are no more, are refused before anything is written, and the key stays.
+  // Windows of the wrong type and deallocated windows are refused before the ring and the key change.
   wr.bind_mw.mw = one;
   EXPECT_EQ(ibv_post_send(base, &wr, &bad), EINVAL);
   EXPECT_EQ(bad, &wr);
@@ -187,7 +187,7 @@ TEST_F(QpEx, an_operation_the_queue_pair_lacks_is_told_by_complete) {
   EXPECT_EQ(ibv_wr_complete(ex), EINVAL);
   EXPECT_EQ(send_producer(&ex->qp_base), 0u);
   EXPECT_TRUE(world().doorbells.empty());
-  ibv_wr_start(ex);  // and the queue pair is usable
+  ibv_wr_start(ex);  // the QP remains usable
   ibv_wr_send(ex);
   EXPECT_EQ(ibv_wr_complete(ex), 0);
   EXPECT_EQ(send_producer(&ex->qp_base), 1u);

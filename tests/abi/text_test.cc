@@ -1,5 +1,5 @@
-// Texts, rate tables and kernel-struct copies against the library that Debian installs, loaded beside this
-// one.
+// Texts, rate tables and copies of kernel structures compared to Debian's library, which is loaded in
+// addition to the built one.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <infiniband/sa.h>
@@ -51,7 +51,7 @@ TEST_F(Installed, texts_are_the_same) {
   compare("ibv_event_type_str", ibv_event_type_str);
 }
 
-// The library of Debian 12 has no such function.
+// Debian 12's library does not have this function.
 TEST(Opcodes, have_the_names_of_rdma_core_56) {
   EXPECT_STREQ(ibv_wr_opcode_str(IBV_WR_RDMA_WRITE), "rdma-write");
   EXPECT_STREQ(ibv_wr_opcode_str(IBV_WR_SEND_WITH_INV), "send-with-inv");

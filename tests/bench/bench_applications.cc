@@ -20,7 +20,7 @@ constexpr char kLeafSpine[] = R"("generate": {"shape": "leaf_spine", "hosts": 64
 struct Row {
   const char* name;
   double goal_seconds;
-  const char* program;  // without which it is left out
+  const char* program;  // the row is skipped without it
   support::RunRequest request;
 };
 
@@ -30,7 +30,7 @@ std::string topology_file(const support::TemporaryFolder& folder, const std::str
   return path;
 }
 
-// Says hello from each rank; "" when it cannot be compiled.
+// Compiles an MPI program that prints a line for each rank; returns "" if this fails.
 std::string mpi_program(const support::TemporaryFolder& folder) {
   const std::string program = folder.path() + "/mpi_hello";
   const std::string command =
@@ -38,7 +38,7 @@ std::string mpi_program(const support::TemporaryFolder& folder) {
   return std::system((command + " 2>/dev/null").c_str()) == 0 ? program : "";
 }
 
-// In which OpenSM keeps what it has found.
+// Folders in which OpenSM stores its data.
 const std::map<std::string, std::string> kOpenSmFolders = {{"OSM_CACHE_DIR", "/tmp"}, {"OSM_TMP_DIR", "/tmp"}};
 
 std::string scenario_file(const support::TemporaryFolder& folder, const std::string& topology, const std::string& command) {

@@ -1,13 +1,13 @@
-// Flows without programs and bytes, the digest on, RoCE, 100 Gb/s, MTU 4096: data packets times links per CPU-second, events for
-// each of them, and the most memory that a row had, which is that of a process of its own. An argument: the first letters of the
-// rows to run ("W3").
+// Flows without programs and payload, with digest, on RoCE at 100 Gb/s, MTU 4096. Prints data packets times links per
+// CPU-second, events per packet and link, and peak memory; each row runs in a process of its own. Argument: a prefix of
+// the names of the rows to run ("W3").
 //
-//   W1: one flow of 1 GB between two hosts at one switch
-//   W2: 15 flows of 10 MB into one host at one switch
-//   W3: each host of a three-tier fat tree sends to one other; 10 MB, at k = 16 1 MB
-//   light: the same between light endpoints
-//   ring: an all-reduce of 64 MiB among 256 hosts of a three-tier fat tree, by a ring, each step when the one before has arrived
-//   PFC, DCQCN: the same at switches that share their memory and pause, and with hosts that control their rates
+// W1: one flow of 1 GB between two hosts at one switch
+// W2: 15 flows of 10 MB into one host at one switch
+// W3: each host of a three-tier fat tree sends to one other; 10 MB, at k = 16 1 MB
+// light: the same between light endpoints
+// ring: an all-reduce of 64 MiB among 256 hosts of a three-tier fat tree, by a ring whose steps depend on each other
+// PFC, DCQCN: the same with shared-memory switches that send pauses, and with hosts that control their rates
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Packets that bring data, on each link.
+// Counts data packets on each link.
 class Hops final : public TraceSink {
  public:
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
@@ -53,13 +53,13 @@ class Hops final : public TraceSink {
 
 struct Row {
   const char* name;
-  const char* shape;  // of "generate"
+  const char* shape;  // shape of "generate"
   std::size_t hosts;
-  std::uint64_t bytes;  // of each flow
-  bool is_incast;       // into h0; else a permutation
-  const char* hca = "edr_hca";  // profile
-  const char* switch_profile = nullptr;  // none: the hca's partner, with credits
-  std::uint32_t ring_members = 0;        // instead of flows: an all-reduce of so many hosts, of the bytes
+  std::uint64_t bytes;  // size of each flow
+  bool is_incast;       // all flows to h0; false: a permutation
+  const char* hca = "edr_hca";  // adapter profile
+  const char* switch_profile = nullptr;  // null: the adapter's partner profile, with credits
+  std::uint32_t ring_members = 0;        // 0: flows; else the size of an all-reduce instead of flows
 };
 
 std::vector<config::FlowSpec> flows_of(const Row& row) {
@@ -96,7 +96,7 @@ config::DrawnGraph ring_of(const Row& row, const config::WorkloadSpec& spec) {
   return {&spec, std::make_shared<const workload::MessageGraph>(std::move(graph)), {ring}, members};
 }
 
-// `rate_out`: a file for packet-hops per CPU-second.
+// Writes packet-hops per CPU-second to `rate_out`.
 int measure(const Row& row, int rate_out) {
   const double begin = cpu_seconds();
   const std::string path = "topology.json";

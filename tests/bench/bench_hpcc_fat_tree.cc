@@ -1,6 +1,6 @@
 // HPCC's fat tree of 320 hosts under FbHadoop at 30 % for 10 ms (tests/reproduce, target hpcc_fat_tree): CPU
-// time and events, beside what HPCC's own simulator took for the same flows. An argument: another
-// distribution of sizes, such as "websearch".
+// time and events, compared to HPCC's simulator with the same flows. Argument: another distribution of sizes,
+// such as "websearch".
 #include <cstdio>
 
 #include "tests/reproduce/random_flows.h"

@@ -38,7 +38,7 @@ int main() {
     qps.insert(qps.end(), {at_a, at_b});
     return ready;
   };
-  for (std::size_t i = 0; i < 100; ++i) connect();  // tables have grown to some size
+  for (std::size_t i = 0; i < 100; ++i) connect();  // first let the tables grow
   const std::size_t before = heap_bytes();
   for (std::size_t i = 0; i < kPairs - 100; ++i) {
     if (!connect()) return 1;

@@ -40,7 +40,7 @@ int run(const char* name, bool is_write, std::uint64_t total_bytes) {
   const double start = cpu_seconds();
   for (std::uint32_t i = 0; i < kDepth; ++i) post_send();
   while (sent < messages || (!is_write && received < messages)) {
-    // Programs look every 20 us of virtual time, a quarter of a message.
+    // The programs poll every 20 us of virtual time, a quarter of a message.
     pair.world.run_for(Duration{20'000'000});
     for (const protocol::Cqe& entry : pair.b.program.drain(pair.b.recv_cq)) {
       if (entry.status != 0) return 1;

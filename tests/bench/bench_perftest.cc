@@ -1,6 +1,6 @@
 // Costs of perftest's programs: wall time of the whole run, hand-overs of the token per message, memory of
-// the simulator. Prints them with their goals; nothing is asserted. The best of several runs counts, because
-// other processes may use the machine.
+// the simulator. Prints them with their goals; asserts nothing. The result is the best of several runs,
+// because other processes may use the machine.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,7 @@ struct Row {
   double goal_hand_overs;  // per message
 };
 
-// `-a` walks over 23 sizes, from 2 bytes to 8 MiB.
+// `-a` runs 23 sizes, from 2 bytes to 8 MiB.
 constexpr Row kRows[] = {
     {.command = "ib_write_bw", .messages = 5'000, .goal_seconds = 1.5},
     {.command = "ib_send_bw -s 64 -n 100000",

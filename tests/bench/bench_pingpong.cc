@@ -1,5 +1,5 @@
-// Costs of ibv_rc_pingpong with its defaults: hand-overs of the token and wall time; the goal is 0.3 s.
-// Nothing is asserted. The best of several runs counts, because other processes may use the machine.
+// Costs of ibv_rc_pingpong with its defaults: hand-overs of the token and wall time (goal 0.3 s). Asserts
+// nothing. The result is the best of several runs, because other processes may use the machine.
 #include <algorithm>
 #include <cstdio>
 

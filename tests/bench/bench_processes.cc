@@ -1,5 +1,5 @@
-// Costs of processes: many hosts that communicate by TCP, calls handled inside the program, calls that are
-// not, the start of an interpreter. Prints them with their goals; nothing is asserted.
+// Costs of processes: many hosts that communicate by TCP, calls handled in the program, calls handled by the
+// supervisor, start of an interpreter. Prints them with their goals; asserts nothing.
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,7 +109,7 @@ void bench_crowd() {
               report.report["peak_memory_kib"].get<double>() / kHosts, static_cast<double>(most) / kHosts);
 }
 
-// Memory and CPU stay the same however many there have been.
+// Memory and CPU time per child do not depend on the number of children.
 void bench_forks(int count) {
   const double before = support::cpu_of_children();
   const auto report = run_well({.commands = {"server=" + program("calls fork " + std::to_string(count))}});
@@ -130,7 +130,7 @@ void bench_ring(const std::string& name, const std::string& shape, int hosts) {
       report.report["peak_memory_kib"].get<double>() / 1024, report.report["hand_overs"].get<double>());
 }
 
-// Beyond a run without a single one.
+// Time in addition to a run without any call.
 void bench_calls(const char* what, const std::string& kind, int count, const char* goal,
                  const std::vector<std::string>& options = {}) {
   const auto timed = [&](int n) {
@@ -151,7 +151,7 @@ void bench_start(const char* name, const std::string& command) {
 
 }  // namespace
 
-// `crowd`: only the 4,096 programs.
+// Argument `crowd`: only the 4,096 programs.
 int main(int count, char** arguments) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   if (count > 1 && std::string(arguments[1]) == "crowd") {
@@ -165,7 +165,8 @@ int main(int count, char** arguments) {
   bench_calls("calls that the process answers, trapped", "answered", 1'000'000, "", {"--assume-missing", "jumps"});
   bench_calls("calls that the supervisor answers", "handed", 200'000, "");
   bench_calls("calls of epoll_wait() that find nothing", "nothing", 1'000'000, "");
-  // Row after row of reads: each of a row takes longer in virtual time, and some reach the horizon and hand over.
+  // Sequences of reads. Later reads of a sequence take longer in virtual time, and some reach the horizon and
+  // hand over.
   bench_calls("times 99 rdtsc in a row", "counter", 10'000, " (goal 0.05 us for each of the 99)");
   bench_calls("cpuid", "processor", 1'000'000, "");
   bench_calls("rdrand", "random", 1'000'000, "");

@@ -1,5 +1,5 @@
-// Costs of `run --record` in a long run, and of the page of `verbatim report`: time to make it, size, time
-// until a browser shows it, scrolling. The same for a run with as many flows. Argument: the number of packets
+// Costs of `run --record` in a long run and of the page of `verbatim report`: time to make it, size, time
+// until a browser shows it, scrolling. The same for a run with many flows. Argument: the number of packets
 // and of flows, default a million.
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ Cost cost_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const auto begin = std::chrono::steady_clock::now();
-  std::fflush(stdout);  // or the child prints it as well
+  std::fflush(stdout);  // the child would print the buffer again
   const pid_t child = ::fork();
   if (child == 0) {
     if (std::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(126);
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
       "server=" + program, "client=" + program + " server"};
   std::vector<std::string> recorded = plain;
   recorded.insert(recorded.begin() + 2, {"--record", recording});
-  // In turns, and the least of each: what else the machine does only adds.
+  // Alternating runs and the minimum of each kind, because other processes only add time.
   Cost run, without;
   for (int i = 0; i < kTurns; ++i) {
     const Cost first = cost_of(plain), second = cost_of(recorded);

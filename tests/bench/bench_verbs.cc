@@ -1,6 +1,6 @@
-// Cost of ibv_post_send, ibv_post_recv and ibv_poll_cq in the program, with a runtime that does nothing:
-// nanoseconds per call. To compare two versions, count instructions: `valgrind --tool=callgrind bench_verbs
-// 20000`, and add up those of verbatim::verbs.
+// Cost of ibv_post_send, ibv_post_recv and ibv_poll_cq in the program, in nanoseconds per call, with a
+// runtime that does nothing. To compare two versions, count instructions with `valgrind --tool=callgrind
+// bench_verbs 20000` and add those of verbatim::verbs.
 #include <infiniband/verbs.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Every scenario of the project, captured in full.
+// Slow: every scenario of the project with a complete capture.
 #include <gtest/gtest.h>
 
 #include <algorithm>

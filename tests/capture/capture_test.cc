@@ -18,7 +18,7 @@ namespace {
 
 struct Job {
   std::string name;
-  std::string command;  // both ends; the client's has the server's name behind it
+  std::string command;  // of both hosts; the client's has the server's name appended
   std::string faults;
   friend void PrintTo(const Job& job, std::ostream* out) { *out << job.command; }
 };
@@ -39,7 +39,7 @@ TEST_P(Capture, decodes_and_agrees_with_the_trace_on_infiniband) {
 
 TEST_P(Capture, decodes_and_agrees_with_the_trace_on_ethernet) {
   const bool is_pingpong = GetParam().command.starts_with("ibv_");
-  for (const char* gid : {"0", "1"}) {  // over IPv6, over IPv4
+  for (const char* gid : {"0", "1"}) {  // IPv6, IPv4
     const Judged judged = judge(arguments(
         "two_hosts_roce", GetParam().command + (is_pingpong ? " -g " : " -x ") + gid, GetParam().faults));
     EXPECT_EQ(judged.code, 0);
@@ -77,7 +77,7 @@ TEST(CaptureTest, comments_tell_what_only_the_simulator_knows) {
   EXPECT_GT(judged.comments.at("retransmission #1"), 0u);
 }
 
-// A sink changes nothing: not a picosecond, not a byte.
+// A capture changes neither times nor bytes of a run.
 TEST(CaptureTest, a_run_with_a_capture_is_the_same_run) {
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
     support::RunRequest request{
@@ -94,7 +94,7 @@ TEST(CaptureTest, a_run_with_a_capture_is_the_same_run) {
   }
 }
 
-// The beginning of each packet, and how long it was.
+// A cut packet keeps its beginning and its original length.
 TEST(CaptureTest, a_snap_length_keeps_the_headers) {
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
     const support::TemporaryFolder folder;
@@ -140,7 +140,7 @@ std::string with_profile(const std::string& folder, const std::string& arguments
   return said;
 }
 
-// Each packet that enters a cable, once: those that the trace has as transmitted.
+// Each packet is captured once per cable that it enters, as it is in the trace as transmitted.
 TEST(CaptureTest, a_capture_per_link_has_each_packet_once_on_every_cable) {
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
     const support::TemporaryFolder folder;
@@ -167,7 +167,7 @@ TEST(CaptureTest, a_capture_per_link_has_each_packet_once_on_every_cable) {
     }
     EXPECT_EQ(found, sent) << topology;
     EXPECT_EQ(lost, 1u);
-    // tshark counts the same, and finds nothing malformed.
+    // tshark counts the same packets and finds none malformed.
     std::istringstream rows(with_profile(folder.path(), "-T fields -e frame.interface_name -e infiniband.bth.psn -e _ws.malformed -E separator=/s"));
     std::size_t count = 0, in_all = 0;
     for (std::string row; std::getline(rows, row); ++count) EXPECT_EQ(row.find("alformed"), row.npos) << row;
@@ -176,7 +176,8 @@ TEST(CaptureTest, a_capture_per_link_has_each_packet_once_on_every_cable) {
   }
 }
 
-// Frames of PFC are on the cable of the port that sends them, and tshark reads the same priorities and times as the trace has.
+// PFC frames are captured at the port that sends them; tshark shows the same priorities and times as the
+// trace.
 TEST(CaptureTest, a_capture_per_link_has_frames_of_pauses) {
   const support::TemporaryFolder folder;
   const auto run = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json",
@@ -211,7 +212,7 @@ TEST(CaptureTest, the_profile_for_wireshark_shows_what_happened_to_packets) {
   const std::string lines = with_profile(folder.path(), "-Y 'frame.comment contains \"retransmission\"'");
   EXPECT_NE(lines.find("client:1"), std::string::npos) << lines;
   EXPECT_NE(lines.find("retransmission #1"), std::string::npos) << lines;
-  // tshark is silent about a rule that it cannot read.
+  // tshark does not report rules that it cannot parse.
   std::ifstream filters(std::string(VERBATIM_SOURCE_DIR) + "/tools/wireshark/Verbatim/colorfilters");
   int count = 0;
   std::string all;

@@ -25,7 +25,7 @@ std::vector<std::string> split(const std::string& line, char separator) {
   return parts;
 }
 
-// "opcode=Send-First dest_qp=72" by name.
+// A trace record, with values by name: "opcode=Send-First dest_qp=72".
 struct Record {
   std::uint64_t nanoseconds = 0;
   std::string component, event;
@@ -54,7 +54,7 @@ std::vector<Record> records_of(const std::string& trace) {
   return records;
 }
 
-// tshark's reading, one row a packet.
+// tshark's fields of one packet.
 struct Row {
   std::string interface, time, opcode, psn, destination, va, length, syndrome, msn, malformed, protocols;
 };
@@ -82,8 +82,8 @@ std::vector<Row> tshark(const std::string& file) {
   return rows;
 }
 
-// A program's bytes that happen to begin like an Ethernet type are read as a packet of that type; no option turns this
-// guess off, and all before them has been read as it is.
+// Payload that begins like an Ethernet type is decoded as a packet of that type. No option disables this
+// heuristic; the headers before the payload are decoded correctly.
 bool is_guessed(const Row& row) { return row.protocols.find(":infiniband:ethertype") != std::string::npos; }
 
 std::uint64_t number(const std::string& text) { return text.empty() ? ~0ull : std::stoull(text, nullptr, 0); }
@@ -128,7 +128,7 @@ void compare_headers(const std::vector<Record>& records, const std::vector<const
     if ((opcode & kOperation) == kAcknowledge && packets[i]->event == "packet-transmitted" &&
         !is_of(*packets[i], "port/leaf") && !is_of(*packets[i], "port/spine")) {
       std::uint64_t syndrome = number(row.syndrome), msn = number(row.msn);
-      if ((opcode & 0xe0) == kXrc) {  // which tshark does not know
+      if ((opcode & 0xe0) == kXrc) {  // tshark does not decode the AETH of XRC
         const std::uint8_t* header = &result.frames[i].bytes.at(bth_of(result.frames[i]) + 12);
         syndrome = header[0];
         msn = std::uint64_t{header[1]} << 16 | std::uint64_t{header[2]} << 8 | header[3];
@@ -138,7 +138,7 @@ void compare_headers(const std::vector<Record>& records, const std::vector<const
       if (leaves_host && sent[host].contains(aeth)) sent[host].erase(sent[host].find(aeth));
       ++result.aeths;
     }
-    if (row.va.empty() || row.length.empty()) continue;  // an atomic's address is shown as a RETH's
+    if (row.va.empty() || row.length.empty()) continue;  // tshark shows the address of an atomic like a RETH
     if (packets[i]->event == "packet-transmitted" && lengths.contains(host)) {
       EXPECT_TRUE(lengths[host].contains(std::to_string(number(row.length))))
           << "packet " << i + 1 << ": no work request of " << row.length << " bytes";
@@ -215,7 +215,7 @@ Judged judge(const std::string& arguments) {
     result.corrupted += is_corrupted;
     EXPECT_EQ(is_icrc_right(frame), !is_corrupted) << place;
     EXPECT_TRUE(is_vcrc_right(frame)) << place;
-    if (::testing::Test::HasFailure()) return result;  // the others would say the same
+    if (::testing::Test::HasFailure()) return result;  // further failures would be the same
   }
   EXPECT_EQ(result.malformed, 0u) << command;
   compare_headers(records, packets, rows, result);

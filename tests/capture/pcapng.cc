@@ -59,7 +59,7 @@ void visit_options(const File& file, std::size_t at, std::size_t end, const Visi
   }
 }
 
-// One bit at a time, least significant first.
+// Processes one bit at a time, least significant bit first.
 std::uint32_t crc(const std::vector<std::uint8_t>& bytes, std::uint32_t polynomial, std::uint32_t state) {
   for (const std::uint8_t byte : bytes) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -71,10 +71,10 @@ std::uint32_t crc(const std::vector<std::uint8_t>& bytes, std::uint32_t polynomi
   return state;
 }
 
-// Where the network header and the BTH lie.
+// Offsets of the network header and the BTH.
 struct Offsets {
   std::size_t network = 0, bth = 0;
-  bool ipv4 = false, ipv6 = false;  // the latter also for a GRH
+  bool ipv4 = false, ipv6 = false;  // ipv6: also a GRH
 };
 
 Offsets offsets_of(const Frame& frame) {

@@ -1,5 +1,5 @@
-// Reads pcapng captures as the draft describes them, and checks the CRCs of what is in them bit by bit.
-// Shares nothing with the code that writes them.
+// Reads pcapng captures according to the IETF draft and checks the CRCs of the packets bit by bit. Shares no
+// code with the writer.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ struct Frame {
   bool outbound = false;
   bool is_ethernet = false;
   std::vector<std::uint8_t> bytes;  // without the ERF header
-  std::size_t length = 0;           // on the wire
+  std::size_t length = 0;           // length on the wire
 };
 
-// Throws std::runtime_error with what is wrong with the file; that packets are cut is, unless they may be.
+// Throws std::runtime_error with the error of the file. Cut packets are an error unless `may_be_cut`.
 std::vector<Frame> read_pcapng(const std::string& path, bool may_be_cut = false);
 
-// Where the BTH begins.
+// Offset of the BTH.
 std::size_t bth_of(const Frame& frame);
-// Whether the frame ends with the right ones; an Ethernet frame has no VCRC.
+// Whether the frame's ICRC and VCRC are right; an Ethernet frame has no VCRC.
 bool is_icrc_right(const Frame& frame);
 bool is_vcrc_right(const Frame& frame);
 

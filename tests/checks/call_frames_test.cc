@@ -1,4 +1,4 @@
-// Callers of functions by frame information, for this test program itself, and for damaged files.
+// Return addresses from call frame information, for this test program and for damaged files.
 #include "sim/supervisor/code/call_frames.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ struct Told {
   std::uint64_t innermost = 0;
 };
 
-// Those that the caller of this function has. Both forms of frame: an array of a size that is not known needs a frame pointer.
+// Stores the return addresses of its caller. call_frames_inner has a frame pointer because of its
+// variable-length array; this function has none.
 __attribute__((noinline)) void look(Told* told) {
   const auto frame = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
   const StackStart start{reinterpret_cast<std::uint64_t>(__builtin_return_address(0)), frame + 16, own_memory(frame).value()};
@@ -77,7 +78,7 @@ TEST(CallFrames, what_is_not_known_ends_the_walk) {
   call_frames_outer(&told, 10);
   const auto nothing = [](std::uint64_t) -> std::optional<std::uint64_t> { return std::nullopt; };
   EXPECT_EQ(supervisor::return_addresses(::getpid(), {told.innermost, 4096, 4096}, nothing).size(), 1u);
-  // One that leads to itself for ever.
+  // Every stack word is the same return address.
   const auto same = [&](std::uint64_t) -> std::optional<std::uint64_t> { return told.innermost; };
   EXPECT_LE(supervisor::return_addresses(::getpid(), {told.innermost, 4096, 8192}, same).size(), 64u);
   EXPECT_EQ(supervisor::callers_text(::getpid(), 4096, {told.innermost, 4096, 4096}, nothing), "");
@@ -96,7 +97,7 @@ TEST(CallFrames, damaged_files_are_read_without_harm) {
   std::uint64_t random = 1;
   for (int round = 0; round < 60; ++round) {
     std::vector<std::byte> damaged = whole;
-    // Its beginning and its last parts, where headers and tables of symbols are, and all over.
+    // Damages the file's beginning, where the headers are, in every third round, and any place in the others.
     for (int i = 0; i < 4000; ++i) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       const std::size_t range = round % 3 == 0 ? 1024 : damaged.size();

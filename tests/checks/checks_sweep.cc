@@ -1,4 +1,4 @@
-// Programs that are right: with all checks as errors nothing is found in them, and every one ends well.
+// Correct programs: with all checks as errors there are no findings, and every program succeeds.
 #include <gtest/gtest.h>
 
 #include "tests/support/verbatim_run.h"

@@ -16,7 +16,7 @@ using ::testing::MatchesRegex;
 struct Mistake {
   const char* check;
   const char* host;
-  const char* place;  // in the program
+  const char* place;  // of the finding, in the program
   const char* text;
 };
 
@@ -44,7 +44,7 @@ TEST_P(CheckTest, finds_the_mistake_and_nothing_without_it) {
   EXPECT_THAT(checks[0]["text"].get<std::string>(), MatchesRegex(which.text));
   EXPECT_THAT(result.err, ::testing::HasSubstr(std::string("check ") + which.check + ": host/"));
   auto call_by_call = run(which.check, "buggy", {"--check", on, "--call-by-call"}).report["checks"];
-  // Of many conflicting calls, each mode may report another one first.
+  // If there are many conflicting accesses, the two modes may report different ones.
   if (std::string(which.check) == "threads" && call_by_call.size() == checks.size())
     call_by_call[0]["time_ps"] = checks[0]["time_ps"];
   EXPECT_EQ(call_by_call, checks);
@@ -128,7 +128,7 @@ TEST(MemoryGone, is_found_whatever_takes_it_away_and_changes_no_digest) {
     EXPECT_EQ(checks[0]["check"], "memory-gone");
     EXPECT_THAT(checks[0]["text"].get<std::string>(),
                 ContainsRegex(std::string(" by ") + call + ", but a receive of QP 72 with wr_id 1, .* posted at memory_gone.c:[0-9]+"));
-    const bool is_of_library = std::string(way) == "thread";  // which nobody in the program calls
+    const bool is_of_library = std::string(way) == "thread";  // the C library unmaps the stack
     EXPECT_THAT(checks[0]["place"].get<std::string>(), ContainsRegex(is_of_library ? "libc" : "memory_gone.c:[0-9]+")) << way;
     const RunReport unseen = take_away(way, {"--check", "memory-gone=off", "--call-by-call"});
     EXPECT_EQ(unseen.report["checks"].size(), 0u);
@@ -144,7 +144,7 @@ TEST(MemoryGone, is_not_told_of_what_no_request_needs) {
   }
 }
 
-// Two hosts write the same bytes of a third, milliseconds apart.
+// Two hosts write the same bytes of a third host, milliseconds apart.
 RunReport run_third_party(const std::string& way, std::vector<std::string> options = {}) {
   support::RunRequest request{.topology = "star_8"};
   const std::string program = support::quoted(std::string(CHECKS_FOLDER) + "/third_party");

@@ -1,4 +1,4 @@
-// Destroys an rdma_cm identifier whose event it has not acknowledged, and waits for ever.
+// Destroys an rdma_cm identifier that has an unacknowledged event, which never returns.
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>

@@ -85,7 +85,7 @@ static void destroys_cq(void) {
   litmus_wait(my.send_cq);
 }
 
-// The server takes two events and acknowledges none. It arms the CQ while it holds completions, which does no harm here.
+// The server takes two events and acknowledges none. It arms the CQ while it holds completions, which is harmless here.
 static void unacknowledged_events(void) {
   post_receive();
   post_receive();
@@ -133,7 +133,7 @@ static void no_receive(void) {
   poll_for_ever(is_server() ? my.recv_cq : my.send_cq);
 }
 
-// The client waits for the completion of what is not signaled.
+// The client waits for the completion of an unsignaled request.
 static void not_signaled(void) {
   post_receive();
   litmus_meet(&my);
@@ -152,7 +152,7 @@ static void nothing_sent(void) {
   poll_for_ever(my.recv_cq);
 }
 
-// The client sends to a queue pair that no longer exists, and waits for ever for an answer.
+// The client sends to a destroyed queue pair, and waits for ever for an answer.
 static void peer_is_gone(void) {
   litmus_meet(&my);
   if (is_server()) {

@@ -1,4 +1,4 @@
-// Why programs hang: the finding of the thread that does, with the place in the program.
+// Reasons why programs hang: the finding of the hanging thread, with its place in the program.
 #include <gmock/gmock.h>
 
 #include "tests/support/verbatim_run.h"
@@ -13,8 +13,8 @@ using ::testing::Not;
 
 struct Hang {
   const char* name;
-  const char* host;  // with the hanging thread
-  const char* why;   // of the sentence, from the call on
+  const char* host;  // of the hanging thread
+  const char* why;   // the sentence from the name of the call on
 };
 
 class HangTest : public ::testing::TestWithParam<Hang> {};
@@ -86,13 +86,13 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// The line of the run that begins with `begin`; empty: there is none.
+// The line of the run's output that begins with `begin`; "" if there is none.
 std::string line_of(const RunReport& result, const std::string& begin) {
   const std::size_t at = result.err.find("verbatim: " + begin);
   return at == result.err.npos ? "" : result.err.substr(at, result.err.find('\n', at) - at);
 }
 
-// A check reports a harmless mistake; the hang has another cause.
+// A check has a finding about a harmless mistake, but the hang has another cause.
 TEST(Hangs, the_cause_is_what_the_thread_waits_for_and_not_what_a_check_has_found) {
   const RunReport result = hang("unacknowledged-events");
   ASSERT_EQ(result.code, 3) << result.story();
@@ -125,12 +125,12 @@ TEST_P(CauseTest, of_a_hang_is_said_once_with_what_to_do) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, CauseTest,
     ::testing::Values(
-        // The client polls for a completion, and the server has no receive for the message: its own program could post one.
+        // The client polls for a completion; the server has no receive for the message and could post one.
         Cause{"no-receive", "server: .*: QP 72 has no receive posted, and its peer, QP 72 of client, has 1 message for it .*",
               "post receives before the peer may send"},
         Cause{"not-signaled", "client: .*: the last send of QP 72 was not signaled, so it produces no completion", "set IBV_SEND_SIGNALED"},
         Cause{"peer-is-gone", "client: .*: QP 72 has 1 send posted: hca/server dropped 1 packet to it, .*: no such queue pair", ""},
-        // Each of the two waits for the other.
+        // The two programs wait for each other.
         Cause{"nothing-sent", "server: hangs .pid [0-9]+. -> client: hangs .pid [0-9]+. -> server: hangs .pid [0-9]+.: each waits for the "
                               "next one to send something, and none of them sends first",
               "let one side send first"}),
@@ -151,7 +151,7 @@ TEST(Hangs, an_event_of_librdmacm_that_nobody_has_acknowledged_is_told) {
                                        "event of the identifier that the program took has been acknowledged"));
 }
 
-// The litmus program of tests/litmus, with a seed that shows it: polled empty, armed too late.
+// The program of tests/litmus with a seed that shows the race: it polls an empty CQ and arms it too late.
 TEST(Hangs, a_lost_wake_up_is_told) {
   support::RunRequest request;
   const std::string program = support::quoted(LOST_WAKEUP) + " buggy";

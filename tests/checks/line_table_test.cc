@@ -20,7 +20,7 @@ std::vector<std::byte> file_of(const std::string& path) {
   return bytes;
 }
 
-// The address of a function by its name in the symbol table.
+// The address of a function, from the symbol table.
 std::uint64_t address_of(const std::vector<std::byte>& file, const std::string& name) {
   Elf64_Ehdr header;
   std::memcpy(&header, file.data(), sizeof header);
@@ -38,7 +38,7 @@ std::uint64_t address_of(const std::vector<std::byte>& file, const std::string& 
   return 0;
 }
 
-// The line on which main() begins, as a reader of the source counts it.
+// The number of the line on which main() begins, found by searching the source text.
 int line_of_main(const std::string& source) {
   std::ifstream stream(source);
   int number = 0;
@@ -59,7 +59,7 @@ TEST(LineTable, tells_the_line_of_a_function_whatever_the_version_of_the_format)
   }
 }
 
-// Without optimisation, inline functions of headers are ordinary functions, placed after other code.
+// Without optimisation, inline functions of headers are ordinary functions, located after other code.
 TEST(LineTable, a_function_of_a_header_is_no_line_of_the_function_before_it) {
   const std::vector<std::byte> file = file_of(std::string(CHECKS_FOLDER) + "/hangs_plain");
   const std::uint64_t post_at = address_of(file, "ibv_post_send");

@@ -1,5 +1,5 @@
-// Removes the memory of a posted receive by the method named by the argument: `memory_gone WAY`. No peer is
-// needed, because a queue pair in INIT accepts receives.
+// Removes the memory of a posted receive by the method WAY: `memory_gone WAY`. No peer is needed, because a
+// queue pair in INIT accepts receives.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@ enum { kSize = 64 << 10, kPage = 4096, kSmall = 256 };
 static struct ibv_pd* pd;
 static struct ibv_qp* qp;
 static struct ibv_mr* mr;
-void *keep, *keep_too;  // so that no compiler leaves allocations out
+void *keep, *keep_too;  // global, so that compilers keep the allocations
 
 static void post_in(void* memory, size_t size) {
   mr = ibv_reg_mr(pd, memory, size, IBV_ACCESS_LOCAL_WRITE);
@@ -29,7 +29,7 @@ static void* map(int flags) {
   return memory;
 }
 
-// 16 KiB below what glibc keeps of a stack when its thread ends.
+// 16 KiB below the part of a stack that glibc keeps when its thread ends.
 static void* end_with_stack_buffer(void* unused) {
   volatile char buffer[kSize];
   buffer[0] = 0;
@@ -39,7 +39,7 @@ static void* end_with_stack_buffer(void* unused) {
 
 int main(int argc, char** argv) {
   MUST(argc == 2);
-  // The first free of the process is of the error of the first look, within the second.
+  // The second dlerror message frees the first one: this is the first call of free() in the process.
   MUST(dlsym(RTLD_DEFAULT, "there_is_no_such_name") == NULL && dlsym(RTLD_DEFAULT, "nor_such_a_name") == NULL);
   const char* way = argv[1];
   int count;
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     char* const memory = map(is_shared ? MAP_SHARED : MAP_PRIVATE);
     post_in(memory, kSize);
     if (strcmp(way, "munmap") == 0) MUST(munmap(memory, kSize) == 0);
-    if (strcmp(way, "free") == 0) {  // from within a library
+    if (strcmp(way, "free") == 0) {  // called by a library
       char* const large = malloc(1 << 20);
       post_in(large, 1 << 20);
       free(large);
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
       post_in(small, kSmall);
       free(small);
     }
-    if (strcmp(way, "realloc") == 0) {  // there is no room for more where it is
+    if (strcmp(way, "realloc") == 0) {  // the block is moved, because it cannot grow in place
       char* const small = malloc(kSmall);
       keep = malloc(kSmall);
       post_in(small, kSmall);
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
       MUST(mmap(memory + kSize - kPage, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
     if (strcmp(way, "dontneed") == 0 || strcmp(way, "shared_dontneed") == 0) MUST(madvise(memory, kSize, MADV_DONTNEED) == 0);
     if (strcmp(way, "remove") == 0) MUST(madvise(memory, kSize, MADV_REMOVE) == 0);
-    // Methods that remove no memory of a request.
+    // Methods that remove no memory of a posted request.
     if (strcmp(way, "beside") == 0) MUST(munmap(memory, kSize - kPage) == 0);
     if (strcmp(way, "deregistered") == 0) MUST(ibv_dereg_mr(mr) == 0 && munmap(memory, kSize) == 0);
     if (strcmp(way, "other_block") == 0) {
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
       MUST(ibv_dereg_mr(mr) == 0);
       free(small);
     }
-    if (strcmp(way, "rest_of_block") == 0) {  // the receive names the end of what is kept
+    if (strcmp(way, "rest_of_block") == 0) {  // the receive ends where the kept part ends
       char* const block = malloc(kPage);
       keep = malloc(kSmall);
       post_in(block, kSmall);

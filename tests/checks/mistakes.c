@@ -1,5 +1,5 @@
-// Programs with a mistake that a check finds, and corrected: `mistakes CASE buggy|fixed` on the server, with
-// `server` appended on the client. All of them end. The comment at each case names the host with the mistake.
+// Programs with a mistake that a check finds: `mistakes CASE buggy|fixed` on the server, with `server`
+// appended on the client. All of them end. The comment at each case names the host with the mistake.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 enum { kBytes = 64, kBig = 4096, kSlots = 4 };
 
 static struct litmus my;
-static int is_gone;  // something has been destroyed
+static int is_gone;  // set before objects are destroyed
 
 static int is_server(void) { return my.server == NULL; }
 
@@ -52,7 +52,7 @@ static void missed_wakeup(void) {
     }
     return litmus_meet(&my);
   }
-  litmus_meet(&my);  // one is there
+  litmus_meet(&my);  // one completion is there
   MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
   struct ibv_wc wc;
   if (my.is_fixed) MUST(ibv_poll_cq(my.recv_cq, 1, &wc) == 1);
@@ -94,8 +94,8 @@ static void receive_buffer(void) {
   litmus_meet(&my);
 }
 
-// The server posts the first receive of a connection after it has sent a ready message; `fixed` before,
-// though the queue pair can accept messages. The client does not retry without limit.
+// The server posts the first receive of a connection after it has sent a ready message; `fixed` posts it
+// before, as soon as the queue pair accepts messages. The client does not retry without limit.
 static void late_receive(void) {
   struct ibv_qp_init_attr init = {.send_cq = my.send_cq, .recv_cq = my.recv_cq, .qp_type = IBV_QPT_RC};
   init.cap.max_send_wr = init.cap.max_recv_wr = kSlots;
@@ -146,7 +146,7 @@ static void write_target(void) {
   litmus_meet(&my);
 }
 
-// The server gives the region of a posted receive back, and the client that of a send; `fixed` when they are complete.
+// The server deregisters the region of a posted receive, the client that of a send; `fixed` does so after the completions.
 static void region_in_use(void) {
   static uint8_t other[kBytes];
   struct ibv_mr* mr = ibv_reg_mr(my.pd, other, sizeof other, IBV_ACCESS_LOCAL_WRITE);
@@ -205,14 +205,14 @@ static void memory_gone(void) {
     MUST(munmap(other, 2 * kBig) == 0);
   }
   litmus_meet(&my);
-  // A receive is left, which another check would report.
+  // A posted receive is left, for which another check would have a finding.
   is_gone = !my.is_fixed && is_server();
   if (is_gone) MUST(ibv_destroy_qp(my.qp[0]) == 0);
   MUST(ibv_dereg_mr(mr) == 0);
 }
 
-// The client takes a completion that has failed for that of a send by its opcode; `fixed` by its wr_id, and looks at other fields
-// of those alone that have not failed.
+// The client recognises a send's completion by its opcode although it failed; `fixed` recognises it by wr_id,
+// and reads other fields of successful completions only.
 static void undefined_field(void) {
   litmus_meet(&my);
   if (is_server()) return litmus_meet(&my);
@@ -237,7 +237,7 @@ static void undefined_field(void) {
   litmus_meet(&my);
 }
 
-// The client writes by a key whose region the server has deregistered a while ago; `fixed` does not.
+// The client writes with the key of a region that the server deregistered earlier; `fixed` does not.
 static void stale_key(void) {
   static uint8_t other[kBytes];
   uint32_t rkey = 0;
@@ -265,7 +265,7 @@ static void stale_key(void) {
   litmus_meet(&my);
 }
 
-// The client fills its send queue with requests that are not signaled; `fixed` signals each fourth.
+// The client fills its send queue with unsignaled requests; `fixed` signals every fourth.
 static void unsignaled(void) {
   if (is_server()) {
     for (uint64_t i = 0; i < 2 * kSlots; ++i) litmus_recv(&my, 0, i, my.memory, kBytes);
@@ -284,7 +284,7 @@ static void unsignaled(void) {
   litmus_meet(&my);
 }
 
-// Two threads of the client poll a single-threaded CQ; `fixed` one after the other.
+// Two threads of the client poll a single-threaded CQ at the same time; `fixed` lets them poll one after the other.
 static struct ibv_cq_ex* single;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -314,8 +314,8 @@ static void threads(void) {
   litmus_meet(&my);
 }
 
-// The server destroys a CQ before it has acknowledged the event that it took; another thread does so for it. `fixed` does so
-// before.
+// The server destroys a CQ before its event is acknowledged, which another thread does; `fixed` acknowledges
+// the event first.
 static void* acknowledge(void* cq) {
   usleep(1000);
   ibv_ack_cq_events(cq, 1);
@@ -346,8 +346,8 @@ static void unacknowledged(void) {
   is_gone = 1;
 }
 
-// The client writes what a READ before it may still be reading; `fixed` sends the WRITE with a fence, and behind it one of what
-// the READ brings, which needs no fence of its own.
+// The client writes data that an earlier READ may still be reading; `fixed` posts the WRITE with a fence,
+// then a WRITE of the data that the READ returned, which needs no fence of its own.
 static void remote_race(void) {
   if (is_server()) memset(my.memory + kBig, 7, 4 * kBytes);
   litmus_meet(&my);
@@ -361,7 +361,7 @@ static void remote_race(void) {
   litmus_meet(&my);
 }
 
-// A copy of the client posts to its queue pair; `fixed`: the client itself does.
+// A forked child of the client posts to its queue pair; in `fixed` the client itself posts.
 static void forked_context(void) {
   if (is_server()) litmus_recv(&my, 0, 1, my.memory, kBytes);
   litmus_meet(&my);
@@ -380,7 +380,7 @@ static void forked_context(void) {
   litmus_meet(&my);
 }
 
-// Both exit and leave everything behind; `fixed` destroys it.
+// Both programs exit without destroying anything; `fixed` destroys everything.
 static void leak(void) { litmus_meet(&my); }
 
 static void destroy_all(void) {

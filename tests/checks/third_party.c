@@ -1,5 +1,5 @@
-// Two hosts write the same bytes of a third, one after the other. Whether that is a race depends on how the second
-// learns of the first: by the clock (no message), or as `way` says. `third_party target|first|second WAY [target]`.
+// Two hosts write the same bytes of a third, one after the other. It is a race or not depending on how the second
+// host learns that the first is done: by time alone, or as WAY says. `third_party target|first|second WAY [target]`.
 #include <time.h>
 
 #include "tests/litmus/litmus.h"
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     tcp_write(tcp[0], "g", 1);
     tcp_write(tcp[1], "g", 1);
     be_target(way);
-    for (int i = 0; i < 2; ++i) {  // until both are done
+    for (int i = 0; i < 2; ++i) {  // until both hosts are done
       struct timespec rest = {0, 5000000};
       nanosleep(&rest, NULL);
     }

@@ -1,4 +1,4 @@
-// The cause of a hang, from who waits for whom.
+// The cause of a hang, derived from the graph of waiting threads.
 #include "sim/supervisor/wait_graph.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// --json and --quiet of every verb: one document on standard output, or what went wrong and nothing else.
+// --json and --quiet of every verb: standard output is one JSON document, or, with --quiet, only the
+// description of a failure.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -43,7 +44,7 @@ json document_of(const Finished& run, const std::string& verb) {
 class Answers : public ::testing::Test {
  protected:
   std::string at(const std::string& name) const { return folder_.path() + "/" + name; }
-  // A failure of a litmus program and its replay file, once for all tests.
+  // A failure of a litmus program and its replay file, made once for all tests.
   static const Finished& explored() {
     static const Finished run = verbatim(with({"explore", "--json", "--record", "--runs", "60", "--shrink-time", "300s", "--out", found()},
                                               pair_of("last_byte", "buggy")));
@@ -83,7 +84,7 @@ TEST_F(Answers, seeds_have_an_entry_each) {
   EXPECT_EQ(document["seeds"].size(), 12u);
   ASSERT_FALSE(document["failed"].empty());
   EXPECT_THAT(document["repeat"].get<std::string>(), HasSubstr("--seed " + document["failed"][0].dump()));
-  // One kind of failure: its first seed.
+  // One kind of failure, with its first seed.
   ASSERT_EQ(document["recordings"].size(), 1u);
   EXPECT_EQ(document["recordings"][0], at("kept") + "/seed-" + document["failed"][0].dump() + ".rec");
   for (const char* verb : {"explain", "ladder"}) EXPECT_EQ(verbatim({verb, document["recordings"][0]}).code, 0) << verb;
@@ -109,14 +110,14 @@ TEST_F(Answers, explore_has_what_is_in_its_file_and_a_recording_that_everything_
   ASSERT_FALSE(why["programs"].empty());
   EXPECT_EQ(why["programs"][0]["text"], "ended with exit code 1");
   EXPECT_TRUE(why["failures"].is_array());
-  // It is of the run that replay shows.
+  // The document is about the run that replay repeats.
   const json again = document_of(verbatim({"replay", "--json", document["failures"][0]["replay"]}), "replay");
   EXPECT_EQ(again["same_failure"], true);
   EXPECT_EQ(again["same_digest"], true);
   EXPECT_EQ(again["run"]["outcome"], why["outcome"]);
 }
 
-// Files that do not name a version have digests of the first one.
+// Replay files without a version contain digests of version 1.
 TEST_F(Answers, replay_does_not_compare_digests_of_another_version) {
   ASSERT_EQ(explored().code, 1) << explored().err;
   json file = json::parse(support::text_of_file(found() + "/failure-1.replay"));

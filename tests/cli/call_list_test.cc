@@ -1,4 +1,4 @@
-// Calls in words, their order, and rows of those that say nothing new.
+// Texts of calls, their order, and repeated calls counted on one line.
 #include "tools/verbatim/calls/call_list.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ class Calls {
     told.read = [this](std::uint64_t address, std::span<std::byte> to) { return memory.read(address, to); };
     list_.on_call(told);
   }
-  // From one moment to another, by the first thread.
+  // A call of the first thread from `begin_ns` to `end_ns`.
   void make(std::int64_t begin_ns, std::int64_t end_ns, const protocol::ToldCall& call) {
     tell(begin_ns, 1000, 1, ToldStep::kBegins, call);
     tell(end_ns, 1000, 1, ToldStep::kHasEnded, call);
@@ -107,7 +107,7 @@ TEST(CallText, of_a_buffer_the_first_bytes_are_shown_and_only_those_that_were_mo
   EXPECT_EQ(line_of(call_of(SYS_read, {0, 0x1000, 64}, -EAGAIN), memory),
             "read(0, 0x1000, 64) = -1 EAGAIN (Resource temporarily unavailable)");
   EXPECT_EQ(line_of(call_of(SYS_write, {1, 0x1030, 64}, 64), memory),
-            "write(1, 0x1030, 64) = 64");  // its end is not mapped
+            "write(1, 0x1030, 64) = 64");  // the end of the buffer is not mapped
 }
 
 TEST(CallText, numbers_that_lie_bound_nothing) {
@@ -200,9 +200,9 @@ TEST(CallList, lines_come_in_the_order_of_beginnings_with_how_long_each_took) {
 TEST(CallList, who_is_in_a_call_has_not_finished_it_wherever_it_went) {
   Calls calls;
   calls.tell(1, 1000, 8, ToldStep::kBegins, call_of(SYS_pause, {}, 0));
-  calls.tell(2, 1000, 4, ToldStep::kBegins, call_of(SYS_getpid, {}, 0));  // a handler's, that jumps out of it
+  calls.tell(2, 1000, 4, ToldStep::kBegins, call_of(SYS_getpid, {}, 0));  // in a signal handler, which jumps out of it
   calls.tell(3, 1000, 8, ToldStep::kBegins, call_of(SYS_close, {3}, 0));
-  calls.tell(4, 1000, 2, ToldStep::kHasEnded, call_of(SYS_close, {3}, 0));  // of one that has never begun
+  calls.tell(4, 1000, 2, ToldStep::kHasEnded, call_of(SYS_close, {3}, 0));  // end of a call without a begin
   EXPECT_EQ(calls.finish(),
             "0.000001000 ms server 1000/1000 pause() <unfinished ...>\n"
             "0.000002000 ms server 1000/1000 getpid() <unfinished ...>\n"

@@ -1,5 +1,5 @@
-// A few calls for --calls. Arguments: how it ends: "exit", "hang" (it waits for ever), "signal" (a handler
-// makes a call within another), "execute" (it becomes true(1)).
+// Some calls for --calls. The argument says how the program ends: "exit", "hang" (it waits for ever),
+// "signal" (a signal handler makes a call during another call), "execute" (it executes true(1)).
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void on_alarm(int signal) {
 int main(int argc, char** argv) {
   const char* const end = argc > 1 ? argv[1] : "exit";
   syscall(SYS_openat, AT_FDCWD, "/no/such\n\"file\"", O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-  // Addresses that lead nowhere.
+  // Unmapped addresses.
   syscall(SYS_openat, AT_FDCWD, (char*)16, O_RDONLY);
   syscall(SYS_write, 1, (char*)0x123456789000, 5);
   syscall(SYS_read, 0, (char*)-1, 5);
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   syscall(SYS_poll, (char*)48, 3, 0);
   syscall(SYS_epoll_ctl, 9, 1, 8, (char*)64);
   syscall(SYS_execve, (char*)80, (char*)96, 0);
-  // A string up to the end of what is mapped.
+  // A string that ends at the end of mapped memory.
   char* const pages = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   munmap(pages + 4096, 4096);
   memset(pages, 'a', 4096);

@@ -1,4 +1,4 @@
-// `--calls`: the calls of programs, a line each, and nothing else of the run is another.
+// `--calls` prints the calls of programs, one line each, and changes nothing else of the run.
 #include <filesystem>
 #include <regex>
 
@@ -28,7 +28,7 @@ Called run_with(std::vector<std::string> words, bool with_calls) {
   return called;
 }
 
-// Regular expressions that find one line after the other.
+// Checks that regular expressions match in this order.
 void expect_in_order(const std::string& text, const std::vector<std::string>& lines) {
   std::string rest = text;
   for (const std::string& line : lines) {

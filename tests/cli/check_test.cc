@@ -1,4 +1,4 @@
-// Exit codes and messages of `verbatim check` and of bad command lines. Nothing here starts a program.
+// Exit codes and messages of `verbatim check` and of invalid command lines. No test here starts a program.
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
 #include "tests/config/shapes.h"
@@ -23,7 +23,7 @@ TEST(Check, shipped_files_are_valid) {
   EXPECT_EQ(run.err, "");
 }
 
-// Profiles are found beside the program, wherever the topology and the user are.
+// Profiles are found beside the executable, for any topology path and working directory.
 TEST(Check, profiles_are_found_from_anywhere) {
   Folder folder;
   folder.write("my topology.json", R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}],

@@ -16,7 +16,7 @@ namespace verbatim::cli {
 inline const char kTopology[] = "topologies/two_hosts.json";
 
 struct Finished {
-  int code = -1;  // exit code; 128 + signal when one ended it
+  int code = -1;  // exit code; 128 + signal if a signal killed it
   std::string out, err;
 };
 
@@ -30,7 +30,8 @@ inline std::string content_of(int fd) {
   return text;
 }
 
-// `folder` is the working directory of the command: findings show paths as they were given. `prepare` is done in its process.
+// `folder` is the command's working directory: findings show paths as the command line has them. `prepare` is
+// called in the child process.
 inline Finished run_command(std::vector<std::string> words, const std::string& folder = VERBATIM_SOURCE_DIR,
                             const std::function<void()>& prepare = {}) {
   const int out = ::memfd_create("out", 0);

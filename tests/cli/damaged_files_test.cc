@@ -1,4 +1,4 @@
-// Files that commands read again, damaged: exit code 2, and a sentence that names the file.
+// Damaged input files that commands have written: exit code 2 and a sentence that names the file.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ class Damaged : public ::testing::Test {
     const Finished done = run_command(words);
     ASSERT_EQ(done.code, 0) << done.err;
   }
-  // Each verb that shows a run refuses it; all of them end with 2.
+  // Each verb that shows a run refuses the file with exit code 2.
   void expect_refused(const std::string& file, const std::string& named, const std::string& why) {
     for (const char* verb : {"ladder", "explain", "report"}) {
       std::vector<std::string> words = {VERBATIM_PROGRAM, verb, at(file)};

@@ -26,7 +26,7 @@ Management network
 )");
 }
 
-// The addresses of further adapters, given or not, and the names that lead to them.
+// The addresses of further adapters, given or generated, and the host names that resolve to them.
 TEST(Describe, tells_the_addresses_of_further_adapters) {
   const Finished given = verbatim({"describe", "topologies/rails_2_roce.json"});
   EXPECT_EQ(given.code, 0) << given.err;

@@ -1,4 +1,4 @@
-// How runs end that were interrupted, that could not write what they had to say, or whose programs could not be started.
+// Ends of runs: interrupted, unable to write output, programs that cannot be started.
 #include <signal.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ std::string text_of(const std::string& path) {
   return config::read_file(path, diagnostics).value_or("(no file)");
 }
 
-// Each run prints hello on the server; `how` runs "$@" in the manner of a shell.
+// Each run prints hello on the server; `how` is a shell command that runs "$@".
 Finished run_by(const std::string& how, const std::string& out) {
   return run_command({"/usr/bin/python3", "-I", "-c", how, VERBATIM_PROGRAM, "run", "--out", out, "--topology", kTopology,
                       "server=echo hello"});
@@ -83,7 +83,7 @@ TEST(Start, a_program_that_cannot_be_started_ends_the_run_at_once) {
   EXPECT_EQ(run.out, "");
   const auto json = nlohmann::json::parse(text_of(out + "/run.json"));
   EXPECT_EQ(json["outcome"], "not-started");
-  EXPECT_EQ(json["virtual_time_ps"], 200'000'000'000);  // when it should have started
+  EXPECT_EQ(json["virtual_time_ps"], 200'000'000'000);  // the time at which it should have started
 }
 
 TEST(Start, programs_that_name_more_files_than_a_host_shows_end_the_run_with_a_sentence) {
@@ -131,7 +131,8 @@ TEST(Limits, on_open_files_that_are_just_enough_leave_room_for_exec) {
   EXPECT_EQ(run.code, 0) << run.err;
 }
 
-// The address space of the simulator holds what it shares with every program: enough for one is not enough for many.
+// Each program needs address space of the simulator for shared memory; the limit suffices for one, not for
+// eight.
 TEST(Limits, that_are_too_small_for_so_many_programs_end_the_run_with_a_sentence) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   std::vector<std::string> words = {"/bin/sh", "-c", "ulimit -v 20000000; exec \"$0\" \"$@\"", VERBATIM_PROGRAM, "run",
@@ -145,11 +146,11 @@ TEST(Limits, that_are_too_small_for_so_many_programs_end_the_run_with_a_sentence
       << run.err;
 }
 
-// Some fail, some never end, and the others are as expected: by the seed's first random byte.
+// The seed's first random byte decides whether the program fails, never ends, or succeeds.
 const char kProgram[] =
     "client=/usr/bin/python3 -I -c 'import os, sys\nn = os.urandom(1)[0]\nwhile n % 8 == 1: pass\nsys.exit(3 * (n % 4 == 0))'";
 
-// It makes one call after the other, and would end by itself after some seconds.
+// The program makes calls continuously, and would end by itself after some seconds.
 TEST(Interrupt, ends_a_run_whose_program_never_waits) {
   for (const int signal : {SIGTERM, SIGHUP}) {
     Folder folder;
@@ -166,8 +167,8 @@ TEST(Interrupt, ends_a_run_whose_program_never_waits) {
   }
 }
 
-// A wait for a starting program may be interrupted by a signal. That happens seldom: without a retry one run
-// of twelve fails.
+// A wait for a starting program may be interrupted by a signal. This is rare: without a retry one run of
+// twelve fails.
 TEST(Start, goes_on_whatever_signals_come_meanwhile) {
   const std::string storm =
       "import os, signal, subprocess, sys\n"
@@ -185,7 +186,7 @@ TEST(Seeds, interrupted_ones_keep_what_is_known) {
   for (const int signal : {SIGTERM, SIGHUP}) {
     Folder folder;
     const std::string out = folder.path() + "/out", lines = folder.path() + "/lines";
-    ::signal(SIGHUP, SIG_DFL);  // the caller may have SIGHUP ignored
+    ::signal(SIGHUP, SIG_DFL);  // the caller may ignore SIGHUP
     const Finished run = run_command(
         {"/bin/sh", "-c",
          "lines=$1; shift; \"$0\" \"$@\" > $lines & "

@@ -1,4 +1,4 @@
-// Fabrics as layers and boxes: what `verbatim describe --picture` draws.
+// Layouts of fabrics in layers and boxes, as drawn by `verbatim describe --picture`.
 #include "tests/config/helpers.h"
 #include "tools/verbatim/fabric/layout.h"
 
@@ -61,7 +61,7 @@ TEST(Boxes, hosts_collapse_before_switches_do) {
   EXPECT_EQ(shape_of(boxes_of(FabricLayers(topology), 24)), "8x8 8x1 1x4");
 }
 
-// Rings have one layer of switches, and no cable below it joins them.
+// A ring has one layer of switches, and no other layer joins its boxes.
 TEST(Boxes, of_a_large_ring_are_its_layers) {
   std::string switches, hosts, links;
   for (int i = 0; i < 30; ++i) {

@@ -22,7 +22,7 @@ TEST(Import, writes_a_topology_that_is_valid_and_says_what_it_assumed) {
   EXPECT_EQ(verbatim({"check", "t.json"}, folder.path()).out, "t.json: a valid topology\n");
 }
 
-// A profile of the switch beside the topology, and a length by the names of a cable's ends.
+// A switch profile beside the topology, and a cable length selected by the names of its ends.
 TEST(Import, writes_profiles_of_switches_and_takes_lengths) {
   config::Folder folder;
   folder.write("sonic.json", R"({"DEVICE_METADATA": {"localhost": {"hostname": "leaf1"}},

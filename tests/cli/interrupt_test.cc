@@ -30,7 +30,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// How long something may take that takes milliseconds on an idle machine.
+// Limits for operations that take milliseconds on an idle machine.
 constexpr int kPatienceMs = 120'000, kLookMs = 10;
 
 bool comes_true(const std::function<bool()>& condition) {
@@ -46,7 +46,7 @@ bool is_there(const Process& process) {
   return now.pid != 0 && now.started == process.started && now.state != 'Z';
 }
 
-// `verbatim WORDS` running in folder(), with a temporary folder of its own.
+// `verbatim WORDS` in folder(), with a temporary folder of its own.
 class Interrupted : public ::testing::Test {
  protected:
   ~Interrupted() override {
@@ -60,7 +60,7 @@ class Interrupted : public ::testing::Test {
   std::string out() const { return text_of(folder() + "/stdout"); }
   std::string err() const { return text_of(folder() + "/stderr"); }
 
-  // `path`: searched for programs before the usual folders; empty: none.
+  // `path`: prepended to PATH; empty: none.
   void start(std::vector<std::string> words, const std::string& path = "") {
     fs::create_directory(temporary());
     words.insert(words.begin(), VERBATIM_PROGRAM);
@@ -80,7 +80,7 @@ class Interrupted : public ::testing::Test {
     ::_exit(127);
   }
 
-  // Whether a program has written the file `runs`: into the folder, or a run's copy of it.
+  // Whether a program has created the file `runs`, in the folder or in a run's copy of it.
   bool has_begun() const {
     std::error_code error;
     for (fs::directory_iterator run(temporary(), error), end; !error && run != end; run.increment(error)) {
@@ -89,7 +89,7 @@ class Interrupted : public ::testing::Test {
     return fs::exists(folder() + "/runs");
   }
 
-  // Until a simulated program runs that never ends by itself.
+  // Waits until a simulated program is running that never ends by itself.
   void await_program() {
     ASSERT_TRUE(comes_true([&] {
       if (process_of(child_).state == 'Z') return true;  // reported below
@@ -101,7 +101,7 @@ class Interrupted : public ::testing::Test {
     }));
     ASSERT_FALSE(programs_.empty()) << out() << err();
   }
-  // The processes that verbatim waits for: runs, where these have processes of their own ("exe" is one that has executed itself).
+  // Child processes of verbatim that execute runs ("exe" is one that has executed itself again).
   std::vector<Process> workers() const {
     std::vector<Process> found;
     for (const Process& process : descendants_of(child_)) {
@@ -116,7 +116,7 @@ class Interrupted : public ::testing::Test {
     }
   }
 
-  // Nothing but the exit code and what is left counts: how long it takes depends on the machine.
+  // Checks the exit code and that nothing is left. The duration depends on the machine and is not checked.
   void expect_end_by(int signal) {
     const std::vector<Process> before = descendants_of(child_);
     ASSERT_EQ(::kill(child_, signal), 0);
@@ -130,8 +130,8 @@ class Interrupted : public ::testing::Test {
     for (const auto& entry : fs::recursive_directory_iterator(folder())) EXPECT_NE(entry.path().extension(), ".part") << entry.path();
   }
 
-  // Words for a run on one host whose program creates the file `runs` and never ends. Without the file
-  // `hangs` it fails at once.
+  // Words for a run on one host whose program creates the file `runs` and never ends, or fails at once if the
+  // file `hangs` does not exist.
   std::vector<std::string> words_of(const std::string& verb, std::vector<std::string> options) const {
     std::vector<std::string> words = {verb};
     words.insert(words.end(), options.begin(), options.end());
@@ -141,7 +141,7 @@ class Interrupted : public ::testing::Test {
   }
   void hang() const { std::ofstream(folder() + "/hangs") << "\n"; }
 
-  // A failure of that program, found while it did not hang.
+  // A replay file of a failure of that program, recorded while it did not hang.
   std::string replay_file() {
     std::vector<std::string> words = words_of("explore", {"--runs", "1", "--out", folder() + "/found"});
     const Finished run = verbatim(words, folder());
@@ -155,7 +155,7 @@ class Interrupted : public ::testing::Test {
     std::ofstream(path) << json;
     return path;
   }
-  // A replay file of the same run, with a decision more.
+  // A replay file of the same run with one more decision.
   std::string replay_with_decision(const std::string& of) const {
     auto json = nlohmann::json::parse(text_of(of));
     json["decisions"] = {{{"site", "ack-delay"}, {"actor", "hca/server"}, {"occurrence", 1}, {"answer", 1}, {"of", 145}, {"time_ps", 0}}};
@@ -169,7 +169,7 @@ class Interrupted : public ::testing::Test {
   pid_t child_ = 0;
 };
 
-// Processes that are stopped when the signal arrives, as by a debugger or from a terminal.
+// Processes that are stopped, as by a debugger or a terminal, when the signal arrives.
 enum class Stopped { kNothing, kWorkers, kPrograms };
 
 struct Case {
@@ -202,7 +202,7 @@ TEST_P(InterruptedRuns, seeds) {
   EXPECT_EQ(nlohmann::json::parse(text_of(folder() + "/out/seeds.json"))["interrupted"], true);
 }
 
-// A point that was interrupted runs again.
+// An interrupted point runs again.
 TEST_P(InterruptedRuns, sweep) {
   hang();
   nlohmann::json scenario = {{"topology", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology}};
@@ -255,7 +255,8 @@ INSTANTIATE_TEST_SUITE_P(By, InterruptedRuns,
                                            Case{"SIGTERM_with_stopped_programs", SIGTERM, Stopped::kPrograms}),
                          [](const auto& one) { return std::string(one.param.name); });
 
-// Whoever waits has an epoll, a timer, an event and a pipe for signals. Neither runs in processes of their own nor programs do.
+// The process that waits has an epoll instance, a timer, an eventfd and a pipe for signals. Neither child
+// processes that execute runs nor programs inherit them.
 TEST_F(Interrupted, descriptors_by_which_verbatim_waits_reach_nobody_else) {
   hang();
   for (const std::vector<std::string>& words : {words_of("run", {"--seeds", "1..9", "--jobs", "2"}), words_of("explore", {"--jobs", "2"})}) {
@@ -264,14 +265,14 @@ TEST_F(Interrupted, descriptors_by_which_verbatim_waits_reach_nobody_else) {
     await_program();
     std::set<std::string> own;
     for (const auto& [descriptor, name] : open_in(child_)) own.insert(name);
-    for (const auto& [descriptor, inherited] : open_in(::getpid())) own.erase(inherited);  // by the test's caller
+    for (const auto& [descriptor, inherited] : open_in(::getpid())) own.erase(inherited);  // inherited from the test's caller
     EXPECT_TRUE(own.contains("anon_inode:[eventpoll]"));
     std::vector<Process> others = workers();
     EXPECT_FALSE(others.empty());
     others.insert(others.end(), programs_.begin(), programs_.end());
     for (const Process& process : others) {
       for (const auto& [descriptor, name] : open_in(process.pid)) {
-        // An eventfd of the launcher's keeps numbers of programs' descriptors taken.
+        // The launcher's eventfd reserves descriptor numbers of programs.
         EXPECT_FALSE(name == "anon_inode:[eventpoll]" || name == "anon_inode:[timerfd]") << process.name << ": " << name;
         EXPECT_FALSE(name.starts_with("pipe:") && own.contains(name)) << process.name << ": " << name;
       }
@@ -280,7 +281,7 @@ TEST_F(Interrupted, descriptors_by_which_verbatim_waits_reach_nobody_else) {
   }
 }
 
-// The first run fails at once, and leaves what makes the second hang.
+// The first run fails at once and creates the file that makes the second run hang.
 TEST_F(Interrupted, the_second_run_of_verify) {
   std::vector<std::string> words = words_of("run", {"--verify"});
   words.back() = "server=sh -c 'test -e hangs || { echo > hangs; exit 3; }; echo > runs; i=0; while :; do i=$((i+1)); done'";
@@ -290,7 +291,7 @@ TEST_F(Interrupted, the_second_run_of_verify) {
   EXPECT_NE(err().find("verbatim: verify: interrupted in the second run; the first ended with exit code 1\n"), std::string::npos) << err();
 }
 
-// A program that a debugger holds: it is stopped, and SIGKILL alone ends it.
+// A debugger keeps the program stopped, so only SIGKILL ends it.
 TEST_F(Interrupted, a_run_whose_program_is_held_by_a_debugger) {
   hang();
   start(words_of("run", {"--seeds", "1..10", "--jobs", "1"}));
@@ -299,7 +300,7 @@ TEST_F(Interrupted, a_run_whose_program_is_held_by_a_debugger) {
   ASSERT_EQ(::ptrace(PTRACE_SEIZE, program, nullptr, nullptr), 0);
   ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, program, nullptr, nullptr), 0);
   ASSERT_TRUE(comes_true([&] { return process_of(program).state == 't'; }));
-  // Its end is reported to the debugger first.
+  // The debugger is notified of its end first.
   ASSERT_EQ(::kill(child_, SIGTERM), 0);
   int status = 0;
   ASSERT_TRUE(comes_true([&] {
@@ -311,7 +312,7 @@ TEST_F(Interrupted, a_run_whose_program_is_held_by_a_debugger) {
   EXPECT_TRUE(comes_true([&] { return ::waitpid(program, nullptr, WNOHANG | __WALL), !is_there(programs_.front()); }));
 }
 
-// Processes by which it tries what the machine can do end with it, also the one that stops itself.
+// Probe processes of `check --host` end with it, including the one that stops itself.
 TEST_F(Interrupted, check_of_the_machine_leaves_no_process) {
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   const auto is_stopped = [](const Process& process) { return process.state == 'T'; };
@@ -327,13 +328,13 @@ TEST_F(Interrupted, check_of_the_machine_leaves_no_process) {
       ::_exit(127);
     }
     ::usleep(static_cast<useconds_t>(turn % kSteps * kStepUs));
-    // A process that it has started runs until it stops itself.
+    // A probe process runs until it stops itself.
     ::kill(child_, SIGSTOP);
     ::usleep(1000);
     was_stopped = std::ranges::any_of(descendants_of(child_), is_stopped);
     ::kill(child_, SIGKILL);
     child_ = 0;
-    // Whoever loses its parent becomes a child of this process.
+    // Orphaned processes become children of this process.
     ASSERT_TRUE(comes_true([] {
       pid_t ended;
       while ((ended = ::waitpid(-1, nullptr, WNOHANG | __WALL)) > 0) {
@@ -345,18 +346,18 @@ TEST_F(Interrupted, check_of_the_machine_leaves_no_process) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-// After the search has reported its results, the reduction of ten thousands of decisions has begun.
+// After the results of the search, explore reduces tens of thousands of decisions.
 TEST_F(Interrupted, explore_that_makes_a_failure_small) {
   start({"explore", "--runs", "4", "--strategy", "random", "--seed", "3", "--shrink-time", "1000 s", "--topology",
          std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology, "--fail-on", "([7-9]|[0-9][0-9])\\.[0-9]* usec/iter", "--out", "out",
          "server=ibv_rc_pingpong -n 2000", "client=ibv_rc_pingpong -n 2000 server"});
   ASSERT_TRUE(comes_true([&] { return err().find(" at a time\n") != std::string::npos; })) << out() << err();
-  ::usleep(500'000);  // anywhere in it
+  ::usleep(500'000);  // at any point of the reduction
   expect_end_by(SIGINT);
   EXPECT_TRUE(nlohmann::json::parse(text_of(folder() + "/out/explore.json"))["interrupted"]) << out();
 }
 
-// Verbs that only read and compute. A pipe with no end to it is read for ever.
+// Verbs that only read and compute. They read from a pipe that is never closed, so they never end.
 class InterruptedReaders : public Interrupted {
  protected:
   void expect_end(std::vector<std::string> words, int signal) {
@@ -365,7 +366,7 @@ class InterruptedReaders : public Interrupted {
     words.push_back(pipe);
     start(words);
     int writer = -1;
-    // There is a reader when it can be opened for writing without one.
+    // open(2) for writing without blocking succeeds when there is a reader.
     ASSERT_TRUE(comes_true([&] { return (writer = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK)) >= 0; }));
     expect_end_by(signal);
     ::close(writer);

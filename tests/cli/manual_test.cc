@@ -1,4 +1,4 @@
-// Help, manual pages, completion and guides say the same: they are made from the same tables.
+// Help, manual pages, completion and guides are consistent, because the same tables generate them.
 #include <unistd.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 const char kHandWritten[] = VERBATIM_SOURCE_DIR "/tools/manual";
 
-// The page as text: roff writes an ASCII hyphen as \-.
+// The page as text; roff writes an ASCII hyphen as \-.
 std::string page_text(const std::string& file) {
   config::Diagnostics diagnostics;
   return std::regex_replace(config::read_file(file, diagnostics).value_or(""), std::regex("\\\\-"), "-");
@@ -72,7 +72,7 @@ TEST(Manual, an_unknown_block_of_a_guide_is_an_error) {
   EXPECT_EQ(run.err, "verbatim: there is no block \"nothing\"\n");
 }
 
-// The names of options in a help text or a page.
+// The option names in a help text or a page.
 std::set<std::string> options_in(const std::string& text) {
   const std::regex option("--[a-z][a-z-]*");
   return {std::sregex_token_iterator(text.begin(), text.end(), option), std::sregex_token_iterator()};
@@ -85,7 +85,7 @@ TEST(Manual, each_verb_has_a_page_with_the_options_of_its_help) {
   const std::string help = verbatim({"--help"}).out;
   std::set<std::string> pages;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) pages.insert(entry.path().stem());
-  // The text after "Subcommands:", a verb a line.
+  // The text after "Subcommands:", one verb per line.
   std::istringstream lines(help.substr(help.find("Subcommands:")));
   std::size_t verbs = 0;
   for (std::string line; std::getline(lines, line) && !line.starts_with("Exit codes:");) {

@@ -1,4 +1,4 @@
-// Common usage errors and their messages: place, error, correction. Nothing is started.
+// Common usage errors and their messages: place, error, correction. No test starts a program.
 #include <filesystem>
 
 #include "tests/cli/command.h"
@@ -10,7 +10,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Folder;
 
-// A folder as a newcomer has one: a fabric, a scenario, a program, and what runs leave behind.
+// A folder with a topology, a scenario, a program and outputs of runs.
 class Desk {
  public:
   Desk() {
@@ -35,7 +35,7 @@ class Desk {
 
 struct Mistake {
   std::vector<std::string> typed;
-  std::string told;  // all of standard error but its last line
+  std::string told;  // standard error without its last line
 };
 
 void expect_told(const Desk& desk, const std::vector<Mistake>& mistakes) {
@@ -130,7 +130,7 @@ TEST(Mistakes, in_a_topology) {
       desk,
       {{{"check", "ring.json"}, "ring.json: /generate/shape: \"ring\" is not allowed here; allowed: \"star\", \"leaf_spine\", \"fat_tree\", "
        "\"rail\", \"dragonfly\", \"dragonfly_plus\", \"torus\", \"hyperx\"\n"},
-       // Errors of all kinds, reported at once.
+       // Errors of several kinds, reported at once.
        {{"check", "bad.json"},
         "bad.json: /links/0/rate: \"100 GB\" is not a rate; units are Tbps, Gbps, Mbps, kbps, bps\n"
         "bad.json: /links/1/rate: \"100\" has no unit; units are Tbps, Gbps, Mbps, kbps, bps, for example \"100 Gbps\"\n"

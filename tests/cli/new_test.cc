@@ -1,4 +1,5 @@
-// `verbatim new` writes what runs at once, from every folder; and programs beside a scenario are found from every folder.
+// Results of `verbatim new` can be run at once from every folder; programs beside a scenario are found from
+// every folder.
 #include <sys/stat.h>
 
 #include <set>
@@ -37,7 +38,7 @@ TEST(New, two_hosts_run_at_once) {
   EXPECT_EQ(run.err.find("warning"), std::string::npos) << run.err;
 }
 
-// Paths in the folder are relative, so it can be moved and named by any path, with the same digest.
+// Paths in the folder are relative: it can be moved and named by any path, and the digest stays the same.
 TEST(New, the_folder_runs_by_every_path_and_can_be_moved) {
   Folder folder;
   ASSERT_EQ(verbatim({"new", "here/my lab"}, folder.path()).code, 0);
@@ -100,7 +101,7 @@ TEST(New, ethernet_and_several_pairs_run) {
   EXPECT_EQ(run.out.find("h4|"), std::string::npos) << "it has no partner";
 }
 
-// The shapes of the generator, at the size of the guide and of a small one, by both link layers.
+// Every shape of the generator, in the size that the guide shows and in a small one, with both link layers.
 TEST(New, every_generated_shape_has_flows_that_run_at_once) {
   struct Made {
     const char* shape;

@@ -1,4 +1,4 @@
-// Output files: which are replaced, which are written in place, and which are refused.
+// Output files: replaced ones, ones written in place, refused ones.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -105,7 +105,7 @@ TEST_F(Outputs, a_fifo_is_written_in_place) {
   }
 }
 
-// Own device nodes need root and a mount name space; elsewhere a pseudo-terminal is the device.
+// Creating device nodes needs root and a mount namespace; otherwise a pseudo-terminal is used as the device.
 TEST_F(Outputs, devices_stay_devices) {
   const auto try_device = [](const std::string& path, bool is_full) {
     const std::string document = write_document(path, "text");
@@ -199,7 +199,8 @@ TEST_F(Outputs, a_document_that_has_no_room_leaves_what_was_there) {
   EXPECT_EQ(files(), 2);
 }
 
-// In a mount name space of its own, with a file system of `size` at `folder`. Only root can have that; else the exit code is 77.
+// Runs the command in a mount namespace with a file system of `size` at `folder`. Needs root; otherwise the
+// exit code is 77.
 Finished run_with_small_disk(const std::string& folder, const char* size, std::vector<std::string> words) {
   return run_command(std::move(words), "/", [&] {
     constexpr int kNotHere = 77;
@@ -222,7 +223,7 @@ TEST_F(Outputs, a_record_for_which_the_disk_has_no_room_is_no_difference_between
   EXPECT_THAT(run.err, Not(HasSubstr("differ")));
 }
 
-// The file system of the document is full, so the old one stays.
+// The file system of the document is full, so the old document is kept.
 TEST_F(Outputs, a_full_disk_leaves_a_document_what_it_had) {
   const std::string topology = std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology;
   ASSERT_EQ(run_command({VERBATIM_PROGRAM, "run", "--record", at("run.rec"), "--topology", topology, "server=true"}).code, 0);

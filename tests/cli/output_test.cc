@@ -1,4 +1,4 @@
-// Marked lines on the terminal, unmarked bytes in files.
+// Program output: marked lines on the terminal, unchanged bytes in files.
 #include "tools/verbatim/output.h"
 
 #include <filesystem>
@@ -45,7 +45,7 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-// More files than are open at once: those that were closed meanwhile are added to.
+// More files than are open at a time: files that were closed in between are reopened for appending.
 TEST(ProgramOutput, thousands_of_programs_take_few_descriptors) {
   constexpr int kPrograms = 1000, kRounds = 3;
   config::Folder folder;

@@ -1,4 +1,4 @@
-// Packages that cpack makes of this build.
+// Makes packages of this build with cpack.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace verbatim::cli {
 
-// The file that cpack has made, "" if none.
+// Makes a package and returns its path, "" on failure.
 inline std::string make_package(const std::string& generator, const std::string& folder, const std::string& ending) {
   const Finished made =
       run_command({"cpack", "--config", VERBATIM_BINARY_DIR "/CPackConfig.cmake", "-G", generator, "-B", folder}, folder);

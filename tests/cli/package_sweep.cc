@@ -1,4 +1,4 @@
-// Slow: checks the origin of every library of the Debian package.
+// Slow: checks which package each library of the Debian package is from.
 #include <gmock/gmock.h>
 
 #include "sim/core/sanitizer.h"

@@ -1,4 +1,4 @@
-// A package of cpack works where it is unpacked, and contains everything that it needs; shell completion is
+// A cpack package works where it is unpacked and contains everything that it needs; shell completion is
 // complete.
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ TEST(Package, a_tar_works_where_it_is_unpacked) {
   ASSERT_EQ(run_command({"tar", "xzf", tar, "--strip-components=1", "-C", there}).code, 0);
   const std::string program = there + "/bin/verbatim";
 
-  // It contains all libraries but the C library's.
+  // The package contains all libraries except the C library's.
   std::istringstream libraries(run_command({"ldd", program}).out);
   for (std::string line; std::getline(libraries, line);) {
     EXPECT_THAT(line, AnyOf(HasSubstr("libc.so"), HasSubstr("libm.so"), HasSubstr("ld-linux"), HasSubstr("linux-vdso"),

@@ -1,4 +1,4 @@
-// The progress line at a terminal: it is shown, erased before the result, and has no influence.
+// The progress line on a terminal: it is shown, erased before the result, and does not change the result.
 #include <gmock/gmock.h>
 #include <pty.h>
 
@@ -66,7 +66,7 @@ TEST(Progress, a_run_shows_where_it_is_and_is_the_same_run) {
   ASSERT_EQ(seen.code, 0) << seen.err;
   EXPECT_THAT(seen.err, HasSubstr("\rvirtual time "));
   EXPECT_THAT(seen.err, HasSubstr(" packets"));
-  // Gone before the result.
+  // The line is erased before the result.
   const std::size_t last = seen.err.rfind("\rvirtual time "), cleared = seen.err.rfind(kClear);
   EXPECT_LT(last, cleared);
   EXPECT_LT(cleared, seen.err.find("verbatim: virtual time"));

@@ -1,5 +1,5 @@
-// Containers and machines that refuse system calls: what a run cannot do without is found by `verbatim check --host`, and what it
-// can do without changes nothing.
+// Containers and machines that refuse system calls: `verbatim check --host` reports calls that a run needs;
+// refusal of the others changes nothing.
 #include <gmock/gmock.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -23,15 +23,16 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A seccomp filter; the first matching rule applies.
+// A seccomp filter. The first rule that matches applies.
 class Filter {
  public:
   Filter() {
-    // In case of an error, no process can kill others.
+    // Protects other processes from kill(2) if the test has an error.
     rule(SYS_kill, 0, ~0u, 0xffffffff, SECCOMP_RET_KILL_PROCESS);
   }
 
-  // Every call with this number; or those whose argument `index`, masked, has this value.
+  // Adds a rule for every call with this number, or for those whose argument `index`, masked, has the given
+  // value.
   void rule(long number, std::uint32_t action) {
     add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
     add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, 1);
@@ -69,7 +70,7 @@ Filter refusing(const std::vector<long>& numbers, int error = EPERM) {
   return filter;
 }
 
-// Numbers by name, from the header of the kernel.
+// System call numbers by name, from the kernel's header.
 std::map<std::string, long> call_numbers() {
   std::map<std::string, long> numbers;
   std::ifstream header(CALL_NUMBERS);
@@ -81,7 +82,8 @@ std::map<std::string, long> call_numbers() {
   return numbers;
 }
 
-// Calls that docker permits by default, as far as a run could notice; Verbatim's own profile.
+// Docker's default profile as far as it concerns a run, plus Verbatim's own profile. `refused`: further
+// refused calls.
 Filter default_profile(std::span<const long> refused = {}) {
   const json whole = json::parse(std::ifstream(VERBATIM_SOURCE_DIR "/tools/container/seccomp.json"));
   const std::map<std::string, long> numbers = call_numbers();
@@ -112,8 +114,8 @@ Finished verbatim_under(const Filter& filter, std::vector<std::string> words) {
   return run_command(std::move(words), VERBATIM_SOURCE_DIR, [&] { filter.install(); });
 }
 
-// Two communicating programs, a shell that creates processes, a file kept open across exec, and one sent over
-// a socket with its position, which both ends share.
+// Two communicating programs, a shell that creates processes, a file that stays open across execve(), and one
+// that is sent over a socket: both ends share its position.
 const std::vector<std::string> kRun = {
     "run", "--json", "--topology", kTopology, "server=ibv_rc_pingpong -n 5", "client=ibv_rc_pingpong -n 5 server",
     "client=sh -c 'exec 5< README.md; (sleep 1; cat <&5) & exec sh -c \"read line <&5; wait; cat <&5 | wc -l\"'",
@@ -130,7 +132,7 @@ std::string digest_of(const Finished& run) {
 TEST(RefusedCalls, under_a_default_profile_runs_are_the_same) {
   const Finished usual = verbatim(kRun);
   EXPECT_EQ(usual.code, 0) << usual.err;
-  // Docker 20 permits ptrace alone.
+  // Docker 20 permits ptrace, but not the other calls.
   for (const std::vector<long>& refused : {std::vector<long>(), std::vector<long>{SYS_process_vm_readv, SYS_process_vm_writev}}) {
     const Filter profile = default_profile(refused);
     const Finished host = verbatim_under(profile, {"doctor"});
@@ -202,7 +204,7 @@ TEST(RefusedCalls, what_there_is_a_second_way_for_changes_nothing) {
 }
 
 TEST(RefusedCalls, on_kernels_that_answer_no_queries_of_mappings_their_text_does) {
-  constexpr std::uint32_t kMapsQuery = 0xc0686611;  // PROCMAP_QUERY
+  constexpr std::uint32_t kMapsQuery = 0xc0686611;  // ioctl PROCMAP_QUERY
   Filter filter;
   filter.rule(SYS_ioctl, 1, ~0u, kMapsQuery, SECCOMP_RET_ERRNO | ENOTTY);
   filter.refuse(SYS_process_vm_readv);
@@ -235,7 +237,7 @@ TEST(RefusedCalls, where_no_process_can_be_made_nobody_is_ended) {
   EXPECT_THAT(host.out, HasSubstr("Resource temporarily unavailable"));
 }
 
-// Code that waits for the end of output would wait for a child that remains stopped.
+// Code that waits for the end of output would wait for ever for a child that remains stopped.
 TEST(RefusedCalls, where_ends_of_children_are_not_told_that_is_what_is_told_and_no_child_is_left) {
   const Finished host = verbatim_under(refusing({SYS_wait4}), {"doctor"});
   EXPECT_EQ(host.code, 2) << host.out << host.err;

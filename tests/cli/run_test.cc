@@ -65,7 +65,7 @@ TEST(Run, run_json_has_every_promised_key) {
   EXPECT_EQ(file_text(folder.path() + "/out/client.stdout"), "two words\n");
 }
 
-// Where an unfinished line appears is output_test's question.
+// The unfinished line is removed before the comparison, because output_test checks its place.
 TEST(Run, output_is_marked_and_kept_apart) {
   const Finished run =
       verbatim({"run", "--topology", kTopology, "server=sh -c 'echo a; echo b >&2; printf c'",
@@ -216,7 +216,7 @@ TEST(CheckHost, refuses_an_unknown_facility) {
   EXPECT_EQ(verbatim({"run", "--assume-missing", "luck", "--topology", kTopology, "server=true"}).code, 2);
 }
 
-// A copy of the program with all its parts but one.
+// A copy of the executable with all libraries except `missing`.
 TEST(CheckHost, misses_each_part_of_the_installation) {
   namespace fs = std::filesystem;
   for (const char* const missing : kShimParts) {
@@ -237,7 +237,7 @@ TEST(CheckHost, misses_each_part_of_the_installation) {
   }
 }
 
-// Simulated hosts have folders of their own in the place of /tmp, and the simulator's parts are not in those.
+// /tmp of a simulated host is a folder of its own, which does not contain the simulator's libraries.
 TEST(Installation, below_tmp_starts_programs_on_other_hosts) {
   namespace fs = std::filesystem;
   const Folder folder;

@@ -1,4 +1,4 @@
-// Many hosts and many processes: counts and bytes, no times.
+// Many hosts and processes: counts and bytes, no durations.
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 using config::Folder;
 
-// Each host has two lines in it, and every file of a host's own has any length.
+// /etc/hosts has two lines for each host; files of simulated hosts have no maximum size.
 TEST(ManyHosts, etc_hosts_has_every_name) {
   Folder folder;
   const std::string topology = folder.path() + "/many.json";

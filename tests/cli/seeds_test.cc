@@ -1,4 +1,4 @@
-// `run --seeds`: which seeds fail, in order, however many run at a time, and how to repeat one.
+// `run --seeds`: reports failing seeds in order for any number of parallel runs, and how to repeat one.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -57,7 +57,7 @@ TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {
     if (line.starts_with("repeat: ")) repeat = line.substr(8);
   }
   ASSERT_FALSE(failed.empty());
-  // A failure is reported once; the others are of the same kind.
+  // A failure is described once; other seeds with the same kind of failure refer to it.
   const auto told = one.out.find(": exit code 1: on host client, ");
   EXPECT_NE(told, std::string::npos) << one.out;
   EXPECT_EQ(one.out.find(": exit code 1: on host client, ", told + 1), std::string::npos) << one.out;
@@ -70,7 +70,7 @@ TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {
   EXPECT_EQ(run_command({"/bin/sh", "-c", repeat}).code, 1) << repeat;
 }
 
-// How long something took in real time is another thing on each machine and in each run.
+// Messages of a failure contain no real time, which differs in each run and on each machine.
 TEST(Seeds, what_is_told_of_a_failure_does_not_depend_on_real_time) {
   const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..1",
                                  "client=/usr/bin/python3 -I -c 'import sys; sum(range(90_000_000)); sys.exit(3)'"});
@@ -78,7 +78,7 @@ TEST(Seeds, what_is_told_of_a_failure_does_not_depend_on_real_time) {
 }
 
 TEST(Seeds, what_cannot_be_started_ends_them_with_a_summary) {
-  // A usage error of the first run: the others are not started.
+  // A usage error of the first run; no other run starts.
   const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..50", "--jobs", "1", "--out",
                                  "/dev/null/nowhere", "server=true"});
   EXPECT_EQ(run.code, 2) << run.out << run.err;

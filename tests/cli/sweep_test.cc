@@ -1,4 +1,4 @@
-// `verbatim sweep` and `verbatim compare`: what runs, what is refused, what is kept, and what the results say.
+// `verbatim sweep` and `verbatim compare`: points that run, refused input, kept points, results.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-// A folder with a scenario of flows at a load, on a topology of its own.
+// A folder with a scenario of flows at a given load and a topology.
 class Folder {
  public:
   Folder() {
@@ -62,7 +62,7 @@ TEST(Sweep, runs_every_combination_in_order_whatever_the_jobs) {
     EXPECT_EQ(results[i]["settings"]["workloads/0/load"], i < 3 ? 0.2 : 0.6);
     EXPECT_EQ(results[i]["settings"]["seed"], i % 3 + 1);
     EXPECT_EQ(results[i]["outcome"], "finished");
-    // The line agrees with the run.json of the point.
+    // The line equals the run.json of the point.
     const Json run = Json::parse(text_of_file(folder.path("one/points/00" + std::to_string(i + 1) + "/run.json")));
     EXPECT_EQ(results[i]["digest"], run["digest"]);
     EXPECT_EQ(results[i]["virtual_time_ps"], run["virtual_time_ps"]);
@@ -74,7 +74,7 @@ TEST(Sweep, runs_every_combination_in_order_whatever_the_jobs) {
   EXPECT_EQ(one.out.substr(0, one.out.rfind(';')), three.out.substr(0, three.out.rfind(';')));
 }
 
-// The same as the scenario with that value, run alone.
+// A point equals a single run of the scenario with that value.
 TEST(Sweep, a_point_is_the_run_of_the_scenario_that_it_writes) {
   const Folder folder;
   ASSERT_EQ(folder.run({"sweep", "s.json", "--vary", "workloads/in/size=32 KiB", "--out", "sweep"}).code, 0);
@@ -133,7 +133,7 @@ TEST(Sweep, what_is_done_is_kept_and_what_is_missing_runs) {
   const std::vector<std::string> words = {"sweep", "s.json", "--vary", "seed=1..3", "--out", "o"};
   ASSERT_EQ(folder.run(words).code, 0);
   const std::string all = text_of_file(folder.path("o/results.jsonl"));
-  // As an interruption leaves it: one point without a result, another with a part of one.
+  // The state after an interruption: one point without a result, another with an incomplete one.
   fs::remove_all(folder.path("o/points/002"));
   fs::remove(folder.path("o/points/003/point.json"));
   folder.write("o/points/003/run.json", "{");
@@ -143,7 +143,7 @@ TEST(Sweep, what_is_done_is_kept_and_what_is_missing_runs) {
   EXPECT_THAT(again.out, HasSubstr("3 of 3 points, 1 of them from before, 0 failed"));
   EXPECT_EQ(text_of_file(folder.path("o/results.jsonl")), all);
   EXPECT_EQ(fs::last_write_time(folder.path("o/points/001/run.json")), before);
-  // Values at the end of the first --vary are further points.
+  // Values appended to the first --vary add points.
   const Finished more = folder.run({"sweep", "s.json", "--vary", "seed=1..4", "--out", "o"});
   EXPECT_THAT(more.out, HasSubstr("4 of 4 points, 3 of them from before, 0 failed"));
 }
@@ -193,7 +193,7 @@ TEST(Sweep, a_point_that_fails_is_named_and_the_others_run) {
   const auto results = folder.results("o");
   EXPECT_EQ(results[0]["exit_code"], 4);
   EXPECT_EQ(results[1]["exit_code"], 0);
-  // It is the same when it is kept.
+  // A kept point has the same result.
   const Finished again = folder.run({"sweep", "s.json", "--vary", "time_limit=1 us,1 s", "--out", "o", "--json"});
   EXPECT_EQ(again.code, 1);
   const Json document = Json::parse(again.out);
@@ -255,7 +255,8 @@ TEST(Compare, shows_figures_ratios_and_what_differs_in_inputs) {
   EXPECT_THAT(same.out, HasSubstr(" same\n"));
 }
 
-// Times and bus bandwidths of collectives are those of run.json: in the table, the documents, the CSV file and the pages.
+// Times and bus bandwidths of collectives in the table, the documents, the CSV file and the pages equal those
+// of run.json.
 TEST(Sweep, collectives_have_their_time_and_bandwidth) {
   const Folder folder;
   fs::copy_file(support::topology("star_8"), folder.path("star.json"));

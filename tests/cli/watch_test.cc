@@ -1,4 +1,4 @@
-// `--watch` and `--watch-time`: traces, captures and recordings of a part of a run.
+// `--watch` and `--watch-time`: traces, captures and recordings of a part of the fabric or of the time.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -11,7 +11,7 @@ namespace verbatim::cli {
 namespace watching {
 namespace {
 
-// Flows between four of eight hosts at one switch.
+// Flows between four of the eight hosts of one switch.
 constexpr char kScenario[] = R"({"topology": ")" VERBATIM_SOURCE_DIR R"(/topologies/star_8.json", "flows": [
     {"from": "h0", "to": "h1", "bytes": "64 KiB"}, {"from": "h2", "to": "h3", "bytes": "64 KiB", "start": "1 ms"}]})";
 
@@ -59,7 +59,7 @@ TEST_F(Watch, a_trace_of_some_nodes_is_those_lines_of_the_whole) {
   const Finished whole = run({"--trace", "whole"}), some = run({"--trace", "some", "--watch", "h[0-1]", "--watch", "leaf0"});
   ASSERT_EQ(whole.code, 0) << whole.err;
   ASSERT_EQ(some.code, 0) << some.err;
-  EXPECT_EQ(whole.out, some.out);  // with the digest
+  EXPECT_EQ(whole.out, some.out);  // includes the digest
   std::string expected;
   std::istringstream lines(read(file("whole")));
   for (std::string line; std::getline(lines, line);) {
@@ -67,7 +67,7 @@ TEST_F(Watch, a_trace_of_some_nodes_is_those_lines_of_the_whole) {
     if (has("/h0 ") || has("/h0:") || has("/h1 ") || has("/h1:") || has("/leaf0 ") || has("/leaf0:")) expected += line + "\n";
   }
   EXPECT_TRUE(read(file("some")) == expected);
-  EXPECT_TRUE(components_of(trace_of(file("some"))).contains("port/leaf0:3"));  // of h2's cable, at the switch
+  EXPECT_TRUE(components_of(trace_of(file("some"))).contains("port/leaf0:3"));  // the switch port of h2's cable
 }
 
 TEST_F(Watch, a_trace_of_some_time_has_both_ends_of_it) {

@@ -1,5 +1,5 @@
-// Runs that are repeated or tried out work in a copy of their folder: programs find there what Linux would show them, and the
-// folder itself stays as it was.
+// Repeated and explored runs work in a copy of their folder: programs see the same files as on Linux, and the
+// original folder is unchanged.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `base`: below /tmp a host has folders of its own; elsewhere the machine's folders show.
+// `base`: below /tmp a host has folders of its own; elsewhere programs see the machine's folders.
 class WorkingFolder : public ::testing::TestWithParam<const char*> {
  protected:
   WorkingFolder() {
@@ -44,7 +44,7 @@ class WorkingFolder : public ::testing::TestWithParam<const char*> {
 
   void write(const std::string& name, const std::string& text) const { std::ofstream(work_ + "/" + name) << text; }
 
-  // Names, kinds, sizes, modes, times and content of everything.
+  // Names, types, sizes, modes, times and content of all files.
   std::map<std::string, std::string> state() const {
     std::map<std::string, std::string> all;
     for (const auto& entry : fs::recursive_directory_iterator(work_)) {
@@ -67,7 +67,7 @@ class WorkingFolder : public ::testing::TestWithParam<const char*> {
     std::ofstream(all_ + "/script.sh") << text;
     return "/bin/sh " + all_ + "/script.sh";
   }
-  // The replay file of a script that ends with 3 under every schedule.
+  // The replay file of a script that exits with 3 under every schedule.
   std::string replay_of(const std::string& command) const {
     const Finished found = verbatim(words({"explore", "--runs", "1", "--out", all_ + "/found"}, command), work_);
     EXPECT_EQ(found.code, 1) << found.out << found.err;
@@ -121,7 +121,7 @@ TEST_P(WorkingFolder, a_program_finds_there_what_linux_would_show_it_and_it_stay
   EXPECT_NE(state(), before);
 }
 
-// Each schedule would find what another has written.
+// In a shared folder each schedule would find files of another one.
 TEST_P(WorkingFolder, schedules_and_seeds_that_run_side_by_side_do_not_meet) {
   const auto before = state();
   const std::string command = script("test $(wc -l < log) -eq 1 && test ! -e made && echo line >> log && echo > made");
@@ -140,14 +140,14 @@ TEST_P(WorkingFolder, schedules_and_seeds_that_run_side_by_side_do_not_meet) {
     EXPECT_EQ(names, (std::vector<std::string>{"hard", "log", "made"})) << kept;
   }
   EXPECT_EQ(state(), before);
-  // A run by itself writes to the folder, so that the next one finds it.
+  // A single run without copy writes to the folder, and the next run finds the files.
   script("test $(wc -l < log) -eq 1 && test ! -e made && echo line >> log && echo > made");
   EXPECT_EQ(verbatim(words({"run"}, command), work_).code, 0);
   EXPECT_NE(state(), before);
   EXPECT_EQ(verbatim(words({"run"}, command), work_).code, 1);
 }
 
-// A view costs no time and leaves no trace, so that a run by itself repeats a seed.
+// The copied folder takes no virtual time and adds nothing to the trace: a single run repeats the digest.
 TEST_P(WorkingFolder, a_run_has_the_same_digest_with_and_without) {
   const std::string command = script("cat log sub/f; stat -c '%s %Y %i %h' log sub; ls sub; cat sub/deep/g; ./prog; exit 3");
   const std::string replay = replay_of(command);
@@ -179,11 +179,11 @@ TEST_P(WorkingFolder, a_replay_says_what_has_changed_and_shows_the_times_of_its_
   EXPECT_EQ(changed.err.find("unseen"), std::string::npos) << changed.err;
 }
 
-// Only a run that writes there while another one works there is warned.
+// A run warns only if another run writes to the same folder at the same time.
 TEST_P(WorkingFolder, two_runs_in_one_folder_are_warned_of) {
   const std::string gate = all_ + "/gate";
   ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
-  // The first run is held up by its output, which is read on when the second run has ended.
+  // The first run blocks on its output, which is read after the end of the second run.
   const std::string run = "'" + std::string(VERBATIM_PROGRAM) + "' run --topology '" + VERBATIM_SOURCE_DIR + "/" + kTopology + "' ";
   const auto beside = [&](const std::string& command) {
     return run_command({"sh", "-c", run + "'server=seq 100000' > '" + gate + "' & exec 3< '" + gate + "'; head -c 1 <&3 > /dev/null; " +

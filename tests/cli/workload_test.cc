@@ -21,7 +21,7 @@ TEST(WorkloadVerb, sums_bytes_and_finds_the_busiest_link) {
                                      {"name": "noise", "pattern": "permutation"})"));
   const Finished run = verbatim({"workload", "s.json"}, folder.path());
   EXPECT_EQ(run.code, 0) << run.err;
-  // 7 MiB at 100 Gbps; of 2 (n - 1) / n times 8 MiB each host sends 12 MiB.
+  // Incast: 7 MiB at 100 Gbps. All-reduce: each host sends 2 (n - 1) / n times 8 MiB, which is 12 MiB.
   EXPECT_EQ(run.out,
             "incast: 7 flows, 7 MiB, 1 MiB each, from 5.000 us\n"
             "  ideal: 587.202 us, for the bytes of leaf0:1 at 100 Gbps\n"

@@ -1,4 +1,4 @@
-// A request to load an alternate path is rejected each time, and the connection remains as it is.
+// A request to load an alternate path is always rejected, and the connection stays established.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::Each;
 
 constexpr std::uint32_t kServersQpn = 0x1234;
 
-// An established connection, whose client is played by the test from then on.
+// An established connection. The test then plays its client.
 struct Connected : TwoHosts {
   std::vector<Apr> answers;
   std::uint32_t clients_id = 0, servers_id = 0;
@@ -89,8 +89,8 @@ TEST(AlternatePath, of_another_connection_or_queue_pair) {
   EXPECT_EQ(hosts.answers.back().status, AprStatus::kInvalidCommId) << "it has been ended";
 }
 
-// The sender repeats a lost request or answer; the receiver answers repeated requests twice, and late ones as
-// well.
+// A lost request or answer is repeated by the sender; the receiver answers each copy of a request, late ones
+// as well.
 TEST(AlternatePath, is_answered_whatever_becomes_of_the_datagrams) {
   for (const char* which : {"LAP", "APR"}) {
     for (const Fate fate : {Fate::kLost, Fate::kTwice, Fate::kLate}) {

@@ -1,5 +1,5 @@
-// Each management datagram of a connection is lost, repeated or late: the connection is established and
-// closed nevertheless.
+// Each management datagram of a connection is lost, duplicated or delayed; the connection is established and
+// closed all the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ struct Case {
   std::int64_t late_ms = 20;
 };
 
-// Events and messages that both programs saw of a connection closed at once by the client.
+// Events and messages seen by both programs; the client closes the connection as soon as it is established.
 struct Outcome {
   std::vector<EventType> server, client;
   std::vector<std::string> seen;
@@ -57,7 +57,8 @@ TEST_P(AnyDatagram, may_go_wrong_once) {
     };
   });
   EXPECT_EQ(outcome.client, kClientSees);
-  // An RTU overtaken by the DREQ causes no event, because the peer has already left (IBA 12.9.7.2).
+  // An RTU overtaken by the DREQ causes no event, because the server has left the connected state (IBA
+  // 12.9.7.2).
   std::vector<EventType> server = outcome.server;
   constexpr std::size_t kRtu = 4;
   if (number == kRtu && fate != Fate::kTwice) {
@@ -73,13 +74,13 @@ std::vector<Case> cases() {
     all.push_back({number, Fate::kLost});
     all.push_back({number, Fate::kTwice});
     all.push_back({number, Fate::kLate, 20});
-    if (number > 1) all.push_back({number, Fate::kLate, 10'000});  // later than it is sent again
+    if (number > 1) all.push_back({number, Fate::kLate, 10'000});  // later than its retransmission
   }
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Once, AnyDatagram, testing::ValuesIn(cases()));
 
-// Two of them, every pair.
+// Loss of any two datagrams.
 TEST(Connection, outlives_any_two_losses) {
   for (std::size_t first = 0; first < 9; ++first) {
     for (std::size_t second = first + 1; second < 9; ++second) {
@@ -102,7 +103,8 @@ TEST(Connection, everything_twice_is_as_once) {
   EXPECT_EQ(outcome.server, kServerSees);
 }
 
-// The request is sent sixteen times, 6.1 s apart: two packet lives of 1 s and 4.1 s for the answer.
+// The request is sent sixteen times at intervals of 6.1 s: two packet lifetimes of 1 s and 4.1 s for the
+// answer.
 TEST(Connection, nobody_answers) {
   TwoHosts hosts;
   hosts.listen();
@@ -117,8 +119,8 @@ TEST(Connection, nobody_answers) {
   EXPECT_TRUE(hosts.server.events.empty());
 }
 
-// A request that the program has not answered yet is repeated; the kernel then answers that it is being
-// processed.
+// If a request is repeated before the program has answered it, the kernel answers that it is being processed
+// (MRA).
 TEST(Connection, who_takes_long_to_accept_is_waited_for) {
   TwoHosts hosts;
   hosts.server.accepts = false;
@@ -141,7 +143,7 @@ TEST(Connection, a_reply_that_nobody_confirms_is_given_up) {
   EXPECT_EQ(hosts.server.statuses.back(), -ETIMEDOUT);
 }
 
-// The client's first packet may arrive before its RTU (rdma_notify).
+// The first packet of the client may arrive before its RTU; the server then calls rdma_notify().
 TEST(Connection, the_first_packet_stands_for_the_ready_message) {
   TwoHosts hosts;
   hosts.listen();
@@ -166,7 +168,7 @@ TEST(Connection, nobody_answers_the_disconnect) {
   EXPECT_EQ(std::count(hosts.wire.seen.begin(), hosts.wire.seen.end(), "DREQ"), 16);
 }
 
-// A program dies at any moment: its identifiers go, and the peer finds out.
+// A program dies at any moment: its identifiers are destroyed, and the peer is notified.
 TEST(Connection, a_program_that_goes_is_missed) {
   for (std::int64_t at_us = 0; at_us < 200; ++at_us) {
     for (const bool server_goes : {false, true}) {

@@ -1,4 +1,4 @@
-// The numbers of a connection: where PSNs begin, and which communication identifier it has.
+// Numbers of a connection: first PSNs and communication identifiers.
 #include <gtest/gtest.h>
 
 #include "sim/mad/cm_messages.h"

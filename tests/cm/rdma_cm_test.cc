@@ -153,7 +153,7 @@ TEST(RdmaCm, calls_in_the_wrong_state) {
   EXPECT_EQ(id.resolve_address({}, v4(2, 1), 100), -EINVAL);
 }
 
-// The queue pairs of both ends fit each other.
+// The parameters of the two queue pairs match.
 TEST(RdmaCm, queue_pairs_are_told_the_same) {
   TwoHosts hosts;
   hosts.listen();
@@ -227,7 +227,7 @@ TEST(RdmaCm, a_datagram_service_answers_each_repetition) {
   }
 }
 
-// The native port space uses services, not addresses: only the path identifies both ends.
+// The native port space has services instead of addresses; only the path identifies the two ends.
 TEST(RdmaCm, connections_without_ip_addresses_know_their_ports) {
   TwoHosts hosts(PortSpace::kIb);
   Address service;
@@ -258,7 +258,7 @@ Address ib_service(PortSpace space, std::uint16_t port, const ib::Gid& gid) {
   return address;
 }
 
-// AF_IB has the port spaces of IP, too; such a request has no IP addresses in its private data.
+// AF_IB supports the port spaces of IP as well; the private data of such a request contains no IP addresses.
 TEST(RdmaCm, addresses_of_infiniband_name_services_of_ip) {
   for (const PortSpace space : {PortSpace::kTcp, PortSpace::kIb}) {
     TwoHosts hosts(space);
@@ -296,7 +296,7 @@ TEST(RdmaCm, addresses_of_infiniband_get_free_ports) {
   EXPECT_EQ(other->bind(ib_service(PortSpace::kUdp, 0, gid)), -EPROTONOSUPPORT);
 }
 
-// IBA 12.9.8.3.1: what is known of the connection that the queue pair had before is out of date.
+// IBA 12.9.8.3.1: a request from a queue pair that is already connected makes the previous connection stale.
 TEST(RdmaCm, a_queue_pair_that_asks_anew_has_a_stale_connection) {
   TwoHosts hosts;
   hosts.listen();
@@ -314,7 +314,7 @@ TEST(RdmaCm, a_queue_pair_that_asks_anew_has_a_stale_connection) {
   EXPECT_THAT(hosts.client.events, Contains(EventType::kDisconnected)) << "of the old one";
 }
 
-// The other host has lost its connection, and answers with the queue pair that had it.
+// The other host has lost its connection, and answers with a queue pair that this host considers connected.
 TEST(RdmaCm, a_queue_pair_that_answers_anew_has_a_stale_connection) {
   TwoHosts hosts;
   hosts.listen();
@@ -343,7 +343,7 @@ TEST(RdmaCm, a_queue_pair_that_answers_anew_has_a_stale_connection) {
   EXPECT_EQ(hosts.server.events.back(), EventType::kEstablished);
 }
 
-// Linux has no room for those of an RTU in its event.
+// Linux does not pass the private data of an RTU to the program.
 TEST(RdmaCm, the_passive_end_is_told_no_private_data_when_the_connection_is_there) {
   TwoHosts hosts;
   hosts.listen();

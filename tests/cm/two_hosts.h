@@ -1,4 +1,4 @@
-// Two hosts whose management datagrams go through a wire that may lose, repeat or delay any one of them.
+// Two hosts whose management datagrams pass a wire that can lose, duplicate or delay any of them.
 #pragma once
 
 #include <deque>
@@ -73,7 +73,7 @@ class Wire {
   std::vector<std::unique_ptr<Flight>> flights_;
 };
 
-// The administrator's queries about nodes are not used here.
+// These tests do not query nodes.
 struct NoNodes final : management::SubnetView {
   std::size_t node_count() const override { return 0; }
   const management::Node& node(std::size_t) const override {
@@ -147,13 +147,13 @@ class Host final : public ib::ManagementPort, public AddressBook, public managem
   management::SubnetAdministrator administrator;
 };
 
-// Notes what happens, and does what programs do: accepts, answers a reply, disconnects when the peer has.
+// Records events and reacts like a program: accepts requests, answers replies, disconnects after its peer.
 class Program final : public EventSink {
  public:
   std::vector<EventType> events;
   std::vector<std::int32_t> statuses;
   std::vector<PrivateData> private_data;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> options;  // of enhanced connection establishment: vendor, options
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> options;  // vendor and options of ECE
   std::deque<std::unique_ptr<RdmaId>> accepted;
   bool accepts = true, rejects = false, disconnects_when_established = false, answers_disconnect = true;
   ConnectionParameters parameters;

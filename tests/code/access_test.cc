@@ -1,4 +1,4 @@
-// Instructions that access shared memory, and their decoded accesses.
+// Lengths and operands of instructions that access shared memory.
 #include <gtest/gtest.h>
 
 #include <cstddef>

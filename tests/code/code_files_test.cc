@@ -1,4 +1,4 @@
-// Files searched ahead give what they give when they are searched as they are needed.
+// Files that are searched ahead have the same results as files that are searched on demand.
 #include "sim/supervisor/code/code_files.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ TEST(CodeFiles, searched_ahead_are_as_when_needed) {
   CodeFiles when_needed;
   const auto expected = places(when_needed.of(kLoader));
   ASSERT_FALSE(expected.empty());
-  // Needed before the searcher has begun with it, or while it searches, or after.
+  // The file is needed before its search starts, during the search, or after it.
   for (int round = 0; round < 20; ++round) {
     CodeFiles ahead;
     ahead.search_ahead({kLoader, kLoader, "/no/such/file", "/proc", "/etc/passwd"}, round % 2);
@@ -70,7 +70,7 @@ TEST(CodeFiles, searched_ahead_and_never_needed) {
   files.search_ahead({kLoader}, 0);
 }
 
-// Compares everything that a search finds.
+// Compares all results of a search.
 void expect_same(const SearchResult& a, const SearchResult& b) {
   ASSERT_EQ(a.sites.size(), b.sites.size());
   for (std::size_t i = 0; i < a.sites.size(); ++i) {
@@ -130,7 +130,7 @@ TEST(CodeTable, gives_back_what_the_search_found) {
   ASSERT_NE(with_table.of(kLoader), nullptr);
   expect_same(with_table.of(kLoader)->found, without.of(kLoader)->found);
 
-  // The findings do not depend on whether a file was in a table.
+  // Results do not depend on whether the table already contained the file.
   CodeFiles ahead;
   ahead.use_table(CodeTable(path));
   ahead.search_ahead({kLoader}, 0);

@@ -1,4 +1,4 @@
-// Files that are made to be hard to read: what is found in them stays within bounds, and reading them ends.
+// Malformed files: results stay within bounds, and reading ends.
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using Content = std::vector<std::byte>;
 
 constexpr std::uint64_t kFileAt = 0x400000;  // the address of a file's first byte
 
-// An ELF file: what is added to it, mapped as a whole.
+// An ELF file to which the tests add content; it is mapped as a whole.
 class MadeFile {
  public:
   MadeFile() {
@@ -112,7 +112,7 @@ TEST(ElfImage, code_that_many_parts_share_is_searched_once) {
   EXPECT_EQ(search_image(*image, bytes).sites.size(), 1u);
 }
 
-// Sixty thousand times the same table of a hundred thousand symbols would be a hundred gibibytes.
+// Sixty thousand references to a table of a hundred thousand symbols; reading all would take 100 GiB.
 TEST(ElfImage, one_table_of_symbols_of_a_type_is_read) {
   MadeFile file;
   const std::uint64_t code = file.add(std::string(200'000, '\x90'));
@@ -129,7 +129,7 @@ TEST(ElfImage, one_table_of_symbols_of_a_type_is_read) {
   EXPECT_FALSE(function_at(bytes, kFileAt - 1).has_value());
 }
 
-// Each function holds all that begin behind it, and would be decoded to its end for the match at its
+// Every function includes all functions behind it, and each would be decoded to its end for the match at its
 // beginning.
 TEST(CodeSearch, functions_within_functions_are_searched_up_to_a_limit) {
   constexpr std::uint64_t kSize = 1 << 20, kStep = 8;
@@ -148,7 +148,7 @@ TEST(CodeSearch, functions_within_functions_are_searched_up_to_a_limit) {
   EXPECT_FALSE(found.sites.empty());
   EXPECT_FALSE(found.doubts.empty());
   EXPECT_EQ(found.sites.size() + found.doubts.size(),
-            kSize / kStep);  // what is not found to be code is reported
+            kSize / kStep);  // places not known to be code are reported
 }
 
 TEST(CodeSearch, code_without_functions_is_decoded_once) {
@@ -184,14 +184,14 @@ TEST(CallFrames, a_name_that_stands_for_a_longer_one_stays_as_it_is) {
   EXPECT_EQ(function_at(bytes, kFileAt + 16).value().name, "box::Pair<int>::sum");
 }
 
-// A unit of DWARF 5 with files of four bytes each, which all have the same name.
+// A DWARF 5 unit with `count` files that all have the same name; each takes four bytes in the table.
 Content with_lines(const std::string& name, std::uint32_t count) {
   MadeFile file;
   std::string table;
   const auto number = [&](std::uint64_t value, int size) {
     for (int i = 0; i < size; ++i) table += static_cast<char>(value >> (8 * i));
   };
-  // Numbers of instructions, then one folder, of that name, too.
+  // Instruction parameters and one folder, which also has that name.
   const std::string before("\1\1\1\xfb\x0e\x0d\0\1\1\1\1\0\0\0\1\0\0\1\1\1\x1f\1\0\0\0\0", 26);
   std::string files("\1\1\x1f", 3);
   files += static_cast<char>(0x80 | (count & 0x7f));
@@ -199,7 +199,7 @@ Content with_lines(const std::string& name, std::uint32_t count) {
   files += static_cast<char>(count >> 14);
   const std::uint64_t header_size = before.size() + files.size() + 4 * std::uint64_t{count};
   const std::string program("\0\x09\2\0\0\0\0\0\0\0\0\1\2\x10\0\1\1",
-                            17);  // a row for line 1, sixteen bytes long
+                            17);  // one row: line 1, 16 bytes of code
   number(2 + 2 + 4 + header_size + program.size(), 4);
   number(5, 2);
   number(8, 2);
@@ -215,7 +215,7 @@ Content with_lines(const std::string& name, std::uint32_t count) {
 
 TEST(LineTable, a_name_is_no_longer_than_a_path) {
   EXPECT_EQ(source_line(with_lines("dir/app.c", 2), 4), "app.c:1");
-  // Each of a hundred thousand files with such a name would be a hundred gibibytes.
+  // A hundred thousand files with names of 1 MiB would take 100 GiB.
   EXPECT_EQ(source_line(with_lines(std::string(1 << 20, 'a'), 100'000), 4), std::nullopt);
 }
 
@@ -239,7 +239,7 @@ TEST(NeededLibraries, names_are_no_longer_than_a_path) {
   EXPECT_EQ(found.needed[0].size(), std::size_t{PATH_MAX});
 }
 
-// Its table of parts ends where the file begins, counted beyond the largest number.
+// e_phoff is minus the size of a program header, modulo 2^64: the program headers end where the file begins.
 TEST(Launcher, a_program_whose_parts_lie_before_its_beginning_is_refused) {
   MadeFile file;
   file.header.e_phoff = 0 - std::uint64_t{sizeof(Elf64_Phdr)};

@@ -1,4 +1,4 @@
-// The patches of one process, on memory made up for the test.
+// Patches of one process, in simulated memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::uint64_t kPage = 4096;
 
-// Pages that exist.
+// Mapped pages.
 class Pages final : public host::ProgramMemory {
  public:
   void map(std::uint64_t at, std::uint64_t length) {
@@ -68,7 +68,7 @@ class PatchesTest : public testing::Test {
     memory_.put(protocol::kPatchDataAddress, Bytes(sizeof(protocol::PatchData)));
     memory_.map(kCode, kPage);
   }
-  // The entry that the shim would find.
+  // The table entry that the shim would find for the address.
   std::optional<protocol::PatchedInstruction> table_at(std::uint64_t address) {
     const Bytes raw = memory_.get(protocol::kPatchDataAddress, sizeof(protocol::PatchData));
     protocol::PatchData data;
@@ -169,7 +169,7 @@ TEST_F(CallPatchesTest, all_calls_of_a_file_become_jumps_where_they_are_mapped_a
     return CallSite{0, kFileOffset + offset, {kCall.begin(), kCall.begin() + 7}, CallSite::kBehindLoad};
   };
   memory_.put(kCode + 0x200, kCall);
-  // The third is something else in memory; of the fourth, the end is not mapped; the fifth is not mapped.
+  // The third has other bytes in memory; the fourth ends behind mapped memory; the fifth is unmapped.
   const std::vector<CallSite> calls = {call_at(0x100), call_at(0x200), call_at(0x300), call_at(kPage - 6), call_at(2 * kPage)};
   const FileCode other{"another file", {}};
   CodePatches patches;
@@ -204,7 +204,7 @@ TEST_F(CallPatchesTest, a_system_call_of_a_file_becomes_a_jump_and_is_shown_as_i
   memory_.read(kCode, page);
   patches.show_original(kCode, page);
   EXPECT_EQ(std::memcmp(page.data() + 0x100, kCall.data(), kCall.size()), 0);
-  // When it is loaded again it has the file's content, and gets its stub when it is requested again.
+  // Reloading the file restores its content; the next request installs the stub again.
   memory_.put(kAt, kCall);
   patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
   EXPECT_TRUE(replace(patches));
@@ -254,13 +254,13 @@ TEST_F(PatchesTest, what_is_read_for_analysis_is_the_program_as_it_was) {
   const std::vector<std::byte> as_it_is = page;
   patches.show_original(kCode, page);
   EXPECT_EQ(std::memcmp(page.data(), kCounter.data(), kCounter.size()), 0);
-  for (std::size_t n = 1; n < 16; ++n) {  // in parts
+  for (std::size_t n = 1; n < 16; ++n) {  // the range in two parts
     std::vector<std::byte> parts = as_it_is;
     patches.show_original(kCode, std::span(parts).first(n));
     patches.show_original(kCode + n, std::span(parts).subspan(n));
     EXPECT_EQ(parts, page) << n;
   }
-  // The memory has other content: it is shown unchanged.
+  // The memory has other content, which is shown unchanged.
   memory_.put(kCode, {1, 2, 3, 4, 5, 6});
   memory_.read(kCode, page);
   patches.show_original(kCode, page);
@@ -331,7 +331,7 @@ TEST_F(PatchesTest, an_instruction_that_traps_is_not_released_as_a_jump) {
   EXPECT_TRUE(table_at(kCode));
 }
 
-// A program that makes its code writable for a moment, or changes bytes beside it.
+// A program that makes its code writable for a moment, or changes bytes next to a patch.
 TEST_F(PatchesTest, what_has_been_replaced_stays_so_when_its_page_is_searched_again) {
   CodePatches patches(false);
   constexpr std::uint64_t kGone = kCode + 64;

@@ -1,4 +1,4 @@
-// The processor that programs see.
+// The CPUID values that programs see.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Finds the instructions whose result depends on the machine, and places for jumps that replace them.
+// Search for instructions whose result depends on the machine, and for space for jumps that replace them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ constexpr std::uint64_t kAt = 0x401000;
 
 SearchResult search(const Bytes& code) { return search_memory(kAt, std::as_bytes(std::span(code))); }
 
-// The site of a function that has one.
+// The only site of the code.
 Site only_site(const Bytes& code) {
   const SearchResult result = search(code);
   EXPECT_EQ(result.sites.size(), 1u);
@@ -88,7 +88,7 @@ TEST(CodeSearch, no_jump_where_somebody_jumps_between_the_instructions) {
   // jmp to the shl behind rdtsc
   const Bytes entered = {0xeb, 0x02, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3};
   EXPECT_EQ(only_site(entered).jump_length, 0u);
-  // jmp to the rdtsc itself is none of our business
+  // A jump to the rdtsc itself does not prevent the replacement.
   const Bytes at_start = {0xeb, 0x00, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3};
   EXPECT_EQ(only_site(at_start).jump_length, 6u);
 }
@@ -100,7 +100,8 @@ TEST(CodeSearch, no_jump_over_another_such_instruction) {
   EXPECT_EQ(result.sites[1].jump_length, 6u);
 }
 
-// With a switch in the function only an instruction that uses the result is known not to be a case of its own.
+// In a function with indirect jumps, the following instruction may be a case of a switch, unless it uses the
+// result.
 TEST(CodeSearch, in_a_function_with_indirect_jumps_what_follows_must_use_the_result) {
   EXPECT_EQ(only_site({0xff, 0xe7, 0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0xc3}).jump_length, 6u);
   EXPECT_EQ(only_site({0xff, 0xe7, 0x0f, 0x31, 0x48, 0x83, 0xc6, 0x20, 0xc3}).jump_length, 0u);
@@ -115,8 +116,8 @@ TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
   EXPECT_EQ(site.relatives[0].end, 8u);
 }
 
-// Functions of this program with system calls, out of reach of others: bytes there that look like a short jump would lead into
-// these.
+// Functions of this program with system calls. They are far from other code, whose bytes could look like
+// short jumps into them.
 extern "C" {
 extern const char call_loaded[], call_with_argument[], call_compared[], call_compared_in_switch[], call_entered[],
     call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[],
@@ -211,7 +212,8 @@ TEST(CodeSearch, calls_are_replaced_with_what_loads_their_number_or_compares_the
   const auto image = ElfImage::read(std::as_bytes(std::span(file)));
   ASSERT_TRUE(image);
   const std::vector<CallSite> calls = search_calls(*image, std::as_bytes(std::span(file)));
-  // Addresses of the file are those of memory less where it begins, unless it has a fixed place.
+  // Addresses in the file are memory addresses minus the load address, unless the program is linked at a
+  // fixed address.
   const auto start = reinterpret_cast<std::uint64_t>(__executable_start);
   const std::uint64_t base = start == 0x400000 ? 0 : start;
   const auto found_in = [&](const char* function, std::uint64_t length) -> const CallSite* {
@@ -254,7 +256,7 @@ TEST(CodeSearch, damaged_files_are_survived) {
     std::vector<char> bad = good;
     for (int i = 0; i < 20; ++i) {
       state = state * 6364136223846793005ull + 1442695040888963407ull;
-      // Headers at the front, section headers at the end.
+      // Damages ELF headers at the beginning and section headers at the end.
       const std::size_t at = (state >> 33) % 4096;
       bad[i % 2 == 0 ? at : bad.size() - 1 - at] = static_cast<char>(state >> 20);
     }
@@ -266,8 +268,8 @@ TEST(CodeSearch, damaged_files_are_survived) {
   }
 }
 
-// A second opinion on real libraries: objdump, which decodes a section from its first byte on. It takes data in code for
-// instructions; those addresses lie in no function, and we have to have all the others.
+// Compares the results for system libraries to objdump, which decodes a section linearly. objdump also
+// decodes data in code, but at addresses outside functions; all others must have been found.
 TEST(CodeSearch, libraries_of_the_machine_as_objdump_reads_them) {
   if (std::system("command -v objdump >/dev/null") != 0) GTEST_SKIP() << "there is no objdump";
   int compared = 0;
@@ -297,7 +299,7 @@ TEST(CodeSearch, libraries_of_the_machine_as_objdump_reads_them) {
     pclose(pipe);
     EXPECT_EQ(ours, theirs) << path;
     EXPECT_TRUE(found.doubts.empty()) << path;
-    // The replaceable system calls are a subset of all.
+    // Replaceable system calls are a subset of all.
     std::set<std::uint64_t> all;
     pipe = popen((std::string("objdump -d --no-show-raw-insn ") + path + " | grep -P '^ *[0-9a-f]+:\\tsyscall'").c_str(), "r");
     ASSERT_NE(pipe, nullptr);

@@ -1,4 +1,4 @@
-// Stubs, executed: what they answer, and that they change nothing else.
+// Execution of stubs: their results, and that they change nothing else.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,17 +12,17 @@
 namespace verbatim::code {
 namespace {
 
-constexpr std::uint64_t kFunction = 0x1000'0000;         // of a function under test
-constexpr std::uint64_t kItsArea = kFunction + (1 << 20);   // its patch area
+constexpr std::uint64_t kFunction = 0x1000'0000;         // the function under test
+constexpr std::uint64_t kItsArea = kFunction + (1 << 20);   // the patch area of the function
 constexpr std::uint64_t kRoom = kItsArea + 4096 + 64;
 
-// Everything that a piece of code may change, and its flags. Offsets are used by run().
+// All registers that code may change, and flags. run() uses the offsets.
 struct State {
   std::uint64_t gpr[16];  // rax, rcx, rdx, rbx, (rsp), rbp, rsi, rdi, r8 … r15
   std::uint64_t flags;
 };
 
-// Loads the state, calls `code`, and stores the state. The stack pointer stays our own.
+// Loads the state, calls `code`, and stores the state. The stack pointer is not loaded.
 extern "C" void run_with_state(State* state, std::uint64_t code);
 asm(R"(
   .text
@@ -109,7 +109,7 @@ class StubTest : public testing::Test {
   static void put(std::uint64_t at, const std::vector<std::uint8_t>& bytes) {
     std::memcpy(reinterpret_cast<void*>(at), bytes.data(), bytes.size());
   }
-  // Puts the code there and replaces the one site in it.
+  // Stores the code in the function and replaces its only site.
   Stub install(const std::vector<std::uint8_t>& code) {
     put(kFunction, code);
     const SearchResult found = search_memory(kFunction, std::as_bytes(std::span(code)));
@@ -165,8 +165,8 @@ TEST_F(StubTest, cpuid_answers_from_the_table_and_keeps_flags_and_other_register
   }
 }
 
-// An entry as the shim's: on the area's stack, with the instruction above the return address. It answers 0x55 and
-// reports what it was called for and where the stack was.
+// An entry like the shim's: called on the area's stack, with the instruction above the return address. It
+// returns 0x55 and stores the instruction and the stack pointer.
 extern "C" {
 std::uint64_t seen_instruction, seen_stack;
 void test_entry();
@@ -197,7 +197,7 @@ TEST_F(StubTest, others_call_the_shim_on_the_stack_of_the_area) {
   EXPECT_TRUE(seen_stack > kItsArea && seen_stack < kItsArea + 4096);
   EXPECT_EQ(state.gpr[0], 0x55u);
   EXPECT_EQ(state.gpr[1], 0x77u) << "what lies below the program's stack pointer is not touched";
-  // The moved instruction wrote to where it would have from its own place.
+  // The moved instruction has the same RIP-relative destination as in its original place.
   std::uint32_t written;
   std::memcpy(&written, reinterpret_cast<void*>(kFunction + 20 + 0x100), sizeof written);
   EXPECT_EQ(written, 0x55u);
@@ -215,7 +215,8 @@ TEST_F(StubTest, before_the_shim_is_there_counters_read_zero) {
   EXPECT_EQ(state.gpr[2], 0u);
 }
 
-// Entries as the shim's: one answers 0x55 behind the call, the other lets the stub make it. They have the flags to keep.
+// Entries like the shim's: one returns 0x55 and skips the call, the other lets the stub execute it. Both keep
+// the flags.
 extern "C" {
 void answering_entry();
 void leaving_entry();
@@ -256,7 +257,7 @@ TEST_F(StubTest, a_system_call_is_answered_or_made_and_leaves_its_place_in_rcx) 
       EXPECT_EQ(state.gpr[0], answers ? 0x55u : static_cast<std::uint64_t>(getpid()));
       EXPECT_EQ(state.gpr[1], site.next());
       for (const unsigned i : {2u, 3u, 5u, 6u, 7u, 8u, 9u, 10u, 12u, 13u, 14u, 15u}) EXPECT_EQ(state.gpr[i], before.gpr[i]) << i;
-      // The comparison has been made: the result is below all errors.
+      // The stub has executed the comparison: the result is below the error range, so CF is set.
       EXPECT_EQ(state.flags & kArithmetic & 1, 1u);
       EXPECT_EQ((state.flags & kArithmetic) == kArithmetic, site.call_at != 0);
     }
@@ -279,7 +280,7 @@ TEST_F(StubTest, before_the_shim_is_there_system_calls_are_made) {
   EXPECT_EQ(state.gpr[0], static_cast<std::uint64_t>(getpid()));
 }
 
-// The loader's mmap call, with its arguments in rdi, rsi, rdx, r10, r8 and r9.
+// A call like the loader's mmap, with arguments in rdi, rsi, rdx, r10, r8 and r9.
 TEST_F(StubTest, a_file_that_the_loader_reads_in_whole_gets_a_place_and_nothing_else_does) {
   put(kRoom, make_whole_file_stub(kRoom, kFunction));
   put(kFunction, {0xc3});

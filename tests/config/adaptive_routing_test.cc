@@ -1,4 +1,5 @@
-// Adaptive routing of InfiniBand: packets of WRITEs spread over all equal ports of a group, others keep the port of the table.
+// Adaptive routing of InfiniBand: packets of WRITEs use all ports of a group, others use the port of the
+// table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr std::size_t kSpines = 4, kHostsPerLeaf = 4, kLeaves = 5;
 
 struct Outcome {
   std::int64_t slowest_ps = 0;
-  std::vector<std::uint64_t> by_uplink;  // packets that leaf0 has sent to each spine
+  std::vector<std::uint64_t> by_uplink;  // packets from leaf0 to each spine
   std::map<std::uint64_t, std::uint64_t> retransmissions;  // by cause
   std::uint64_t drops = 0;
 
@@ -40,12 +41,12 @@ struct Seen final : TraceSink {
 };
 
 struct Case {
-  std::string keys = {};  // of the topology
+  std::string keys = {};  // more keys of the topology
   std::string hca = "orders";
   std::string operation = "write";
   std::string faults = "[]";
   std::size_t flows = kHostsPerLeaf;
-  std::string other_hca = {};  // of the hosts that flows go to; empty: the same
+  std::string other_hca = {};  // profile of the destination hosts; empty: `hca`
   std::string bytes = "4 MiB";
 };
 
@@ -62,7 +63,7 @@ std::string topology_text(const Case& of, const std::string& hosts = "") {
          of.hca + R"("}})";
 }
 
-// Hosts of other leaves, one at each, to which leaf0 has the same uplink.
+// One host of each other leaf for which leaf0's forwarding table has the same uplink.
 std::vector<std::size_t> hot_destinations(const TopologySpec& topology) {
   const subnet::Plan plan = plan_of(topology);
   const auto leaf0 = static_cast<std::size_t>(std::ranges::find(topology.switches, "leaf0", &SwitchSpec::name) - topology.switches.begin());
@@ -78,7 +79,8 @@ std::vector<std::size_t> hot_destinations(const TopologySpec& topology) {
   return hosts;
 }
 
-// Each host of leaf0 sends to a host of another leaf, by one uplink if the forwarding tables decide.
+// Flows from the hosts of leaf0 to hosts of other leaves, which use one uplink if the forwarding tables
+// decide.
 Outcome run(const Case& of, std::uint64_t seed = 1) {
   Folder folder;
   write_profiles(folder);
@@ -123,7 +125,8 @@ Outcome run(const Case& of, std::uint64_t seed = 1) {
   return outcome;
 }
 
-// Four flows by one cable take four times as long as one; each by all cables takes as long as alone.
+// Four flows that share a cable take four times as long as one; spread over all four cables they take as long
+// as one alone.
 TEST(AdaptiveRouting, four_flows_that_share_an_uplink_by_tables_have_one_each_by_groups) {
   for (const char* const hca : {"orders", "orders_light"}) {
     const auto alone = static_cast<double>(run({.hca = hca, .flows = 1}).slowest_ps);
@@ -150,8 +153,9 @@ TEST(AdaptiveRouting, is_for_adapters_that_put_packets_into_order) {
   EXPECT_TRUE(some.retransmissions.empty());
 }
 
-// Without a sweep only the group helps: what is on the cable or waits for it is lost, and nothing after it. Acknowledgements have
-// the table's path, so the cable is one that those of this flow do not take.
+// Without a sweep: only packets that are on the failed cable or queued for it are lost, because the group
+// leaves the cable out. Acknowledgements use the path of the table, which does not contain the failed cable
+// here.
 TEST(AdaptiveRouting, a_group_leaves_out_a_dead_cable_at_once) {
   const std::string down = R"([{"action": "link_down", "link": "leaf0:6", "at": "100 us"}])";
   const Outcome spread = run({.keys = std::string(R"("sweep_time": "off", )") + kAdaptive, .faults = down, .flows = 1});
@@ -161,7 +165,8 @@ TEST(AdaptiveRouting, a_group_leaves_out_a_dead_cable_at_once) {
   EXPECT_LT(spread.by_uplink[1] * 2, spread.by_uplink[0]);
 }
 
-// The sweep's groups lead around a spine that the destination's leaf has lost; until then one packet in four is lost.
+// After the sweep, groups avoid the spine that has no cable to the destination's leaf; until then one packet
+// in four is lost.
 TEST(AdaptiveRouting, groups_are_those_of_the_last_sweep) {
   const std::string down = R"([{"action": "link_down", "link": "leaf1:5", "at": "100 us"}])";
   const Outcome swept = run({.keys = std::string(R"("sweep_time": "1 ms", )") + kAdaptive, .faults = down, .flows = 1, .bytes = "64 MiB"});

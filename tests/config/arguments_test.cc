@@ -1,4 +1,4 @@
-// {names} in commands, and their ranges: the resulting values, and findings for invalid ones.
+// {names} and ranges in commands: resulting values, and findings for invalid ones.
 #include "sim/config/arguments.h"
 
 #include <gtest/gtest.h>

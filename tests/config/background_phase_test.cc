@@ -1,4 +1,4 @@
-// The start of background traffic is a choice of each sending adapter, and of no other.
+// Each sending adapter chooses the start of its background traffic; no other actor does.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,7 @@ namespace background_phase {
 namespace {
 
 struct Asked final : Choices {
-  std::vector<std::string> actors;  // at the site, in order
+  std::vector<std::string> actors;  // in the order of choices
   std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override {
     if (site != workload::freedom::kBackgroundPhase.name) return 0;
     EXPECT_EQ(n, 1 + DelaySite::kSteps * 14);

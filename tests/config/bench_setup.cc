@@ -1,7 +1,7 @@
-// Set-up of three-tier fat trees: CPU time and memory of reading and checking, of routes by each routing
-// engine, and of the whole simulation. For each engine also the balance: the most paths between adapters on
-// any direction of a cable between switches, divided by the mean. Nothing is asserted; goal for k = 36
-// (11,664 hosts): 5 s and 1 GB. Arguments: values of k, default 8, 16, 36.
+// Set-up of three-tier fat trees: CPU time and memory of reading and checking, of route computation with each
+// routing engine, and of constructing the simulation. Also the balance of each engine: the largest number of
+// paths between adapters on a direction of a cable between switches, divided by the mean. Asserts nothing;
+// goal for k = 36 (11,664 hosts): 5 s and 1 GB. Arguments: values of k, default 8, 16, 36.
 #include <malloc.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::size_t heap_bytes() {
   return info.uordblks + info.hblkhd;
 }
 
-// CPU seconds and megabytes of the heap since it was made.
+// CPU seconds and megabytes of heap since construction.
 class Meter {
  public:
   std::string text() const {
@@ -53,7 +53,7 @@ std::optional<TopologySpec> fat_tree(std::uint64_t k, bool roce) {
   return load_topology(path, options, diagnostics);
 }
 
-// Paths between adapters on the most loaded output to a switch, over the mean.
+// The number of paths between adapters on the most loaded output to a switch, divided by the mean.
 double balance_of(const TopologySpec& topology, const subnet::Plan& plan) {
   const CableIndex cables(topology);
   const std::size_t adapters = topology.adapters.size();

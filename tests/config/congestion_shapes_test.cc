@@ -1,14 +1,14 @@
-// Typical results of congestion control on InfiniBand (Gran, Zahavi and others, on simulators and hardware),
-// with their parameters: threshold 15, packets of 512 bytes and more, every one marked, index up by 1 for a
-// notification and down by 1 in 153.6 us. Entry n of the table delays by n / 4 of a packet's time. The MTU is
-// 2 KiB, then usual for InfiniBand: threshold 15 is 8 KiB of this switch's buffer. With 4 KiB three packets
-// that meet by chance are marked, and four senders give the hot spot 60 % of its rate.
+// Typical results of congestion control on InfiniBand (Gran, Zahavi and others, on simulators and hardware)
+// with their parameters: threshold 15, packets of at least 512 bytes, every one marked, index plus 1 for a
+// notification and minus 1 in 153.6 us. Entry n of the table delays by n / 4 of a packet's time. The MTU is 2
+// KiB, as was usual for InfiniBand: threshold 15 is 8 KiB of this switch's buffer. With 4 KiB, three packets
+// that meet by chance are marked, and four senders use only 60 % of the hot spot's rate.
 //
-// The parking lot has threshold 12. With 15 the marked queue is four packets long, of flows whose packets all
-// arrive at even distances: for microseconds, packets that leave four behind are all of one flow, so the
-// marks of a flow are not proportional to its packets. The ratio then remains 1.7 to 1. Shares are measured
-// from 15 ms on, because a and b, which the first switch marks at the beginning as well, need that long to
-// reach c.
+// The parking lot has threshold 12. With 15 the marked queue is four packets long, and all its flows have
+// constant packet intervals: for microseconds, all packets that leave four behind belong to one flow, so the
+// marks of a flow are not proportional to its packets, and the ratio remains 1.7 to 1. Shares are measured
+// from 15 ms on: the first switch marks a and b at the beginning as well, and they need that time to reach
+// the share of c.
 #include <gtest/gtest.h>
 
 #include "sim/config/flows.h"
@@ -30,7 +30,7 @@ std::string congestion_control(int threshold) {
          table(128) + "\"}";
 }
 
-// Bytes that each flow delivers from one time, in milliseconds, to another.
+// Interval in milliseconds in which the delivered bytes of each flow are counted.
 struct Span {
   std::int64_t from, to;
 };
@@ -71,8 +71,8 @@ std::string cable(const std::string& a, const std::string& b, const std::string&
   return R"({"a": ")" + a + R"(", "b": ")" + b + R"(", "rate": ")" + rate + R"(", "length": "5 m"})";
 }
 
-// a and b at the first switch, c at the second one, all send to d there. The second switch serves its inputs alike, so that a
-// and b share what c has alone.
+// a and b at the first switch and c at the second one send to d at the second one. The second switch serves
+// its inputs equally: a and b together get the same share as c.
 constexpr char kSwitches[] = R"(, "switches": [{"name": "s0", "profile": "quantum", "ports": 8}, {"name": "s1", "profile": "quantum", "ports": 8}], "links": [)";
 
 std::vector<double> parking_lot(const std::string& more) {
@@ -94,8 +94,8 @@ TEST(CongestionShapes, a_parking_lot_is_fair_with_congestion_control) {
   EXPECT_GE(bytes[0] + bytes[1] + bytes[2], 0.8 * 12.5e9 * 0.02) << "80 % of the last cable";
 }
 
-// a at the first switch and b, c, d at the second one send to h there. v at the first switch sends to w at the second one, over
-// the cable that a uses, too; it has room for both.
+// a at the first switch and b, c, d at the second one send to h at the second one. v at the first switch
+// sends to w at the second one and shares a cable with a; the cable has room for both.
 std::vector<double> hot_spot(const std::string& more, const std::vector<Ends>& flows) {
   return delivered(hosts("abcdhvw") + kSwitches + cable("a", "s0:1") + "," + cable("v", "s0:2") + "," +
                        cable("s0:3", "s1:3", "HDR 4x") + "," + cable("b", "s1:1") + "," + cable("c", "s1:2") + "," +

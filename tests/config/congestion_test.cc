@@ -1,4 +1,5 @@
-// Flow control of cables, shared memory and marking in files: what arrives, and what is refused with which words.
+// Flow control of cables, shared memory and marking in input files: resulting values, and findings for
+// invalid ones.
 #include "sim/config/resolve_congestion.h"
 
 #include "sim/config/headroom.h"
@@ -99,7 +100,7 @@ TEST(PauseKeys, what_cannot_be_is_refused) {
             "receive_buffer, or the cable less length, response time or headroom\n");
 }
 
-// Two hosts, of which h0 has eight lanes and the given keys, at a switch that shares its memory.
+// Two hosts at a switch with shared memory; h0 has eight lanes and the given keys.
 std::string mismatch_findings(const std::string& hca, const std::string& link, const std::string& keys = "", TopologySpec* loaded = nullptr) {
   Folder folder;
   Diagnostics diagnostics;

@@ -1,4 +1,4 @@
-// Warnings of what is well formed but no real fabric, with the place and what to do.
+// Warnings about valid input that no real fabric has: place and correction.
 #include "sim/config/device_limits.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace verbatim::config {
 namespace {
 
-// Warnings of a topology file with this text, without the file's name.
+// Warnings about a topology file with this text, without the file name.
 std::string warnings_of(const std::string& text) {
   Folder folder;
   Diagnostics diagnostics;
@@ -131,7 +131,7 @@ TEST(DeviceLimits, on_ethernet_a_cycle_is_one_of_all_ways_and_of_a_priority_that
       << "what finds no space is dropped";
 }
 
-// Levels have lanes by the switch's table; the lanes of a link are those of the end that has fewer.
+// The switch's table maps service levels to lanes; a link has as many lanes as its smaller end.
 TEST(DeviceLimits, the_cycle_names_lanes_where_there_are_several) {
   Folder folder;
   folder.write("lanes.json", R"({"profile": "switch", "name": "lanes", "virtual_lanes": 2, "sl_to_vl": [{"level": 0, "lane": 15}, {"level": 2,

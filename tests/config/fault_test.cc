@@ -1,4 +1,4 @@
-// Faults of scenarios and of the command line: what arrives, and what is refused with which words.
+// Faults of scenarios and of the command line: resulting values, and findings for invalid ones.
 #include "sim/config/tables.h"
 #include "tests/config/helpers.h"
 
@@ -12,7 +12,7 @@ std::string scenario(const std::string& faults) {
          R"(", "programs": [{"host": "server", "command": "a"}], "faults": [)" + faults + "]}";
 }
 
-// Links whose ends are not there lead nowhere.
+// Faults of links that the topology does not have.
 TEST(Fault, is_not_looked_for_in_a_topology_that_is_wrong) {
   Folder folder;
   Diagnostics diagnostics;
@@ -153,7 +153,7 @@ TEST(Fault, findings_of_links) {
       "packets\n");
 }
 
-// On a star of Ethernet with a shared-memory switch, unless `generate` sets another.
+// Storm findings for an Ethernet star with a shared-memory switch, unless `generate` replaces it.
 std::string storm_findings(const std::string& faults, const std::string& generate = R"(, "switch": "spectrum")", std::vector<FaultSpec>* found = nullptr) {
   Folder folder;
   Diagnostics diagnostics;

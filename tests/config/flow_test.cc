@@ -1,4 +1,4 @@
-// Flows of scenarios: what arrives, and what is refused with which words.
+// Flows of scenarios: resulting values, and findings for invalid ones.
 #include "tests/config/helpers.h"
 
 namespace verbatim::config {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr char kFlowTopology[] = VERBATIM_SOURCE_DIR "/topologies/two_hosts.json";
 
-// `rest`: further keys, with a comma before each.
+// `rest`: further keys, each with a comma before it.
 std::string flow_scenario(const std::string& flows, const std::string& rest = "", const std::string& topology = kFlowTopology) {
   return R"({"topology": ")" + topology + R"(", "flows": [)" + flows + "]" + rest + "}";
 }

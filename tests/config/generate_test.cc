@@ -82,7 +82,7 @@ TopologySpec fat_tree(std::uint32_t hosts, const std::string& more = "") {
   return topology.value_or(TopologySpec{});
 }
 
-// k = 4: 16 hosts in four pods of two leaves and two aggregation switches each, over four cores.
+// k = 4: 16 hosts in four pods of two leaf and two aggregation switches, and four core switches.
 TEST(GenerateTest, a_fat_tree_has_three_tiers_of_equal_switches) {
   const TopologySpec tree = fat_tree(16);
   ASSERT_EQ(tree.hosts.size(), 16u);
@@ -110,7 +110,7 @@ TEST(GenerateTest, a_fat_tree_may_have_empty_places) {
   EXPECT_EQ(tree.links.size(), 17u + 54 + 54);
 }
 
-// 11,664 hosts have LIDs, addresses and names of their own.
+// LIDs, addresses and names of 11,664 hosts are unique.
 TEST(GenerateTest, a_fat_tree_of_thousands_of_hosts_is_well_formed) {
   for (const char* layer : {R"(, "link_layer": "infiniband")", R"(, "link_layer": "roce")"}) {
     const TopologySpec tree = fat_tree(11'664, layer);
@@ -120,9 +120,9 @@ TEST(GenerateTest, a_fat_tree_of_thousands_of_hosts_is_well_formed) {
   }
 }
 
-// Steps of planning for each entry of the switches' tables. The search for shortest paths takes 5 steps an
-// entry at any size of the tree: (5k²/4)² k steps, as it starts at every switch and follows all cables, for
-// 5k²/4 · k³/4 entries. The least loaded of k/2 equal ports is found by checking each. Bound: twice that.
+// Bound for steps of planning per entry of the switches' tables. The search for shortest paths takes 5 steps
+// per entry for any k: it starts at every switch and follows all cables, (5k²/4)² k steps for 5k²/4 · k³/4
+// entries. Selection of the least loaded of k/2 equal ports checks each of them. The bound is twice the sum.
 TEST(GenerateTest, planning_routes_takes_steps_in_proportion_to_the_tables) {
   for (const std::uint64_t k : {4, 8, 16}) {
     for (const char* layer : {R"(, "link_layer": "infiniband")", R"(, "link_layer": "roce")"}) {
@@ -134,7 +134,7 @@ TEST(GenerateTest, planning_routes_takes_steps_in_proportion_to_the_tables) {
   }
 }
 
-// Planning keeps 16 bits for each destination and switch, and each set of ports once.
+// Plans store 16 bits for each destination and switch, and each distinct set of ports once.
 TEST(GenerateTest, switches_of_a_fat_tree_have_one_set_of_equal_ports) {
   const TopologySpec tree = fat_tree(1024, R"(, "link_layer": "roce")");
   const subnet::Plan plan = plan_of(tree);
@@ -148,7 +148,7 @@ TEST(GenerateTest, switches_of_a_fat_tree_have_one_set_of_equal_ports) {
   }
 }
 
-// On Ethernet all four cables of a leaf lead to any host of another leaf.
+// On Ethernet all four uplinks of a leaf are shortest paths to any host of another leaf.
 TEST(GenerateTest, an_ethernet_switch_knows_every_way_of_the_shortest_length) {
   const TopologySpec fabric = shipped("leaf_spine_16_roce");
   const subnet::Plan plan = plan_of(fabric);
@@ -167,7 +167,7 @@ TEST(GenerateTest, addresses_on_ethernet_follow_from_mac_and_ip_addresses) {
   const TopologySpec two = shipped("two_hosts_roce");
   const auto gids = gids_of(two, plan_of(two), 0);
   ASSERT_EQ(gids.size(), 3u);
-  // `client` sorts before `server`, host 0: MAC 02:56:42:00:00:02, and 10.0.0.1.
+  // `client` sorts before `server` and is host 0: MAC 02:56:42:00:00:02, address 10.0.0.1.
   const std::uint8_t link_local[16] = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x00, 0x56, 0x42, 0xff, 0xfe, 0, 0, 2};
   const std::uint8_t ipv4[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1};
   EXPECT_TRUE(std::equal(link_local, link_local + 16, gids[0].raw));

@@ -1,4 +1,4 @@
-// Workloads that are graphs: what their keys become, and what is refused with which words.
+// Workloads that are graphs: resulting values, and findings for invalid keys.
 #include "sim/config/graphs.h"
 #include "sim/workload/message_graph.h"
 #include "tests/config/helpers.h"

@@ -1,4 +1,4 @@
-// Files for tests of the readers, in a folder that is removed after the test.
+// Input files for tests of the readers, in a folder that is removed after the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class Folder {
 
 inline LoadOptions with_profiles() { return {{VERBATIM_SOURCE_DIR "/topologies/profiles"}}; }
 
-// All findings without the file name, one a line.
+// All findings without the file name, one per line.
 inline std::string text_of(const Diagnostics& diagnostics) {
   std::string text;
   for (const Finding& finding : diagnostics.findings()) {
@@ -47,7 +47,7 @@ inline std::string text_of(const Diagnostics& diagnostics) {
   return text;
 }
 
-// Those of a topology file with this text.
+// Findings of a topology file with this text.
 inline std::string topology_findings(const std::string& text) {
   Folder folder;
   Diagnostics diagnostics;

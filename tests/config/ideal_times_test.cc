@@ -1,5 +1,5 @@
-// Ideal times of flows compared with their closed form and with lone flows: none is faster, and one without
-// competing traffic takes little longer.
+// Ideal times of flows compared to their closed form and to simulated lone flows: no flow is faster than its
+// ideal time, and a lone flow takes little longer.
 #include "sim/config/ideal_times.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TopologySpec ideal_topology(const std::string& keys) {
   return spec.value_or(TopologySpec());
 }
 
-// Whole packets with 4096 bytes on Ethernet, as on InfiniBand.
+// An MTU that allows packets with 4096 bytes of payload on Ethernet, as on InfiniBand.
 std::string mtu_of(const std::string& keys) {
   return keys.find("roce") == std::string::npos ? "" : R"("interface_mtu": 9000, )";
 }
@@ -32,7 +32,7 @@ TopologySpec star_of(const std::string& hca, const std::string& keys = "") {
       hca + "\"}" + keys);
 }
 
-// Three links, the one in the middle with that rate, and switches that are far from each other.
+// Three links, the middle one with the given rate, and a large distance between the switches.
 TopologySpec chain_of(const std::string& hca, const std::string& middle, const std::string& keys = "") {
   const std::string host = R"(", "hca": ")" + hca + "\"}";
   return ideal_topology(
@@ -60,8 +60,8 @@ Times times_of_lone_flow(const TopologySpec& topology, const FlowKind& kind, std
   return {ideal.value_or(Duration(0)).count(), (flows[0]->finish() - flows[0]->start()).count()};
 }
 
-// 1 MiB by one WRITE over 100 Gbps: 80 ps a byte. 62 bytes of headers, CRC and frame check sequence for each
-// of 256 packets, 16 of a RETH, 20 of preambles and gaps.
+// 1 MiB in one WRITE at 100 Gbps: 80 ps a byte. Each of 256 packets has 62 bytes of headers, CRC and frame
+// check sequence, and 20 bytes of preamble and gap; the first has 16 bytes of RETH.
 TEST(IdealTimes, one_write_behind_a_switch_in_numbers) {
   const TopologySpec topology = star_of("edr_light", R"(, "link_layer": "roce")");
   DefaultChoices choices;
@@ -74,13 +74,14 @@ TEST(IdealTimes, one_write_behind_a_switch_in_numbers) {
   const Duration host = delays.request + delays.send(4096) + delays.receive + delays.acknowledge +
                         delays.receive + delays.complete;
   ASSERT_TRUE(ideal.has_value());
-  // The gap after the last packet does not count; in each direction the packet's head must cross the first
-  // cable.
+  // The gap after the last packet does not count. In each direction the packet's head crosses the first cable
+  // before the switch forwards it.
   EXPECT_EQ(ideal->count(), host.count() + (kPackets - 12) * kByte + kAcknowledgement * kByte +
                                 2 * (kHead * kByte + 2 * kPropagation + kForwarding));
 }
 
-// One packet waits for edges of the switches' clocks alone, and several for a larger one ahead of the last, too.
+// A single packet only waits for clock edges of the switches; with several packets, the last may also wait
+// for a larger one before it.
 TEST(IdealTimes, a_lone_flow_between_light_endpoints_takes_little_more) {
   constexpr std::int64_t kPeriod = 2'500, kOtherPacket = 100'000;
   for (const std::string layer : {R"(, "link_layer": "roce")", ""}) {
@@ -107,8 +108,8 @@ TEST(IdealTimes, a_lone_flow_between_light_endpoints_takes_little_more) {
   }
 }
 
-// Clock edges of the adapters' stages are added, and a gather of less than a packet is shorter than the ideal
-// time takes it.
+// Clock edges of the adapters' stages add time. A gather of less than a packet takes less than the ideal time
+// assumes.
 TEST(IdealTimes, a_lone_flow_between_whole_adapters_takes_little_more) {
   for (const std::uint64_t bytes : {1ull, 64ull, 1000ull, 4096ull, 100'000ull, 3ull << 20}) {
     SCOPED_TRACE(bytes);

@@ -1,4 +1,4 @@
-// Flows over several equal paths: by flow hash, by flowlets, and by packet.
+// Flows over several equal paths, balanced by flow hash, by flowlets, or by packet.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 namespace verbatim::config {
 namespace {
 
-// Names that other tests have, too.
+// A namespace of its own, because other test files of the executable have the same names.
 namespace multipath {
 
-constexpr int kHosts = 8;  // four at each of two leaves, which four spines join
+constexpr int kHosts = 8;  // four at each of two leaves; four spines join the leaves
 
 struct Outcome {
   double slowest_us = 0, fastest_us = 0;
   std::map<std::uint64_t, std::uint64_t> retransmissions;  // by cause
   std::uint64_t drops = 0;
-  std::uint64_t writes = 0;  // packets of WRITEs that left a port
+  std::uint64_t writes = 0;  // packets of WRITEs sent by any port
 };
 
 struct Seen final : TraceSink {
@@ -34,7 +34,7 @@ struct Seen final : TraceSink {
   Outcome outcome;
 };
 
-// Each host of the first leaf writes 4 MiB to one of the second.
+// Each host of the first leaf writes 4 MiB to a host of the second one.
 Outcome run(const std::string& hca, const std::string& balancing, std::uint64_t seed = 1, const std::string& faults = "[]") {
   Folder folder;
   for (const std::string endpoint : {"full", "light"}) {
@@ -79,7 +79,7 @@ constexpr char kChance[] = R"({"by": "packet", "grade": "0 B"})";
 constexpr char kLoss[] =
     R"([{"action": "drop", "from": "h0", "opcode": "RDMA Write Middle", "nth": 50, "every": 100, "count": 0}])";
 
-// 4 MiB in packets of 4,096 bytes and 94 of headers and gaps, at 100 Gb/s: 343 us.
+// 4 MiB in packets of 4,096 bytes of payload and 94 bytes of headers and gaps, at 100 Gb/s: 343 us.
 constexpr double kAlone = 343;
 
 TEST(Multipath, packets_on_ways_of_their_own_give_each_flow_its_whole_rate_and_hashes_do_not) {
@@ -120,7 +120,7 @@ TEST(Multipath, what_is_lost_is_asked_for_again_when_the_gap_is_old) {
   }
 }
 
-// Each packet that takes the dead cable is lost, until the port leaves its group after 10 ms.
+// Packets that take the failed cable are lost until the port leaves its group after 10 ms.
 TEST(Multipath, packets_leave_out_a_port_whose_link_is_down) {
   constexpr char kDown[] = R"([{"action": "link_down", "link": "leaf0:5", "at": "20 us"}])";
   for (const char* const hca : {"full", "light"}) {
@@ -132,8 +132,8 @@ TEST(Multipath, packets_leave_out_a_port_whose_link_is_down) {
 }
 
 TEST(Multipath, selective_repeat_sends_less_again_at_whole_adapters_and_at_light_ones) {
-  // Two cables to the spines and one to each host: a packet leaves four ports. 1,024 packets of each of four flows, and what
-  // is lost once.
+  // A packet passes four ports: two to and from a spine, one at each host's cable. Each of four flows has
+  // 1,024 packets; lost ones are sent again.
   constexpr std::uint64_t kHops = 4, kPackets = 4 * 1024;
   const std::uint64_t all = run("full", kFlow, 1, kLoss).writes;
   for (const char* const hca : {"full_selective", "light_selective"}) {

@@ -1,4 +1,4 @@
-// Identities of nodes that a topology gives, and forwarding tables for the routing engine `file`.
+// Node identities given in topologies, and forwarding tables for the routing engine `file`.
 #include "sim/config/cabling.h"
 #include "tests/config/helpers.h"
 

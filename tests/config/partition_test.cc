@@ -1,4 +1,4 @@
-// Partitions of a topology: tables of P_Keys, and what may be wrong with a list of them.
+// Partitions of a topology: P_Key tables, and findings for invalid lists.
 #include <gtest/gtest.h>
 
 #include "sim/config/cabling.h"

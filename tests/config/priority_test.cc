@@ -1,4 +1,4 @@
-// Flows of a scenario with traffic classes and service levels: which share of a link each gets.
+// Flows of a scenario with traffic classes and service levels: their shares of a link.
 #include <gtest/gtest.h>
 
 #include "sim/config/flows.h"
@@ -8,7 +8,7 @@
 namespace verbatim::config {
 namespace {
 
-// Lane 1, of odd priorities, has three times the weight of lane 0.
+// Lane 1, for odd priorities, has three times the weight of lane 0.
 constexpr char kLanes[] = R"({"low": [{"lane": 0, "weight": 64}, {"lane": 1, "weight": 192}]})";
 constexpr char kShares[] = R"({"shares": [{"lane": 0, "weight": 1}, {"lane": 1, "weight": 3}]})";
 constexpr char kStrict[] = R"({"strict": "1", "shares": [{"lane": 0, "weight": 1}]})";
@@ -55,8 +55,8 @@ TEST(Priorities, shares_of_ethernet_are_those_of_a_line) {
   EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {.arbitration = kShares}), 1, 0.03);
 }
 
-// When the strict flow ends, 6 of 8 MiB have been sent; if it is the shorter one, the longer one ends after
-// it.
+// The strict flow ends when 6 of the 8 MiB have been sent. If it is the shorter flow, the longer one ends
+// after it.
 TEST(Priorities, a_strict_lane_has_the_line_to_itself) {
   EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {.arbitration = kStrict}), 6.0 / 8, 0.02);
   EXPECT_NEAR(end_ratio("h0", kClass0, kClass32, {.arbitration = kStrict}), 8.0 / 2, 0.1);
@@ -86,7 +86,8 @@ TEST(Priorities, a_service_level_without_a_vlan_tag_means_nothing_to_a_switch) {
   }
 }
 
-// Both flows leave the same adapter: its map shares its port, the switch's the next.
+// Both flows leave the same adapter. The adapter's map decides at its port, the switch's map at the next
+// port.
 TEST(Priorities, an_adapter_and_a_switch_have_maps_of_their_own) {
   constexpr char kSame[] = R"("trust": "dscp")", kOther[] = R"("trust": "dscp", "dscp_to_priority": [{"dscp": "0", "priority": 1}, {"dscp": "8", "priority": 0}])";
   EXPECT_NEAR(end_ratio("h1", kClass32, kClass0, {kSame, kSame}), 1, 0.03);

@@ -17,21 +17,21 @@ std::string profile_findings(const std::string& text) {
   return text_of(diagnostics);
 }
 
-// Tables whose values may have one source.
+// Tables that may have one source for all values.
 const std::set<std::string_view> kOneSource = {"a stage", "lane arbitration", "marking", "a PFC watchdog"};
 
-// "every latency, capacity and size a documented parameter": a shipped profile sets every value and names the
-// source of each.
+// Every latency, capacity and size is a documented parameter: a shipped profile sets each value and names its
+// source.
 void expect_complete(const Json& json, const Object& object, bool has_source, const std::string& where) {
   for (const Field& field : object.fields) {
     const std::string key(field.key);
     const std::string at = where + "/" + key;
     if (field.kind == Kind::kIgnored || key == "name" || key == "profile") continue;
-    // Tables of lanes: left out, they are those of the source.
+    // Optional tables of lanes; the source of the table covers their defaults.
     if (field.kind == Kind::kObjects || (object.title == "lane arbitration" && key == "strict")) continue;
     ASSERT_TRUE(json.contains(key)) << at << " is not set";
     if (field.kind == Kind::kObject) {
-      if (field.object->title == "shared memory" && json[key]["size"] == "0 B") continue;  // there is none
+      if (field.object->title == "shared memory" && json[key]["size"] == "0 B") continue;  // there is no shared memory
       expect_complete(json[key], *field.object, json[key].contains("source"), at);
     } else if (!has_source || !kOneSource.contains(object.title)) {
       EXPECT_TRUE(json[key].is_object() && json[key].contains("source")) << at << " has no source";
@@ -39,7 +39,7 @@ void expect_complete(const Json& json, const Object& object, bool has_source, co
   }
 }
 
-// Every profile of topologies/profiles, and what it is.
+// Each profile in topologies/profiles with its table.
 struct Shipped {
   std::string name;
   const Object& table;
@@ -70,7 +70,8 @@ TEST(Profile, shipped_ones_set_every_parameter_and_name_its_source) {
   }
 }
 
-// A stage's source may say how many a second it takes, in millions: the first number of it is what the interval gives.
+// If the source of a stage has a rate in millions per second, the interval of the stage corresponds to its
+// first number.
 TEST(Profile, stages_take_as_many_a_second_as_their_sources_say) {
   static const std::regex kRate("([0-9.]+) (?:to [0-9.]+ )?million");
   int compared = 0;
@@ -261,7 +262,7 @@ TEST(Profile, lanes_on_ethernet_are_strict_or_share_the_line) {
             "/arbitration/shares/0/lane: lane 2 is strict already; a lane is strict, or has one share\n");
 }
 
-// A loop that waits by polling must advance the clock, or it waits for ever at one instant.
+// A poll must advance the clock: otherwise a polling loop would remain at one instant for ever.
 TEST(Profile, polling_cannot_be_free) {
   const std::string text =
       profile_findings(R"({"profile": "cpu", "name": "x", "call_costs": {"poll_empty": "0 s"}})");

@@ -1,4 +1,4 @@
-// "files" of a program: what is copied from where, and what is refused with which words.
+// "files" of a program: copied files, and findings for invalid entries.
 #include "tests/config/helpers.h"
 #include "verbs_shim/protocol/path_view.h"
 

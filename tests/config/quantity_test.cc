@@ -94,7 +94,7 @@ TEST(LinkRate, carries_the_encodings_of_ibv_port_attr) {
   EXPECT_EQ(hdr->active_width, 16u);
 }
 
-// Symbols of the code word * 10 bits / line rate of all lanes.
+// The number of symbols of a code word * 10 bits / the line rate of all lanes.
 TEST(LinkRate, a_code_word_takes_its_bits_over_the_line_rate) {
   std::string problem, hint;
   const auto time = [&](const char* rate, const char* fec) {

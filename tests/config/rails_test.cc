@@ -1,4 +1,5 @@
-// Connections by address between hosts with several adapters: which of them an address leads to, on both link layers.
+// Connections by address between hosts with several adapters: the adapter that an address selects, on both
+// link layers.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -98,7 +99,8 @@ TEST_P(Rails, an_address_binds_to_its_adapter) {
   EXPECT_EQ(create(kA, client_)->bind(v4("192.168.1.2", kPort)), -EADDRNOTAVAIL) << "b's";
 }
 
-// Each address of b, of both families, from a: by the adapter of the same network, to a listener of all addresses.
+// Each address of b, of both families, from a: it selects the adapter of the same network, and reaches a
+// listener of all addresses.
 TEST_P(Rails, all_addresses_lead_to_one_listener_by_their_own_adapters) {
   auto listener = create(kB, server_);
   ASSERT_EQ(listener->bind(v6({}, kPort)), 0);
@@ -153,7 +155,7 @@ TEST_P(Rails, a_listener_of_one_address_is_not_found_by_another) {
   EXPECT_EQ(client_.events.back(), EventType::kConnectResponse);
 }
 
-// Such a request contains no IP addresses; only the adapter distinguishes it from another.
+// Such a request contains no IP addresses, so only the adapter distinguishes the listeners.
 TEST_P(Rails, a_listener_of_one_gid_is_not_found_by_another) {
   cm::Address service;
   service.family = cm::Family::kIb;
@@ -176,7 +178,7 @@ TEST_P(Rails, a_listener_of_one_gid_is_not_found_by_another) {
   }
 }
 
-// A host without an adapter on the other's network reaches it by its first adapter; an unknown network is
+// A host without an adapter on the destination's network uses its first adapter; an unknown network is
 // unreachable.
 TEST_P(Rails, another_network_is_reached_by_the_first_adapter) {
   auto listener = create(kB, server_);
@@ -192,7 +194,7 @@ TEST_P(Rails, another_network_is_reached_by_the_first_adapter) {
   EXPECT_EQ(create(kC, client_)->resolve_address({}, v4("192.168.2.2", kPort), 2000), -ENETUNREACH);
 }
 
-// A host's own address is its source on any network; the interface of a link-local one must be given.
+// A local address is valid as source on any network; a link-local address needs its interface.
 TEST_P(Rails, own_and_link_local_addresses) {
   auto listener = create(kA, server_);
   ASSERT_EQ(listener->bind(v6({}, kPort)), 0);

@@ -1,4 +1,4 @@
-// Flows over a leaf-spine fabric of Ethernet, one of whose cables fails: they go on by other cables.
+// Flows over an Ethernet leaf-spine fabric continue on other cables after a cable fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,15 +13,15 @@ namespace verbatim::config {
 namespace reroute {
 namespace {
 
-// Ports of a leaf: its 4 hosts, then 4 spines; of a spine: 2 leaves.
+// Ports of a leaf: 4 hosts, then 4 spines; ports of a spine: 2 leaves.
 constexpr std::uint32_t kPerLeaf = 4, kSpines = 4, kFirstUplink = kPerLeaf + 1;
 
 struct Outcome {
   std::vector<ib::WcStatus> statuses;
   std::int64_t end_ps = 0;
   std::string digest;
-  std::uint64_t sent_by_uplink[kSpines] = {};  // packets of leaf0
-  std::uint64_t sent_to_leaf1[kSpines] = {};   // packets of each spine
+  std::uint64_t sent_by_uplink[kSpines] = {};  // packets sent by leaf0
+  std::uint64_t sent_to_leaf1[kSpines] = {};   // packets sent by each spine
 
   bool all_succeeded() const {
     return std::ranges::all_of(statuses, [](ib::WcStatus status) { return status == ib::WcStatus::kSuccess; });
@@ -106,7 +106,7 @@ TEST(Reroute, without_withdrawal_the_flows_of_the_dead_uplink_end_by_retries) {
   EXPECT_GT(ended, 0u);
 }
 
-// Packets to leaf1 die at spine2, and leaf0 knows of it by the routing protocol alone.
+// Packets to leaf1 are lost at spine2; leaf0 learns this from the routing protocol only.
 TEST(Reroute, a_spine_without_a_cable_to_a_leaf_is_avoided_once_routes_have_converged) {
   const std::string fault = R"({"action": "link_down", "link": "spine2:2", "at": "200 us"})";
   const Outcome outcome = run(fault, "20 MiB", R"("convergence_time": "30 ms", )");
@@ -138,7 +138,7 @@ TEST(Reroute, failures_of_both_directions_are_survived_and_repeated_to_the_bit) 
   EXPECT_EQ(run(faults, "20 MiB", keys).digest, outcome.digest);
 }
 
-// Route changes as a list: when, and by which ports of leaf0 a host at leaf1 is reached.
+// Times of route changes, and the ports of leaf0 for a host at leaf1.
 TEST(Reroute, routes_are_those_of_the_cables_that_were_intact_a_convergence_time_before) {
   const ScenarioSpec spec = scenario(R"({"action": "link_down", "link": "spine2:2", "at": "1 ms", "until": "3 ms"},
                                         {"action": "link_down", "link": "leaf0:5", "at": "2 ms"},

@@ -1,4 +1,4 @@
-// Routing engines of topologies: refused ones, fall-backs, and resulting routes.
+// Routing engines of topologies: refused ones, fallbacks, and resulting routes.
 #include <gtest/gtest.h>
 
 #include "sim/config/cabling.h"

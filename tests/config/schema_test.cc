@@ -1,5 +1,4 @@
-// The published schemas are up to date, and they accept and refuse what the checker does, as far as a schema
-// can.
+// The published schemas are up to date and agree with the checker as far as a schema can express its rules.
 #include "sim/config/schema.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ std::string schema_text(const std::string& name) {
   return "{}";
 }
 
-// Made once: making all schemas takes a thousand times as long as reading a file by one.
+// Cached: constructing a schema takes a thousand times as long as validating a file.
 const valijson::Schema& schema_of(const std::string& name) {
   static std::map<std::string, valijson::Schema> schemas;
   const auto [it, is_new] = schemas.try_emplace(name);
@@ -44,7 +43,7 @@ bool schema_accepts(const std::string& name, const std::string& text) {
   return validator.validate(schema_of(name), target, nullptr);
 }
 
-// Checks one file with the table, without other files or checks of several values.
+// Checks one file with the table alone, without other files and rules for several values.
 bool table_accepts(const std::string& name, const std::string& text) {
   const std::pair<const char*, const Object*> kTables[] = {{"topology", &topology_table()},
                                                            {"scenario", &scenario_table()},
@@ -176,7 +175,8 @@ TEST(Schema, accepts_and_refuses_what_the_checker_does) {
   }
 }
 
-// Leaving out any key, adding one, or turning a value into another type: both readings of the tables agree.
+// Mutations of files: each key removed, a key added, each value replaced by one of another type. Schema and
+// table agree.
 TEST(Schema, agrees_with_the_checker_on_mutations_of_the_shipped_files) {
   const std::pair<const char*, const char*> kFiles[] = {{"topology", "topologies/two_hosts.json"},
                                                         {"scenario", "scenarios/rc_pingpong.json"},

@@ -1,4 +1,4 @@
-// Texts of topologies that are no shape of the generator.
+// Texts of topologies that the generator does not have.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace verbatim::config {
 struct RingText {
   int switches = 4;
   int hosts = 1;  // at each switch
-  std::vector<int> hosts_at = {};  // at each switch in turn, instead
-  std::string hca = {}, profile = {};  // of hosts and switches; empty: those of the reader
+  std::vector<int> hosts_at = {};  // hosts of each switch; empty: `hosts`
+  std::string hca = {}, profile = {};  // profiles of hosts and switches; empty: the defaults
   std::string rate = "EDR";
   std::string link = {};  // more keys of the cables between switches
   std::string more = {};  // more keys of the topology
 };
 
-// Hosts h0-0, h0-1, …, switches s0, s1, …; port 1 of a switch leads to the one before, port 2 to the next.
+// Hosts h0-0, h0-1, …, switches s0, s1, …; port 1 of a switch leads to the previous switch, port 2 to the next.
 inline std::string ring_text(const RingText& of) {
   std::string hosts, nodes, links;
   const auto with = [](const char* key, const std::string& value) { return value.empty() ? "" : ", \"" + std::string(key) + "\": \"" + value + "\""; };

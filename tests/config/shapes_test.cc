@@ -1,4 +1,4 @@
-// Generated shapes against their closed forms: how many parts there are, how far apart, what they are called.
+// Generated shapes compared to closed forms: numbers of nodes and cables, distances, names.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::vector<std::set<std::size_t>> neighbours(const TopologySpec& topology) {
   return of;
 }
 
-// Most cables between switches on a shortest path from one host's switch to another's.
+// The largest number of cables between switches on a shortest path between two hosts.
 std::size_t diameter(const TopologySpec& topology) {
   const auto next = neighbours(topology);
   std::set<std::size_t> with_hosts;
@@ -78,7 +78,7 @@ std::size_t diameter(const TopologySpec& topology) {
   return most;
 }
 
-// Cables between the switches whose name has that beginning and the others.
+// The number of cables between switches for which `is_inside` is true for one end only.
 template <class IsInside>
 std::size_t cables_across(const TopologySpec& topology, IsInside is_inside) {
   return static_cast<std::size_t>(std::ranges::count_if(topology.links, [&](const LinkSpec& link) {
@@ -94,27 +94,29 @@ struct ClosedForm {
 const ClosedForm kForms[] = {
     // k = 4: k³/4 hosts, 5k²/4 switches, 3k³/4 cables.
     {R"("shape": "fat_tree", "hosts": 16, "k": 4)", 16, 20, 48, 4, 4},
-    // Only the pods that have hosts: two of eight, with four leaves and four aggregation switches each, under 16 cores.
+    // Only pods with hosts are generated: two of eight, each with four leaf and four aggregation switches,
+    // and 16 core switches.
     {R"("shape": "fat_tree", "hosts": 32, "k": 8)", 32, 32, 32 + 32 + 32, 8, 4},
     // k/2 spines, k leaves, k²/2 hosts.
     {R"("shape": "fat_tree", "hosts": 32, "k": 8, "tiers": 2)", 32, 12, 64, 8, 2},
     {R"("shape": "fat_tree", "hosts": 30, "tiers": 2)", 30, 12, 62, 8, 2},
-    // Bundles of two cables: half as many leaves and spines.
+    // Bundles of two cables halve the numbers of leaves and spines.
     {R"("shape": "fat_tree", "hosts": 16, "k": 8, "tiers": 2, "cables": 2)", 16, 6, 16 + 4 * 2 * 2, 8, 2},
-    // 2:1 with k = 6: four ports down and two up at leaves and aggregation switches; 6 pods of 4 leaves and 2 aggregation
-    // switches.
+    // 2:1 with k = 6: leaf and aggregation switches have four ports down and two up; 6 pods of 4 leaf and 2
+    // aggregation switches.
     {R"("shape": "fat_tree", "hosts": 96, "k": 6, "oversubscription": "2:1")", 96, 6 * 6 + 4, 96 + 6 * 4 * 2 + 6 * 2 * 2, 6,
      4},
-    // 3:1 at the leaves alone: 6 hosts at each; 4 leaves and 2 aggregation switches in each of 8 pods, 8 cores.
+    // 3:1 at the leaves only: 6 hosts per leaf; 8 pods of 4 leaf and 2 aggregation switches; 8 core switches.
     {R"("shape": "fat_tree", "hosts": 192, "k": 8, "per_tier": {"leaf": {"oversubscription": "3"}})", 192, 8 * 6 + 8,
      192 + 8 * 8 + 8 * 8, 8, 4},
-    // Two groups of four hosts with two adapters: two leaves in each, four spines.
+    // Two groups of four hosts with two adapters each: two leaves per group, four spines.
     {R"("shape": "rail", "hosts": 8, "rails": 2, "hosts_per_leaf": 4)", 8, 4 + 4, 16 + 16, 8, 2},
     {R"("shape": "rail", "hosts": 8, "rails": 2, "hosts_per_leaf": 4, "oversubscription": "2:1")", 8, 4 + 2, 16 + 8, 6, 2},
     // a(ah + 1) routers; g·a(a - 1)/2 cables within groups and g(g - 1)/2 between them.
     {R"("shape": "dragonfly", "hosts": 72, "a": 4, "p": 2, "h": 2)", 72, 36, 72 + 9 * 6 + 36, 7, 3},
     {R"("shape": "dragonfly", "hosts": 72)", 72, 36, 72 + 9 * 6 + 36, 7, 3},
-    // Each of three groups has four cables to each other one, one from every router: no hop within the first group.
+    // Three groups: any two are joined by four cables, one from every router, so no hop within the first
+    // group is needed.
     {R"("shape": "dragonfly", "hosts": 24, "a": 4, "p": 2, "h": 2, "groups": 3)", 24, 12, 24 + 3 * 6 + 3 * 4, 7, 2},
     {R"("shape": "dragonfly_plus", "hosts": 20, "leaves_per_group": 2, "spines_per_group": 2, "p": 2, "h": 2)", 20, 20,
      20 + 5 * 4 + 10, 4, 3},
@@ -158,14 +160,15 @@ TEST(Shapes, every_host_reaches_every_other_by_both_link_layers) {
   }
 }
 
-// A bisection has half of all hosts on each side.
+// A bisection divides the hosts in half.
 TEST(Shapes, have_the_bisection_of_their_closed_forms) {
   const auto begins = [](const std::vector<std::string>& words) {
     return [words](const std::string& name) {
       return std::ranges::any_of(words, [&](const std::string& word) { return name.starts_with(word); });
     };
   };
-  // Each pod has k²/4 = 16 cables to cores, and half of all cores, on each side, are joined to all pods.
+  // Each pod has k²/4 = 16 cables to core switches; each half contains half of the core switches, which are
+  // joined to all pods.
   const TopologySpec tree = built(R"("shape": "fat_tree", "hosts": 128, "k": 8, "names": "place")");
   EXPECT_EQ(cables_across(tree, begins({"pod0", "pod1", "pod2", "pod3", "plane0", "plane1"})), 128u / 2);
   const TopologySpec torus = built(R"("shape": "torus", "hosts": 32, "dimensions": "4x4x2")");
@@ -213,7 +216,7 @@ TEST(Shapes, names_show_the_place) {
       {"sw11", "node11"});
 }
 
-// Ports of a dimension and direction have one number at all switches.
+// All switches use the same port numbers for a dimension and direction.
 TEST(Shapes, ports_of_a_grid_go_by_dimension) {
   const TopologySpec torus = built(R"("shape": "torus", "hosts": 32, "dimensions": "4x4x2")");
   for (const auto& [a, b, port_a, port_b] :

@@ -1,4 +1,4 @@
-// The fabric is the same for any order of construction and of entries in the file.
+// The fabric does not depend on the order of construction and the order of entries in the file.
 #include "sim/config/simulation.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ const char kShuffled[] = R"({"name": "t", "hosts": [{"name": "c"}, {"name": "a"}
     "links": [{"a": "s:2", "b": "c", "rate": "HDR"}, {"a": "b", "b": "r:2", "rate": "EDR"},
               {"a": "r:8", "b": "s:9", "rate": "FDR"}, {"a": "a", "b": "s:1", "rate": "EDR"}]})";
 
-// Every host sends to every other at the same instant, so that ties abound; what arrives has no queue pair.
+// Every host sends to every other at the same instant, which causes many ties. The destination queue pair
+// does not exist.
 std::string digest_of_traffic(const TopologySpec& topology, Simulation::Order order,
                               std::uint64_t* delivered) {
   DefaultChoices choices;
@@ -79,7 +80,8 @@ TEST(Simulation, order_in_the_file_changes_nothing) {
             digest_of_traffic(load(kShuffled), Simulation::Order::kForward, &delivered));
 }
 
-// The test above would pass on a digest that sees nothing: a cable one millimetre longer must show.
+// The previous test would pass with a digest that covers nothing; a cable that is one millimetre longer
+// changes the trace.
 TEST(Simulation, a_longer_cable_changes_the_trace) {
   std::string longer = kForward;
   longer.replace(longer.find("\"rate\": \"FDR\""), 13, "\"rate\": \"FDR\", \"length\": \"2001 mm\"");
@@ -124,7 +126,8 @@ TEST(Simulation, what_does_not_fit_into_the_adapters_buffer_of_vl15_is_dropped_a
   EXPECT_EQ(counted.packets_dropped, 0u);
 }
 
-// A subnet manager's Set of half a table of arbitration (IBA 14.2.5.9): lanes and weights from the first entry on.
+// A subnet manager's Set of half of a VL arbitration table (IBA 14.2.5.9): lanes and weights from the first
+// entry on.
 void set_arbitration(Simulation& simulation, ib::Lid node, std::uint32_t port, std::uint32_t block,
                      const std::vector<fabric::ArbitrationEntry>& entries) {
   ib::Mad mad{};
@@ -153,7 +156,7 @@ void set_arbitration(Simulation& simulation, ib::Lid node, std::uint32_t port, s
   simulation.engine().run();
 }
 
-// The lanes of five packets, two of them on lane 1, in the order in which they leave a port.
+// Sends five packets, two of them on lane 1; returns their lanes in the order in which they leave the port.
 std::string lanes_in_order(Simulation& simulation, fabric::Port& port) {
   struct Order final : TraceSink {
     explicit Order(ComponentId port) : port(port) {}
@@ -171,15 +174,15 @@ std::string lanes_in_order(Simulation& simulation, fabric::Port& port) {
     packet->lrh.lane = ib::VirtualLane{lane};
     packet->bth.opcode = ib::make_opcode(ib::Transport::kRc, ib::Operation::kSendMiddle);
     packet->bth.psn = ib::Psn{lane * 10u};
-    packet->payload.length = 64;  // more than the least weight
+    packet->payload.length = 64;  // exceeds the smallest weight
     port.send(std::move(packet));
   }
   simulation.engine().run();
   return order.lanes;
 }
 
-// By default lane 0 has high priority for one packet at a time. The new tables have lane 1 for many, then lane 0; the first
-// packet finds an empty port.
+// By default lane 0 has high priority for one packet at a time. The new tables give lane 1 many packets, then
+// lane 0. The first packet always finds an empty port.
 TEST(Simulation, a_table_of_arbitration_that_a_manager_writes_changes_which_lane_goes_first) {
   TopologySpec topology = load(R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}], "switches": [{"name": "s"}],
       "links": [{"a": "a", "b": "s:1", "rate": "EDR"}, {"a": "b", "b": "s:2", "rate": "EDR"}]})");
@@ -201,7 +204,7 @@ TEST(Simulation, a_table_of_arbitration_that_a_manager_writes_changes_which_lane
   }
 }
 
-// Between the packets of a link: control symbols of 8b/10b, SKIPs, refreshes, as its rate has them.
+// Control symbols between packets: 8b/10b framing, SKIPs or refreshes, depending on the link's rate.
 TEST(Simulation, links_have_the_gaps_and_refreshes_of_their_rate) {
   const auto link = [](const std::string& more, const char* layer = "infiniband") {
     DefaultChoices choices;
@@ -235,8 +238,8 @@ TEST(Simulation, component_names_cover_hosts_adapters_switches_and_every_port) {
   }
 }
 
-// A packet from another host has crossed the host's own cable and, if that leads to a switch, the switch and
-// another cable.
+// A packet from another host has crossed the host's own cable and, if that leads to a switch, also the switch
+// and another cable.
 TEST(Simulation, tells_how_soon_another_host_can_be_heard) {
   DefaultChoices choices;
   const auto least_way = [&](const std::string& hosts_and_links, std::size_t host) {
@@ -246,7 +249,7 @@ TEST(Simulation, tells_how_soon_another_host_can_be_heard) {
   const std::string direct = R"("links": [{"a": "a", "b": "b", "rate": "EDR", "length": "3 m", "delay_per_length": "5 ns/m"}])";
   EXPECT_EQ(least_way(direct, 0), std::chrono::nanoseconds(15));
   EXPECT_EQ(least_way(direct, 1), std::chrono::nanoseconds(15));
-  // The switch takes 36 cycles of 400 MHz from the header to the first byte out.
+  // The switch takes 36 cycles of 400 MHz from the header to the first byte of output.
   const std::string over_switch = R"("switches": [{"name": "s"}],
       "links": [{"a": "a", "b": "s:1", "rate": "EDR", "length": "2 m", "delay_per_length": "5 ns/m"},
                 {"a": "b", "b": "s:2", "rate": "EDR", "length": "4 m", "delay_per_length": "5 ns/m"}])";

@@ -1,6 +1,6 @@
-// How the flows of a fat tree spread over the cables between aggregation switches and cores: k = 8, 128 hosts, 128 such cables
-// up. 512 flows: from every host to the hosts in the same place of the next four pods, so that each of four permutations could
-// give every cable one flow.
+// Distribution of flows over the cables from aggregation to core switches of a fat tree: k = 8, 128 hosts,
+// 128 of these cables. 512 flows: from every host to the hosts at the same place of the next four pods. Each
+// of these four permutations could have one flow on every cable.
 #include <gtest/gtest.h>
 
 #include "sim/config/simulation.h"
@@ -26,9 +26,9 @@ ib::PacketPtr packet_between(Simulation& simulation, std::size_t from, std::size
   const hca::PortAddress &source = simulation.hca(from).address(), &destination = simulation.hca(to).address();
   packet->lrh.source = source.lid;
   packet->lrh.destination = destination.lid;
-  packet->bth.destination = ib::Qpn{0xabcde};  // of no queue pair: the adapter drops it
+  packet->bth.destination = ib::Qpn{0xabcde};  // no such queue pair: the adapter drops the packet
   if (!simulation.topology().is_roce()) return packet;
-  constexpr std::size_t kIpv4 = 1;  // in the GID table
+  constexpr std::size_t kIpv4 = 1;  // index in the GID table
   packet->grh.emplace();
   packet->grh->source = source.gids[kIpv4];
   packet->grh->destination = destination.gids[kIpv4];
@@ -36,7 +36,7 @@ ib::PacketPtr packet_between(Simulation& simulation, std::size_t from, std::size
   return packet;
 }
 
-// Packets that left by each of the cables, after one packet of every flow to the hosts `pods` further on.
+// Sends one packet of every flow to the hosts `pods` further on; returns the number of packets on each cable.
 std::vector<std::uint64_t> packets_up(const TopologySpec& topology, const std::vector<std::size_t>& pods,
                                       std::uint64_t seed = 1) {
   DefaultChoices choices;
@@ -64,8 +64,8 @@ std::size_t used(const std::vector<std::uint64_t>& packets) {
   return packets.size() - static_cast<std::size_t>(std::ranges::count(packets, 0u));
 }
 
-// All switches with one hash: flows that it has sent to the first aggregation switch, this sends to its first core. A good hash
-// leaves a sixty-fourth of the cables without a flow.
+// All switches have the same hash: the leaf's hash sends these flows to the first aggregation switch, which
+// therefore sends them to its first core switch. With independent hashes 1/64 of the cables have no flow.
 TEST(Spread, flows_use_a_quarter_of_the_cables_with_one_hash_and_nearly_all_with_own_ones) {
   const auto polarised = packets_up(fat_tree_8(R"(, "link_layer": "roce", "ecmp_seed": "same")"), {1, 2, 3, 4});
   ASSERT_EQ(polarised.size(), 128u);
@@ -80,7 +80,7 @@ TEST(Spread, the_seed_of_the_run_decides_where_flows_meet_unless_all_switches_ha
   EXPECT_EQ(packets_up(same, {1}, 7), packets_up(same, {1}, 8));
 }
 
-// Routes by destination: each permutation gives every cable one flow.
+// Routes by destination: each permutation has one flow on every cable.
 TEST(Spread, minimum_hops_on_infiniband_give_every_cable_one_flow_of_a_permutation_between_pods) {
   const TopologySpec topology = fat_tree_8("");
   const auto all = packets_up(topology, {1, 2, 3, 4});

@@ -1,4 +1,4 @@
-// The topology's key congestion_control: what arrives, and what is refused with which words.
+// The topology's key congestion_control: resulting values, and findings for invalid ones.
 #include "tests/config/helpers.h"
 
 namespace verbatim::config {

@@ -1,5 +1,5 @@
-// Cables of InfiniBand that fail under flows: the subnet manager sweeps, and the flows go on. Fabrics that can deadlock, and the
-// routing engines that keep them from it.
+// InfiniBand cables that fail under flows: the subnet manager sweeps, and the flows continue. Fabrics that
+// can deadlock, and routing engines that prevent it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,8 +76,8 @@ Outcome run(const ScenarioSpec& spec) {
   return outcome;
 }
 
-// Two leaves with four hosts each, two spines; every host of the first sends to one of the second. Ports of a leaf: hosts,
-// spine0, spine1.
+// Two leaves with four hosts each and two spines; every host of the first leaf sends to one of the second.
+// Ports of a leaf: hosts, spine0, spine1.
 Outcome two_spines(const std::string& keys, const std::string& faults, const std::string& bytes = "20 MiB") {
   std::string flows;
   for (int i = 0; i < 4; ++i) flows += (i == 0 ? "" : ", ") + flow("h" + std::to_string(i), "h" + std::to_string(i + 4), bytes);
@@ -105,7 +105,7 @@ TEST(Sweep, without_one_flows_of_the_dead_cable_end_by_retries) {
   EXPECT_TRUE(outcome.sweeps.empty());
 }
 
-// Retries take 540 ms.
+// All retries together take 540 ms.
 TEST(Sweep, one_that_takes_longer_than_the_retries_comes_too_late) {
   const Outcome outcome = two_spines(R"("sweep_time": "2 s", )", kDown + "}");
   EXPECT_EQ(outcome.count(ib::WcStatus::kRetryExceeded), 2u);
@@ -156,7 +156,7 @@ TEST(Sweep, an_engine_that_cannot_route_what_is_left_gives_way_to_minhop_or_to_t
   }
 }
 
-// Tables that the administrator shows are those of the last sweep, and a link that is down is none.
+// The subnet administrator shows the tables of the last sweep, without links that are down.
 TEST(Sweep, the_administrators_records_are_those_of_the_last_sweep) {
   const auto spec = scenario(R"({"name": "t", "sweep_time": "1 ms", "generate": {"shape": "leaf_spine", "hosts": 8, "hosts_per_leaf": 4, "spines": 2, "rate": "EDR 4x"}})",
                              flow("h0", "h4", "1 KiB"), R"({"action": "link_down", "link": "leaf0:5", "at": "100 us"})");
@@ -176,7 +176,7 @@ TEST(Sweep, the_administrators_records_are_those_of_the_last_sweep) {
   EXPECT_EQ(uses(5), 0);
 }
 
-// Trees for groups: of what is left, and legal for the engine's routes.
+// Multicast trees use the remaining cables and are legal for the routing engine.
 TEST(Sweep, packets_to_groups_have_a_tree_of_the_cables_that_are_left) {
   for (const std::string engine : {"minhop", "updn", "lash", "dfsssp"}) {
     const auto spec = scenario(R"({"name": "t", "routing_engine": ")" + engine +
@@ -201,7 +201,8 @@ TEST(Sweep, packets_to_groups_have_a_tree_of_the_cables_that_are_left) {
   }
 }
 
-// All cables of the switch in the middle of a torus of 3 x 3 go down; flows around it go on, and its own hosts are given up.
+// All cables of the middle switch of a 3 x 3 torus fail: flows around it continue, and its own hosts are
+// unreachable.
 TEST(Sweep, torus_2qos_leads_flows_around_a_failed_switch) {
   Folder folder;
   folder.write("lanes.json", R"({"profile": "switch", "name": "lanes", "virtual_lanes": 4})");
@@ -261,7 +262,7 @@ TEST(Deadlock, a_ring_of_four_stops_by_routes_of_one_direction_and_one_lane) {
   EXPECT_EQ(run(*spec).count(ib::WcStatus::kRetryExceeded), 4u);
 }
 
-// Where all switches of a ring of four have one host each, minhop's balance happens to close no circle.
+// With one host at each switch of a ring of four, minhop happens to create no cycle.
 const RingText kUneven{.hosts_at = {1, 2, 1, 2}};
 
 std::string all_across(const std::string& bytes) {
@@ -297,7 +298,7 @@ TEST(Deadlock, updn_and_layers_keep_the_ring_moving) {
   }
 }
 
-// The levels of path records make the difference: without them packets of dor's one direction share a lane.
+// Flows use the service level of their path record; without it, packets of one direction of dor share a lane.
 TEST(Deadlock, flows_have_the_level_of_their_path_unless_they_say_another) {
   const std::string five = ring_text({.switches = 5, .profile = "lanes.json", .more = R"(, "routing_engine": "lash,no_fallback")"});
   std::string flows, level0;

@@ -1,4 +1,5 @@
-// Four hosts send to one, with `timely` at the senders and without: the queue before the receiver, and what of its rate is used.
+// Four hosts send to one, with and without `timely` at the senders: the queue before the receiver, and
+// utilisation of its link.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace verbatim::config {
 namespace {
 
-// Names that other tests have, too.
+// A namespace of its own, because other test files of the executable have the same names.
 namespace timely {
 
 struct Outcome {
@@ -26,7 +27,7 @@ struct Seen final : TraceSink {
   Outcome outcome;
 };
 
-// Each packet requests an acknowledgement, as in HPCC's model, so a slow flow measures a round trip for each
+// Each packet requests an acknowledgement, as in HPCC's model: a slow flow measures a round trip for each
 // packet, not for each message.
 Outcome incast(const std::string& controller, const std::string& endpoint, int senders) {
   Folder folder;

@@ -7,7 +7,7 @@
 namespace verbatim::config {
 namespace {
 
-// `hosts`, `switches`, `links` are the insides of the lists.
+// `hosts`, `switches`, `links` are the contents of the lists.
 std::string topology(const std::string& hosts, const std::string& switches, const std::string& links,
                      const std::string& more = "") {
   return "{\"name\": \"t\", \"hosts\": [" + hosts + "], \"switches\": [" + switches + "], \"links\": [" +
@@ -62,7 +62,7 @@ TEST(Topology, further_adapters_are_nodes_of_their_own) {
   EXPECT_EQ(topology_findings(topology(hosts, kSwitch, links, R"(, "link_layer": "roce")")), "");
 }
 
-// Findings of host a with two further adapters of these insides, and b.
+// Findings for host b and host a, which has two further adapters with the given content.
 std::string further_findings(const std::string& first, const std::string& second, const std::string& more_of_b = "") {
   const std::string hosts = R"({"name": "a", "further_adapters": [{)" + first + "}, {" + second + R"(}]}, {"name": "b")" + more_of_b + "}";
   return topology_findings(topology(
@@ -112,7 +112,8 @@ TEST(Topology, vlans_are_checked) {
             "/hosts/0/vlans/0/address: the address 10.0.0.2 is already that of \"b\"; choose another\n");
 }
 
-// Each adapter has a GID table of its own, and a network that no other adapter of the host is in by position.
+// Each adapter has a GID table of its own. By default, its position decides its network, which differs from
+// those of the host's other adapters.
 TEST(Topology, vlans_of_further_adapters_are_checked) {
   const auto findings = [](const std::string& first, const std::string& further) {
     const std::string hosts = R"({"name": "a", "vlans": [)" + first + R"(], "further_adapters": [{"vlans": [)" + further +
@@ -332,7 +333,7 @@ TEST(Topology, profiles_must_exist_and_are_read_once) {
             folder.path() + "/slow.json: /core_clock: \"4 MH\" is not a frequency; did you mean \"4 MHz\"?");
 }
 
-// However many hosts name it, and with the key of a generator where there is one.
+// Reported once for any number of hosts, with the generator's key if it has one.
 TEST(Topology, an_unknown_profile_is_reported_once_with_its_key) {
   EXPECT_EQ(topology_findings(R"({"name": "t", "generate": {"shape": "star", "hosts": 8, "rate": "EDR", "switch": "edr_swich", "hca": "cx5"}})"),
             "/generate/hca: there is no profile \"cx5\"; the adapter profiles are connect_ib, connectx3, connectx4_edr, connectx5, "
@@ -352,8 +353,8 @@ TEST(Topology, findings_that_need_several_values_come_with_the_others) {
             "/links/1/a: there is no host or switch \"x\"; did you mean \"a\"?\n");
 }
 
-// Errors that only follow from a finding are not reported: ends of links with unreadable names, lanes of a
-// wrong link layer.
+// Errors that are consequences of a finding are not reported: ends of links whose names cannot be read, lanes
+// of a wrong link layer.
 TEST(Topology, no_finding_only_because_of_another) {
   EXPECT_EQ(topology_findings(R"({"name": "t", "hosts": 7, "switches": [{"name": "s", "ports": 999}],
                                   "links": [{"a": "a", "b": "s:500", "rate": "EDR"}]})"),

@@ -1,5 +1,5 @@
-// Two hosts send to one with controllers that have a window, `swift` and `hpcc`: shares, the queue before the receiver, and
-// the bytes that telemetry takes.
+// Two hosts send to one with `swift` and `hpcc`, controllers that have a window: shares, the queue before the
+// receiver, bytes used by telemetry.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 namespace verbatim::config {
 namespace {
 
-// Names that other tests have, too.
+// A namespace of its own, because other test files of the executable have the same names.
 namespace window_control {
 
 struct Outcome {
   double first_us = 1e9, last_us = 0;
   std::uint64_t pauses = 0, most_queued = 0;
-  std::map<std::uint64_t, std::uint64_t> sizes;  // of packets on the wire, with their number
+  std::map<std::uint64_t, std::uint64_t> sizes;  // numbers of transmitted packets by wire size
 };
 
 struct Seen final : TraceSink {
@@ -30,7 +30,7 @@ struct Seen final : TraceSink {
   Outcome outcome;
 };
 
-// Flows over the topology t.json.
+// Runs flows over the topology t.json.
 Outcome outcome_of(Folder& folder, const std::string& flows, const std::string& faults = "") {
   Diagnostics diagnostics;
   const std::string scenario =
@@ -76,9 +76,10 @@ Outcome incast(const std::string& controller, const std::string& endpoint, int s
   return outcome_of(folder, flows, faults);
 }
 
-// 32 MiB at 100 Gb/s, with 94 bytes of headers and gaps for 4,096: 2.746 ms; telemetry takes another percent of them.
+// 32 MiB at 100 Gb/s, with 94 bytes of headers and gaps per 4,096: 2.746 ms; telemetry takes another 1 %.
 constexpr double kBoth = 2'746;
-// Cables are short, and adapters take most of a round trip. Records of outputs reach hpcc late by that, and its rates swing.
+// Cables are short, so adapters take most of a round trip. hpcc receives the outputs' records late, and its
+// rates oscillate.
 struct Setting {
   std::string controller, round_trip;
   double slowest_us;
@@ -101,14 +102,14 @@ TEST(WindowControl, two_flows_share_fairly_with_a_short_queue) {
   }
 }
 
-// The target of hpcc is 95 % of the line, and telemetry takes one of those.
+// hpcc's target is 95 % of the line rate, of which telemetry takes 1 %.
 TEST(WindowControl, a_flow_alone_is_hardly_slower) {
   const double without = incast("none", "light", 1).last_us;
   EXPECT_LT(incast("hpcc", "light", 1, kSettings[0].round_trip).last_us, without * 1.07);
   EXPECT_LT(incast("swift", "light", 1, kSettings[1].round_trip).last_us, without * 1.001);
 }
 
-// Flows of 16 MiB to one host, in packets of 4,096 bytes, with an adapter that takes no time and cables of 1 us.
+// Flows of 16 MiB to one host, in packets of 4,096 bytes; adapters without delay and cables of 1 us.
 double slowest_as_in_ns3(int senders) {
   Folder folder;
   std::string stages;
@@ -137,20 +138,20 @@ double slowest_as_in_ns3(int senders) {
   return outcome_of(folder, flows).last_us;
 }
 
-// Its simulator (9f4be2a9, run.py's `hp` on a star of these links, PACKET_PAYLOAD_SIZE 4096), run once: the slowest flow.
-// There are 38 bytes of headers there and 82 here, 1 % of a packet. Flows begin at one instant, and which of them is served
-// first differs: times of the others are not compared.
+// The slowest flow of HPCC's simulator (9f4be2a9, run.py's `hp` on a star of these links, PACKET_PAYLOAD_SIZE
+// 4096), run once. Headers have 38 bytes there and 82 here, a difference of 1 % of a packet. Flows start at
+// one instant and are served in another order there, so times of other flows are not compared.
 TEST(WindowControl, hpcc_takes_as_long_as_in_its_own_simulator) {
   for (const auto& [senders, us] : {std::pair(1, 1'447.488), std::pair(2, 2'893.885), std::pair(4, 5'808.846)})
     EXPECT_NEAR(slowest_as_in_ns3(senders), us, us * 0.015) << senders;
 }
 
-// Lost packets leave the window: after timeouts and after selective repeat all flows finish.
+// Lost packets leave the window: all flows finish with timeouts and with selective repeat.
 TEST(WindowControl, losses_of_packets_and_acknowledgements_shut_no_window) {
   const std::string faults = R"({"action": "drop", "from": "h1", "nth": 50, "every": 97, "count": 0},
       {"action": "drop", "from": "h0", "nth": 33, "every": 151, "count": 0},
       {"action": "duplicate", "from": "h2", "nth": 10, "every": 211, "count": 0})";
-  constexpr double kTimeouts = 1'000'000;  // 15 of them
+  constexpr double kTimeouts = 1'000'000;  // 15 timeouts
   for (const char* const endpoint : {"full", "light"}) {
     for (const char* const repeat : {"false", "true"}) {
       for (const Setting& setting : kSettings) {

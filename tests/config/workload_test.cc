@@ -1,4 +1,4 @@
-// Workloads of scenarios: which flows they become, and what is refused with which words.
+// Workloads of scenarios: resulting flows, and findings for invalid ones.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -161,7 +161,7 @@ struct MatrixScenario {
   std::string findings;
 };
 
-// An all-to-all of three hosts with that matrix in a file.
+// An all-to-all of three hosts with the matrix in a file.
 MatrixScenario with_matrix(const std::string& matrix, const std::string& keys = "") {
   Folder folder;
   folder.write("bytes.json", matrix);
@@ -210,7 +210,7 @@ TEST(Workload, a_matrix_that_does_not_fit_is_refused_by_place) {
             "/workloads/0/matrix: there is a size, too; give one of them\n");
 }
 
-// By messages that wait for each other, too.
+// A collective with a matrix also uses messages that depend on each other.
 TEST(Workload, a_collective_takes_a_matrix) {
   const MatrixScenario loaded =
       with_matrix(R"([[0, 100, 0], [10, 0, 20], [0, 0, 0]])", R"(, "algorithm": "pairwise", "repeat": 2)");

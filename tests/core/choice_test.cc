@@ -36,7 +36,7 @@ TEST(SeededChoicesTest, the_same_seed_makes_the_same_choices_and_another_seed_ot
   EXPECT_LT(same_as_next, 12) << "both without this freedom: 1 in 16 of them";
 }
 
-// A choice is known by its site, its actor, and how many times that actor has been there before.
+// A site, an actor and the number of the actor's previous choices at the site identify a choice.
 TEST(SeededChoicesTest, what_others_choose_changes_nothing) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SeededChoices alone(seed, kNames), among_others(seed, kNames);
@@ -51,7 +51,7 @@ TEST(SeededChoicesTest, what_others_choose_changes_nothing) {
   }
 }
 
-// The k-th choice may have another number of answers in another run of the same program.
+// Another run of the same program may have another number of alternatives at the k-th choice.
 TEST(SeededChoicesTest, a_choice_does_not_depend_on_how_many_answers_those_before_it_had) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SeededChoices few(seed, kNames), many(seed, kNames);
@@ -67,7 +67,7 @@ TEST(SeededChoicesTest, actors_and_sites_choose_independently) {
   SeededChoices choices(3, kNames);
   std::set<std::vector<std::uint32_t>> rows;
   for (const char* site : {"one", "two", "three", "four", "five", "six"}) {
-    for (std::uint32_t actor = 0; actor < 5; ++actor) {  // two components, three threads
+    for (std::uint32_t actor = 0; actor < 5; ++actor) {  // two components and three threads
       const auto answers = row(choices, site, ComponentId{actor});
       if (answers == std::vector<std::uint32_t>(200, 0)) continue;
       EXPECT_TRUE(rows.insert(answers).second);
@@ -89,7 +89,7 @@ TEST(SeededChoicesTest, every_answer_is_given_and_no_other) {
   EXPECT_EQ(seen.size(), 5u);
 }
 
-// Some seeds leave a freedom alone, some use it now and then, some whenever they can.
+// A freedom is unused with some seeds, used sometimes with others, and used whenever possible with the rest.
 TEST(SeededChoicesTest, seeds_use_a_freedom_in_different_measure) {
   int none = 0, some = 0, most = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -103,7 +103,7 @@ TEST(SeededChoicesTest, seeds_use_a_freedom_in_different_measure) {
   EXPECT_GT(most, 20);
 }
 
-// There are more than have places, and names at two addresses each.
+// More streams than the cache has places, and every name at two addresses.
 TEST(ChoiceStreamsTest, a_stream_is_that_of_its_name_and_actor_wherever_the_name_lies) {
   constexpr std::uint32_t kSites = 40, kActors = 10;
   std::vector<std::string> names, copies;
@@ -124,7 +124,7 @@ TEST(ChoiceStreamsTest, a_stream_is_that_of_its_name_and_actor_wherever_the_name
     }
   }
   EXPECT_EQ(made, kSites * kActors);
-  // A part of a name at the same address is another name.
+  // A prefix of a name at the same address is another name.
   EXPECT_EQ(streams.at(std::string_view(names[0]).substr(0, 4), kA, [&] { return made++; }), kSites * kActors);
 }
 

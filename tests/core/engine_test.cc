@@ -1,4 +1,4 @@
-// The engine executes timers by (time, class, source, number) and by nothing else.
+// The engine executes timers in the order of (time, class, source, number).
 #include "sim/core/engine.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace verbatim {
 namespace {
 
-// Writes its name down when it fires.
+// Appends its name to a log when it fires.
 struct Probe {
   Probe(Engine& engine, std::vector<std::string>& log, std::string name, std::uint32_t source,
         EventClass event_class)
@@ -183,11 +183,11 @@ TEST(ComponentTable, ids_follow_the_sorted_names) {
   EXPECT_EXIT(one.id("d"), testing::ExitedWithCode(70), "CHECK");
 }
 
-// So many timers: as few as the engine keeps sorted, and more.
+// Parameter: the number of timers; few, which the engine keeps sorted, or more.
 class EngineOracle : public testing::TestWithParam<int> {};
 
-// 40,000 random schedules, cancels, moves and steps, in events and between them, against a multimap that does the
-// same slowly.
+// 40,000 random schedules, cancellations, moves and steps, in events and between them, compared to a slow
+// implementation with a multimap.
 TEST_P(EngineOracle, agrees_with_an_ordered_map_on_random_operations) {
   using Key = std::tuple<std::int64_t, int, std::uint32_t, std::uint64_t>;
   struct Item {

@@ -1,4 +1,4 @@
-// Files that are accepted as input, and the limits on reading them.
+// Files that are accepted as input, and limits for reading them.
 #include "sim/core/input_file.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST_F(InputFiles, have_limits) {
   InputFile large(path_);
   EXPECT_FALSE(large.rest(1024));
   EXPECT_EQ(large.problem(), "is larger than 1 KiB");
-  std::filesystem::resize_file(path_, std::uintmax_t{1} << 40);  // a hole
+  std::filesystem::resize_file(path_, std::uintmax_t{1} << 40);  // sparse
   InputFile huge(path_);
   EXPECT_FALSE(huge.rest());
   EXPECT_EQ(huge.problem(), "is larger than 64 MiB");

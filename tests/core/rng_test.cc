@@ -1,4 +1,4 @@
-// The streams are part of every digest: the values below must never change.
+// Every digest depends on these streams: the values below must never change.
 #include "sim/core/rng.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Clock edges and byte times are exact ratios, rounded up once.
+// Clock edges and byte times are exact fractions, rounded up once.
 #include "sim/core/time.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(ByteTime, fdr_4x_is_440_thirds_of_a_picosecond_rounded_up_once) {
   EXPECT_EQ(fdr.time_for(2), Duration(294));  // 293.33
   EXPECT_EQ(fdr.time_for(3), Duration(440));
   EXPECT_EQ(fdr.time_for(3'000'000),
-            Duration(440'000'000));  // 1,000,000 single roundings would add 333,333 ps
+            Duration(440'000'000));  // 1,000,000 separately rounded bytes would add 333,333 ps
 }
 
 TEST(ByteTime, of_a_rate_is_in_lowest_terms) {

@@ -1,4 +1,4 @@
-// Times as messages show them.
+// Text of times in messages.
 #include "sim/core/time_text.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(TimeText, has_microseconds_below_one_second_and_seconds_from_there_on) {
   EXPECT_EQ(time_text(kEndOfTime), "9158400.000000000 s");
 }
 
-// So that a time of a message is found in the trace, whose sixth decimal is a picosecond.
+// A time of a message can be searched in the trace, whose sixth decimal is a picosecond.
 TEST(TimeText, is_cut_off_and_not_rounded) { EXPECT_EQ(time_text(instant_from_ps(104'568'954'600)), "104568.954 us"); }
 
 TEST(TimeText, has_one_sign_for_a_negative_span) {

@@ -1,4 +1,4 @@
-// A record reaches every sink, stamped with the engine's time.
+// Every sink receives a record with the engine's time.
 #include "sim/core/trace.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Keeper : TraceSink {
 TEST(Tracer, stamps_a_record_and_hands_it_with_its_bytes_to_every_sink) {
   Engine engine;
   Tracer tracer(engine);
-  tracer.record(ComponentId{1}, TraceEvent::kDoorbell);  // without a sink: nothing
+  tracer.record(ComponentId{1}, TraceEvent::kDoorbell);  // no sink is registered
   Keeper one, two;
   tracer.add(one);
   tracer.add(two);
@@ -35,7 +35,7 @@ TEST(Tracer, stamps_a_record_and_hands_it_with_its_bytes_to_every_sink) {
   EXPECT_EQ(one.bytes, 3u);
 }
 
-// Work done early is recorded with its time.
+// Records of work done ahead have the time of the work.
 TEST(Tracer, keeps_records_back_until_they_are_released) {
   Engine engine;
   Tracer tracer(engine);
@@ -74,7 +74,8 @@ TEST(Tracer, numbers_the_records_of_each_component_when_they_reach_the_sinks) {
   EXPECT_EQ(numbers, (std::vector<std::uint64_t>{0, 0, 1, 2}));
 }
 
-// Sinks that want the order of times get it at its time, others at once; both with the same number.
+// Sinks that need the order of times receive such records at their time, other sinks at once; both with the
+// same number.
 TEST(Tracer, records_of_a_later_time_reach_sinks_in_the_order_that_they_take) {
   struct AnyOrder final : Keeper {
     bool takes_any_order() const override { return true; }

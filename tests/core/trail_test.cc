@@ -1,4 +1,4 @@
-// Latency trails: steps without gaps; a copy shares the earlier steps.
+// Latency trails: contiguous steps; a copy shares the earlier steps.
 #include "sim/core/trail.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Slow: many runs in surroundings drawn at random, and a build without optimisation.
+// Slow: many runs in random environments, and a build without optimisation.
 #include <random>
 
 #include "tests/cli/command.h"
@@ -9,7 +9,7 @@ namespace {
 
 TEST(Sweep, fifty_runs_one_digest) {
   const auto reference = run_all({});
-  std::mt19937 random(50);  // repeats the same fifty surroundings
+  std::mt19937 random(50);  // a fixed seed: the same fifty environments each time
   const std::vector<int> cores = allowed_cores();
   for (int i = 0; i < 50; ++i) {
     const support::TemporaryFolder folder;
@@ -33,14 +33,14 @@ TEST(Sweep, fifty_runs_one_digest) {
   }
 }
 
-// At other moments each time.
+// The simulator changes its processor at other moments in each run.
 TEST(Sweep, simulator_changes_between_processors) {
   if (allowed_cores().size() == 1) GTEST_SKIP() << "this machine has one processor";
   const auto reference = run_all({});
   for (int i = 0; i < 10; ++i) expect_same(run_all({.request = {.options = {"--second-core", "changing"}}}), reference);
 }
 
-// -O0 against -O2 of everything: simulator, shim libraries and all.
+// Everything built with -O0 instead of -O2: simulator and shim libraries.
 TEST(Sweep, an_unoptimised_build_gives_the_same_digest) {
   const std::string build = VERBATIM_BINARY_DIR "/unoptimised";
   const auto configured = cli::run_command({"cmake", "-S", VERBATIM_SOURCE_DIR, "-B", build, "-G", "Ninja",

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using support::RunReport;
 
-// Undisturbed: made once for all that is compared with it.
+// The reference run without disturbance, made once per workload.
 const RunReport& reference(const Workload& workload) {
   static std::map<std::string, RunReport> runs;
   const auto known = runs.find(workload.name);
@@ -32,7 +32,7 @@ class OneDigest : public ::testing::TestWithParam<Workload> {
   }
 };
 
-// The simulator has a processor of its own while one is free.
+// Without disturbance the simulator has a processor of its own.
 TEST_P(OneDigest, quiet_and_again) { expect_unchanged({}); }
 
 TEST_P(OneDigest, every_processor_busy) { expect_unchanged({.loaded = true}); }
@@ -43,8 +43,8 @@ TEST_P(OneDigest, another_processor) {
   expect_unchanged({.request = {.options = {"--core", std::to_string(last)}}});
 }
 
-// Whether the simulator has a processor of its own: never, always, or now and then, at moments that the machine decides; on quiet
-// processors and on busy ones (the other pairs are in the sweep).
+// The simulator has a processor of its own never, always, or at moments that the machine decides; with idle
+// and with busy processors (the sweep has the remaining combinations).
 TEST_P(OneDigest, second_core_never) { expect_unchanged({.request = {.options = {"--second-core", "never"}}}); }
 
 TEST_P(OneDigest, second_core_always) {
@@ -61,7 +61,7 @@ TEST_P(OneDigest, second_core_changing_busy) {
   expect_unchanged({.request = {.options = {"--second-core", "changing"}}, .loaded = true});
 }
 
-// Every call handed to the supervisor, as the oracle has it.
+// The supervisor handles every call, as in the reference mode.
 TEST_P(OneDigest, call_by_call) { expect_unchanged({.request = {.options = {"--call-by-call"}}}, Steps::kAny); }
 
 TEST_P(OneDigest, call_by_call_with_a_second_core) {
@@ -71,7 +71,7 @@ TEST_P(OneDigest, call_by_call_with_a_second_core) {
 
 TEST_P(OneDigest, addresses_not_randomised) { expect_unchanged({.without_aslr = true}); }
 
-// Long and odd variables, another locale and home, a preloaded library that does not exist.
+// Long and unusual variables, another locale and home, a preload entry that does not exist.
 TEST_P(OneDigest, another_environment) {
   Surroundings surroundings;
   surroundings.request.environment = {{"LANG", "C"},
@@ -113,8 +113,8 @@ TEST_P(OneDigest, another_working_directory) {
   expect_unchanged({.request = {.working_directory = deep}});
 }
 
-// An installed tree at a path of another length, with a space in it, from which libraries, profiles and
-// topology are loaded.
+// An installation at a path of another length, with a space in it: libraries, profiles and topology are
+// loaded from there.
 TEST_P(OneDigest, installed_elsewhere) {
   static const support::TemporaryFolder folder;
   const std::string prefix = folder.path() + "/installed here, in a rather long path/v 1";
@@ -128,8 +128,8 @@ TEST_P(OneDigest, installed_elsewhere) {
   expect_unchanged(surroundings);
 }
 
-// How often a thread without a call is looked at is a matter of wall-clock time: it costs, and decides
-// nothing.
+// The period for checks of threads that make no calls is real time: it has a cost, but no influence on
+// results.
 TEST_P(OneDigest, another_poke_period) {
   expect_unchanged({.request = {.options = {"--poke-period", "7"}}});
   expect_unchanged({.request = {.options = {"--poke-period", "20000"}}});
@@ -143,14 +143,14 @@ TEST_P(OneDigest, verify_finds_no_difference) {
 
 INSTANTIATE_TEST_SUITE_P(Of, OneDigest, ::testing::ValuesIn(workloads()), [](const auto& info) { return info.param.name; });
 
-// CTest runs groups of workloads, which are named where the tests are built; none may be left out there.
+// CTest runs the groups of workloads that CMakeLists.txt lists; each workload must be in one.
 TEST(Workloads, are_all_in_a_group) {
   std::istringstream names(DETERMINISM_WORKLOADS);
   const std::set<std::string> in_groups{std::istream_iterator<std::string>(names), {}};
   for (const Workload& workload : workloads()) EXPECT_TRUE(in_groups.contains(workload.name)) << workload.name;
 }
 
-// The comparison can fail: the same program with an address in its trace does not pass it.
+// The comparison can fail: a program that has an address in its trace differs between runs.
 TEST(Differences, a_planted_address_is_seen) {
   const support::RunRequest request{.commands = {"server=true"}, .options = {"--plant-address"}, .trace = true};
   const RunReport first = support::run(request), second = support::run(request);

@@ -55,7 +55,8 @@ const std::vector<Workload>& workloads() {
 }
 
 RunReport run_in(const Surroundings& surroundings, const Workload& workload) {
-  // Inherited by verbatim, a child of this process; its own addresses must not show.
+  // verbatim, a child of this process, inherits the personality; the addresses of verbatim must not have an
+  // influence.
   const int before = ::personality(0xffffffff);
   if (surroundings.without_aslr) ::personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
   support::RunRequest request = surroundings.request;
@@ -78,7 +79,7 @@ std::vector<RunReport> run_all(const Surroundings& surroundings) {
 
 namespace {
 
-// The lines in which two texts differ first, for a person.
+// The first lines in which two texts differ, for failure messages.
 std::string first_difference(const std::string& a, const std::string& b) {
   const auto at =
       static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());

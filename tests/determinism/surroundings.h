@@ -1,4 +1,4 @@
-// Conditions that must not influence a run, and programs for testing this.
+// Environments that must not influence a run, and workloads for testing this.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace verbatim::determinism {
 
-// Everything around a run that has no part in its result.
+// Properties of the environment that must not influence the result.
 struct Surroundings {
   std::string name;
   support::RunRequest request;  // without commands
@@ -19,8 +19,8 @@ struct Surroundings {
   bool without_aslr = false;
 };
 
-// Several pairs of programs, each a run, as short as has hundreds of hand-overs between programs and simulator: verbs by polling
-// and by events, perftest, TCP, threads, randomness, Python.
+// A pair of programs, run once per environment: short, but with hundreds of hand-overs between programs and
+// simulator. Workloads: verbs with polling and with events, perftest, TCP, threads, randomness, Python.
 struct Workload {
   std::string name;
   std::vector<std::string> commands;
@@ -28,19 +28,19 @@ struct Workload {
 };
 const std::vector<Workload>& workloads();
 
-// In these surroundings, with the whole text trace.
+// Runs the workload in the environment, with a complete text trace.
 support::RunReport run_in(const Surroundings& surroundings, const Workload& workload);
 // All workloads, one after another.
 std::vector<support::RunReport> run_all(const Surroundings& surroundings);
 
-// Fails the test when anything that is promised to be the same differs. The number of the engine's own steps
-// is part of it unless the mode (call by call or in slices) differs.
+// Fails the test if anything differs that must be the same. The number of engine steps may differ only
+// between the modes (call by call and slices).
 enum class Steps { kSame, kAny };
 void expect_same(const support::RunReport& run, const support::RunReport& reference, Steps steps = Steps::kSame);
 // Compares all workloads.
 void expect_same(const std::vector<support::RunReport>& runs, const std::vector<support::RunReport>& reference);
 
-// Processes that compute while the object exists.
+// Processes that keep processors busy while the object exists.
 class Load {
  public:
   explicit Load(int per_processor);
@@ -52,7 +52,7 @@ class Load {
   std::vector<pid_t> children_;
 };
 
-// The processors this process may use, in order.
+// The processors that this process may use, in ascending order.
 std::vector<int> allowed_cores();
 
 }  // namespace verbatim::determinism

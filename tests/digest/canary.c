@@ -1,5 +1,5 @@
-// `canary WHAT BIT`: does one thing in which BIT (0 or 1) decides over one bit, and prints nothing of it. Two
-// queue pairs of this program talk to each other.
+// `canary WHAT BIT`: makes one operation in which BIT (0 or 1) decides one bit, and does not print it. Two
+// queue pairs of this program are connected to each other.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ static void take_all(void) {
   }
 }
 
-// One message of A to B.
+// One message from A to B.
 static void message(enum ibv_wr_opcode opcode, uint64_t send_id, uint64_t recv_id, uint32_t immediate) {
   connect_ends();
   post_recv(&b, recv_id, 100);
@@ -55,7 +55,7 @@ static void status(void) {
 }
 
 static void time_stamp(void) {
-  // One cycle of the adapter's clock is less than a microsecond.
+  // 1 us is longer than a cycle of the adapter's clock.
   usleep(10 + bit);
   nothing();
 }
@@ -63,7 +63,7 @@ static void time_stamp(void) {
 static void source_queue_pair(void) {
   options.type = IBV_QPT_UD;
   connect_ends();
-  if (bit) {  // another one sends
+  if (bit) {  // A sends another message
     struct ibv_qp_init_attr init = {
         .send_cq = a.send_cq, .recv_cq = a.recv_cq, .cap = {8, 8, 2, 2, 64}, .qp_type = IBV_QPT_UD};
     a.qp = ibv_create_qp(a.pd, &init);
@@ -113,7 +113,7 @@ static void operand_of_an_atomic(void) {
   take_all();
 }
 
-// A queue below its limit causes one event.
+// An SRQ below its limit causes one event.
 static void asynchronous_event(void) {
   options.srq = 1;
   connect_ends();
@@ -134,7 +134,7 @@ static void completion_event(void) {
   take_all();
 }
 
-// Asked for is an event of a solicited completion only.
+// The CQ requests an event for a solicited completion only.
 static void solicited_event(void) {
   options.cq_channel = 1;
   connect_ends();

@@ -1,5 +1,5 @@
-// Canaries of the digest, seen from outside: two runs of a program that differ in one bit of one kind of
-// fact, of which nothing is printed, have two digests; two that do not differ have one.
+// Sensitivity of the digest: two runs of a program whose only difference is one bit of one kind of fact,
+// which is not printed, have different digests; two equal runs have the same one.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Canary,
                                            "line_on_standard_error"),
                          [](const auto& info) { return info.param; });
 
-// The words of the command are no fact of their own, so the canaries die of nothing else.
+// Command lines are not part of the digest, so the differences above have other reasons.
 TEST(CanaryControl, nothing_else_differs) {
   EXPECT_EQ(digest_of("nothing", 0), digest_of("nothing", 1));
   EXPECT_EQ(digest_of("nothing", 0), digest_of("nothing", 0));

@@ -10,7 +10,7 @@
 
 enum { kPort = 18730, kSlots = 16, kSlotBytes = 256, kMessages = 700 };
 
-static char* memory;  // slots to send from, slots to receive to
+static char* memory;  // slots for sends, slots for receives
 static struct ibv_cq* queues[2];
 static struct ibv_comp_channel* channel;
 static struct ibv_qp* qp;
@@ -64,7 +64,7 @@ static void arm(struct ibv_cq* cq) {
   ++arms;
 }
 
-// Takes the events that are there.
+// Takes all events that are available.
 static void take_events(void) {
   struct ibv_cq* cq;
   void* context;

@@ -9,7 +9,7 @@ using support::RunReport;
 
 namespace {
 
-// From the beginning of the line `before` lines above `at`, `count` lines.
+// `count` lines of the text, from `before` lines above offset `at` on.
 std::string lines_at(const std::string& text, std::size_t at, int before, int count) {
   std::size_t from = std::min(at, text.size());
   for (int i = 0; i <= before && from > 0; ++i) {
@@ -76,7 +76,7 @@ void expect_equal(const BothModes& runs) {
   for (const auto& [name, bytes] : oracle.outputs) {
     const auto it = slices.outputs.find(name);
     ASSERT_NE(it, slices.outputs.end()) << name;
-    // In which order choices are drawn, and how many ahead of their time, is a matter of the mode.
+    // The order in which choices are drawn, and how far ahead, depends on the mode.
     if (name == "run.replay") continue;
     EXPECT_EQ(first_difference(it->second, bytes), "") << name << " differs";
   }
@@ -87,7 +87,7 @@ void expect_equal(const BothModes& runs) {
                              "programs", "findings", "warnings", "queues"}) {
     EXPECT_EQ(slices.report[figure], oracle.report[figure]) << figure;
   }
-  // The oracle would not be one if it did what the slices do.
+  // The reference run must have more hand-overs; otherwise it has used slices, too.
   EXPECT_GE(oracle.report["hand_overs"], slices.report["hand_overs"]);
 }
 

@@ -37,7 +37,7 @@ static void day(void) {
   tell("day", reads, sum);
 }
 
-// Writes to the stack, and calls a function between the reads.
+// Writes to the stack and calls a function between the reads.
 static __attribute__((noinline)) unsigned mix(const unsigned* words, unsigned at) {
   unsigned sum = 0;
   for (unsigned i = 0; i < 8; ++i) sum ^= words[(at + i) % 64] << (i & 3);
@@ -57,14 +57,14 @@ static void frames(void) {
   tell("frames", at, mix(words, 0));
 }
 
-// Writes elsewhere.
+// Writes to other memory.
 static void elsewhere(void) {
   const int64_t end = now_ns() + 300000;
   while (now_ns() < end) ++kept;
   tell("elsewhere", kept, 0);
 }
 
-// From two places in turn.
+// Reads the clock at two places alternately.
 static void two_places(void) {
   struct timespec a = {0, 0}, b = {0, 0};
   long reads = 0;

@@ -1,5 +1,5 @@
-// Waits for a time by polling a queue and reading the clock, and counts the turns where a function that polls keeps them: in a
-// register that the function saves on its stack. Says how many there were.
+// Waits for a time by polling a queue and reading the clock, and counts the iterations in a register that the
+// polling function saves on its stack. Prints the count.
 #include "tests/equality/moments.h"
 #include "tests/equality/rc_pair.h"
 
@@ -7,7 +7,7 @@ enum { kWaits = 40 };
 
 static struct ibv_cq* cq;
 
-// Saves its caller's registers on the stack.
+// Saves registers of its caller on the stack.
 static __attribute__((noinline)) int look(void) {
   struct ibv_wc wc[8];
   const int n = ibv_poll_cq(cq, 8, wc);

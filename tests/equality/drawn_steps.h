@@ -1,10 +1,10 @@
-// Programs of random steps that end in one number: what to do next, and what they have seen so far.
+// Random numbers for programs of random steps, and a checksum of their observations.
 #pragma once
 
 #include <stdint.h>
 
-static uint64_t state;  // of the random numbers; set once by the program
-// 0 to n - 1.
+static uint64_t state;  // of the random numbers; the program seeds it
+// A random number from 0 to n - 1.
 static inline uint32_t draw(uint32_t n) {
   state = state * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(state >> 33) % n;

@@ -1,5 +1,5 @@
-// A server posts receives while its queue pair fails: a message that is too long for them arrives at another moment in each
-// round. After the failure the adapter requests a doorbell for each receive. Posted receives are flushed, each exactly once.
+// A server posts receives while its queue pair fails because of a too long message, at another moment in each
+// round. The adapter then requests a doorbell for each receive. Every posted receive is flushed exactly once.
 #include <time.h>
 
 #include "tests/equality/rc_pair.h"
@@ -20,7 +20,7 @@ static struct ibv_sge piece(const struct ibv_mr* mr, uint32_t length) {
   return (struct ibv_sge){.addr = (uintptr_t)mr->addr, .length = length, .lkey = mr->lkey};
 }
 
-// How many completions there were, and whether one of them was no success.
+// Returns the number of completions; sets *has_failed if one was not successful.
 static int poll_some(struct ibv_cq* cq, int* has_failed) {
   struct ibv_wc wc;
   int seen = 0;
@@ -38,7 +38,7 @@ static void serve(struct ibv_qp* qp, struct ibv_cq* cq, const struct ibv_mr* mr,
   for (; posted < 4; ++posted) MUST(ibv_post_recv(qp, &wr, &bad) == 0);
   char byte = 0;
   tcp_write(tcp, &byte, 1);
-  // Every other round without pauses, so that polls and posts occur in different orders.
+  // Every other round has no pauses: this changes the order of polls and posts.
   while (after < 3) {
     if (posted < kSlots && posted - done < kSlots / 2) {
       MUST(ibv_post_recv(qp, &wr, &bad) == 0);

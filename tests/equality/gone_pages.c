@@ -1,6 +1,6 @@
-// A program that waits in one loop again and again, and looks at another page each time: those it looked at before are unmapped
-// meanwhile, may not be read, hold something else, or are changed by another process while it waits. Now and then it waits by
-// giving its processor away instead of polling.
+// A program that waits in one loop repeatedly and reads another page each time. Pages of earlier waits are
+// unmapped, made unreadable, given other content, or changed by another process during a wait. Some waits
+// call sched_yield() instead of polling.
 #include <infiniband/verbs.h>
 #include <sched.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ static char* page(int flags, char* at) {
   return made;
 }
 
-// Until the word is another one, or the timer has fired.
+// Waits until the word changes or the timer fires.
 static void look(const char* what, int round, const volatile uint32_t* word, timer_t timer, long ns, int polls) {
   const struct itimerspec when = {.it_value = {0, ns}};
   const uint32_t before = *word;
@@ -53,12 +53,12 @@ static void look(const char* what, int round, const volatile uint32_t* word, tim
   printf("%s %d: %lu looks, %u then %u, at %ld\n", what, round, looks, before, *word, now());
 }
 
-// Both in one line of memory: what a loop compares, and with what.
+// The loop's counter and its limit are in the same cache line.
 static _Alignas(64) volatile struct {
   unsigned long count, limit;
 } counted;
 
-// The same line in a loop that polls, and right afterwards, with another limit, in one that gives its processor away.
+// The same cache line in a loop that polls, then, with another limit, in one that calls sched_yield().
 static void count_twice(int round, timer_t timer, long ns) {
   const struct itimerspec when = {.it_value = {0, ns}};
   struct ibv_wc wc;
@@ -103,7 +103,7 @@ int main(void) {
     count_twice(i, timer, 25000 + 99 * i);
     look("yields", i, (volatile uint32_t*)word, timer, 30000 + 77 * i, 0);
     switch (i % 4) {
-      case 0: {  // gone
+      case 0: {  // unmapped
         must(munmap(last, kPage) == 0, "munmap");
         char* const other = page(MAP_PRIVATE, NULL);
         must(munmap(other, kPage) == 0, "munmap");
@@ -113,7 +113,7 @@ int main(void) {
       case 1:  // another page, at the same place
         last = page(MAP_PRIVATE, last);
         break;
-      case 2: {  // there, but not to be read
+      case 2: {  // mapped, but not readable
         must(mprotect(last, kPage, PROT_NONE) == 0, "mprotect");
         last = page(MAP_PRIVATE, NULL);
         break;

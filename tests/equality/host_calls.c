@@ -35,7 +35,7 @@ static long now(void) {
   return time.tv_sec * 1000000000L + time.tv_nsec;
 }
 
-// Answers each byte of the pipe by an event, some calls later.
+// Answers each byte of the pipe with an event, after some more calls.
 static void* answer(void* unused) {
   char byte;
   while (read(to_thread[0], &byte, 1) == 1) {

@@ -1,4 +1,4 @@
-// Loops that wait for memory to change, one for each condition that they can go back on, by a short jump and by a long one.
+// Loops that wait for memory to change: one for each condition of a backward jump, as a short and as a long jump.
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>

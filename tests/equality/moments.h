@@ -1,4 +1,4 @@
-// The program's clock, and waiting by it.
+// The program's clock, and waits that use it.
 #pragma once
 
 #include <time.h>

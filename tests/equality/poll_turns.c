@@ -5,7 +5,7 @@
 
 enum { kTimes = 60 };
 
-// Whether the flag is looked at after the first poll of a turn, too.
+// Whether the flag is also read after the first poll of an iteration.
 #ifndef LOOKS_BETWEEN
 #define LOOKS_BETWEEN 1
 #endif

@@ -1,4 +1,4 @@
-// The scenarios as they are, and the longer runs of perftest: in slices and call by call, the same bytes.
+// Slow: unmodified scenarios and longer perftest runs have the same bytes in slices and call by call.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

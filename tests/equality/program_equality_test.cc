@@ -1,4 +1,4 @@
-// Every scenario of the project and many real programs: in slices and call by call, the same bytes.
+// Every scenario of the project and many existing programs have the same bytes in slices and call by call.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -12,7 +12,8 @@ namespace {
 
 class ScenarioEquality : public ::testing::TestWithParam<std::string> {};
 
-// Its programs exchange at most 100 messages, unless faults are about later ones; program_equality_sweep has it whole.
+// Limits its programs to 100 messages, unless faults concern later ones; program_equality_sweep runs the
+// whole scenario.
 std::string shortened(const std::string& name, const std::string& folder) {
   nlohmann::json scenario = nlohmann::json::parse(support::text_of_file(path_of_scenario(name)));
   if (scenario.contains("faults") || !scenario.contains("programs")) return path_of_scenario(name);
@@ -35,7 +36,7 @@ TEST_P(ScenarioEquality, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(OfTheProject, ScenarioEquality, ::testing::ValuesIn(shipped_scenarios()),
                          [](const auto& info) { return info.param; });
 
-// A change in the middle of a turn is seen by the next check, and by none before.
+// A change during an iteration is visible to the next check, and to no earlier one.
 TEST(PollTurns, slices_and_call_by_call) {
   const BothModes runs = run_both({.commands = {"server=" + support::quoted(POLL_TURNS) + " fixed",
                                                 "client=" + support::quoted(POLL_TURNS) + " fixed server"}});
@@ -50,7 +51,8 @@ TEST(PollTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
-// From a moment on each receive has to ring a doorbell, and the program knows from a record that the adapter writes.
+// After the failure each receive has to ring a doorbell. The program learns this from a record that the
+// adapter writes.
 TEST(FlushedReceives, slices_and_call_by_call) {
   for (const std::vector<std::string>& options :
        {std::vector<std::string>{}, {"--freedom", "spec", "--seed", "1"}, {"--freedom", "spec", "--seed", "2"}}) {
@@ -60,7 +62,7 @@ TEST(FlushedReceives, slices_and_call_by_call) {
   }
 }
 
-// Before a thread's horizon, the thread itself performs the adapter's reads and writes.
+// Before its horizon a thread itself performs the adapter's reads and writes.
 TEST(TouchedMemory, slices_and_call_by_call) {
   for (const std::vector<std::string>& options :
        {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "3"}}) {
@@ -70,11 +72,11 @@ TEST(TouchedMemory, slices_and_call_by_call) {
   }
 }
 
-// Data delivered with the token that the thread cannot write arrives nevertheless, by either access to its
-// memory.
+// With the token the thread receives data for memory that it may not write; it is stored nevertheless, by
+// either method of access.
 TEST(ReadOnlyReceives, slices_and_call_by_call) {
   const std::string program = support::quoted(READ_ONLY_RECEIVES);
-  // A program that misses a message exits, and the other would wait for ever.
+  // A program that misses a message exits, and the other one would wait for ever.
   const std::vector<std::string> first{"--time-limit", "110ms"};
   for (const std::vector<std::string>& options : {first, {first[0], first[1], "--assume-missing", "process-vm"}}) {
     const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}, .options = options});
@@ -94,15 +96,16 @@ TEST(ArmedQueues, slices_and_call_by_call) {
   }
 }
 
-// Two queues in turn are known once they have been seen: each wait of the sixty costs a few hand-overs, not a whole turn's.
+// Alternating polls of two queues are recognised from the first iteration on: each of the sixty waits takes a
+// few hand-overs.
 TEST(PollTurns, are_parked_at_the_first_look) {
   const support::RunReport run = support::run({.commands = {"server=" + support::quoted(POLL_TURNS) + " fixed",
                                                             "client=" + support::quoted(POLL_TURNS) + " fixed server"}});
   EXPECT_LT(run.report["hand_overs"].get<int>(), 340) << run.story();
 }
 
-// A flag checked after the second poll may change before it: a thread woken in the middle of a turn continues
-// there.
+// A flag that is read after the second poll may change before it: a thread woken in the middle of an
+// iteration continues there.
 TEST(PollTurns, go_on_when_what_changed_is_looked_at_later) {
   const std::string program = support::quoted(POLL_TURNS "_once") + " fixed";
   const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
@@ -110,7 +113,7 @@ TEST(PollTurns, go_on_when_what_changed_is_looked_at_later) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 285) << runs.slices.story();
 }
 
-// Two hosts wait for times by reading clocks, so that each host's reads pass the other's.
+// Two hosts wait for times by reading clocks, so their reads alternate in virtual time.
 class ClockRows : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ClockRows, slices_and_call_by_call) {
@@ -125,19 +128,20 @@ TEST_P(ClockRows, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Compiled, ClockRows, ::testing::Values("", "_plain"),
                          [](const auto& info) { return std::string(info.index == 0 ? "optimised" : "plain"); });
 
-// The turn at which a poke interrupts a loop depends on real time; the loop's own jump does not.
+// The iteration at which a poke interrupts a loop depends on real time; the loop's own jump into the runtime
+// does not.
 TEST(LoopJumps, slices_and_call_by_call) {
   const BothModes runs = run_both({.commands = {"server=" + support::quoted(LOOP_JUMPS)}, .options = {"--log", "debug"}});
   expect_equal(runs);
   std::smatch found;
   const std::regex told(R"((\d+) asked by their own jump)");
   ASSERT_TRUE(std::regex_search(runs.slices.err, found, told)) << runs.slices.story();
-  // Pokes find two of five waits of each kind, and more on a busy machine.
+  // Without these jumps, pokes would find two of five waits of each kind, and more on a busy machine.
   constexpr int kKinds = 17 * 2;
   EXPECT_GE(std::stoi(found[1]), kKinds) << runs.slices.story();
 }
 
-// Programs that share a host wait side by side.
+// Programs of one host wait in parallel.
 TEST(TwoPollers, are_both_parked) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(TWO_POLLERS)};
@@ -147,7 +151,8 @@ TEST(TwoPollers, are_both_parked) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 100) << "the polls in between are not executed";
 }
 
-// Threads of its process find what a parked thread has counted until then, in the middle of a turn of sixteen looks, too.
+// Other threads of the process see the count of a parked thread, also in the middle of an iteration of
+// sixteen polls.
 TEST(SharedTurns, slices_and_call_by_call) {
   const std::string program = support::quoted(SHARED_TURNS) + " fixed";
   const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
@@ -156,8 +161,8 @@ TEST(SharedTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
-// An adapter's write to shared memory is seen by each process that waits for it, whichever registered the
-// memory.
+// Every process that waits for shared memory sees an adapter's write to it; any of them may have registered
+// the memory.
 TEST(SharedMemory, slices_and_call_by_call) {
   const std::string program = support::quoted(SHARED_MEMORY) + " fixed";
   const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
@@ -166,7 +171,7 @@ TEST(SharedMemory, slices_and_call_by_call) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 2, runs.call_by_call.report["hand_overs"].get<int>());
 }
 
-// Whoever is stopped looks no more, and counts no more, until it is continued.
+// A stopped program neither polls nor counts until it is continued.
 TEST(StoppedPoller, slices_and_call_by_call) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(STOPPED_POLLER)};
@@ -175,7 +180,7 @@ TEST(StoppedPoller, slices_and_call_by_call) {
   EXPECT_NE(runs.slices.output("server").find("parent: over"), std::string::npos) << runs.slices.story();
 }
 
-// Calls local to a host are answered before earlier calls of other hosts, without a visible difference.
+// Calls local to a host are answered before earlier calls of other hosts; this is invisible to programs.
 class HostCalls : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HostCalls, slices_and_call_by_call) {
@@ -204,7 +209,7 @@ TEST_P(HostCalls, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Seeds, HostCalls, ::testing::Values("", "1", "2", "3"),
                          [](const auto& info) { return info.param.empty() ? "friendly" : "seed_" + info.param; });
 
-// Two adapters of a host in one program: their rings, keys and completions are apart.
+// Two adapters of a host in one program have separate rings, keys and completions.
 class TwoAdapters : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(TwoAdapters, slices_and_call_by_call) {
@@ -224,7 +229,7 @@ TEST_P(TwoAdapters, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Seeds, TwoAdapters, ::testing::Values("", "1", "2"),
                          [](const auto& info) { return info.param.empty() ? "friendly" : "seed_" + info.param; });
 
-// A loop with a system call in each turn is parked, and continues when the call has a result or a signal
+// A loop with a system call in each iteration is parked, and continues when the call has a result or a signal
 // arrives.
 TEST(AskingPoller, slices_and_call_by_call) {
   support::RunRequest request;
@@ -246,7 +251,7 @@ TEST(GonePages, slices_and_call_by_call) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>());
 }
 
-// A turn that reads clocks takes place at several times: a change may occur between any two of them.
+// An iteration that reads clocks takes time: a change may occur between any two of its reads.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ClockTurns, slices_and_call_by_call) {
@@ -254,7 +259,7 @@ TEST_P(ClockTurns, slices_and_call_by_call) {
   const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
   expect_equal(runs);
   const std::string& told = runs.slices.output("server");
-  // Reads of a clock that follow others take little time.
+  // Consecutive reads of a clock take little time, so fewer changes occur between them.
   const std::pair<std::string, int> kPlaces[] = {{"after poll", 10},  {"after clock", 10}, {"after counter", 10},
                                                  {"after yield", 10}, {"after day", 3},    {"after seconds", 3}};
   for (const auto& [place, least] : kPlaces) {
@@ -269,7 +274,8 @@ TEST_P(ClockTurns, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Compiled, ClockTurns, ::testing::Values("", "_plain"),
                          [](const auto& info) { return info.param.empty() ? "O2" : "O0"; });
 
-// A turn counts in a register that a function saves on the stack, and ends depending on a clock.
+// An iteration counts in a register that a function saves on the stack, and the loop ends depending on a
+// clock.
 TEST(CountedLooks, slices_and_call_by_call) {
   const BothModes runs = run_both(support::RunRequest{.commands = {"server=" + support::quoted(COUNTED_LOOKS)}});
   expect_equal(runs);
@@ -277,7 +283,7 @@ TEST(CountedLooks, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
-// Both ends run the same command; the client's has the server's name behind it.
+// Both hosts run the same command; the client's has the server's name appended.
 class VerbsProgramEquality : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(VerbsProgramEquality, slices_and_call_by_call) {
@@ -287,7 +293,8 @@ TEST_P(VerbsProgramEquality, slices_and_call_by_call) {
   }
 }
 
-// As short as reaches every part of the programs: ib_send_bw and ib_write_bw go round their queues of 128.
+// The shortest runs that execute every part of the programs: ib_send_bw and ib_write_bw wrap around their
+// queues of 128.
 INSTANTIATE_TEST_SUITE_P(PingPong, VerbsProgramEquality,
                          ::testing::Values("ibv_rc_pingpong -n 60", "ibv_rc_pingpong -e -n 60",
                                            "ibv_rc_pingpong -c -n 30 -s 9999 -m 512",
@@ -337,8 +344,7 @@ TEST(ProgramEquality, programs_of_the_process_suite) {
   }
 }
 
-// The comparison can fail: an address in the trace of one of the two is found and shown with what is around
-// it.
+// The comparison can fail: an address in one of the two traces is found and shown with the lines around it.
 TEST(FirstDifference, shows_the_lines_around_it) {
   EXPECT_EQ(first_difference("a\nb\n", "a\nb\n"), "");
   EXPECT_EQ(first_difference("", ""), "");

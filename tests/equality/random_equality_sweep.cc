@@ -1,5 +1,5 @@
-// Sixteen hundred more random programs, four hundred of each kind: with and without freedom, with and without
-// memory of their own; and those selected by VERBATIM_RANDOM_SEEDS="FIRST COUNT".
+// Slow: sixteen hundred more random programs, four hundred of each kind, with and without freedom, with and
+// without memory of their own; also those selected by VERBATIM_RANDOM_SEEDS="FIRST COUNT".
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Random programs, thirty of them: in slices and call by call, the same bytes. A failure names its seed.
+// Thirty random programs have the same bytes in slices and call by call. A failure contains the seed.
 #include "tests/equality/random_equality.h"
 
 #include <gtest/gtest.h>

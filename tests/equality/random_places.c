@@ -30,7 +30,7 @@ struct action {
 struct plan {
   int is_owner;
   enum kind kind;
-  int at_address_of_its_own;  // the region's addresses are not the program's
+  int at_address_of_its_own;  // the region's IOVA differs from the program's address
   int actions, receives, answers;
   struct action action[kActionsMost];
 };
@@ -40,7 +40,7 @@ struct place {
   uint8_t* bytes;
   enum page_state pages[kPages];
   int file;
-  uint64_t address;  // of the region, for work requests
+  uint64_t address;  // of the region, used in work requests
   struct ibv_mr* mr;
   int answered;
   pid_t children[kChildrenMost];
@@ -64,7 +64,7 @@ static struct plan draw_plan(void) {
   struct plan plan = {.is_owner = (int)draw(&my.shared, 2) == my.is_client};
   plan.kind = (enum kind)draw(&my.shared, kKinds);
   plan.at_address_of_its_own = (int)draw(&my.shared, 2);
-  // Packets contain no stack addresses, because the compiler decides on the size of frames.
+  // Packets must not contain stack addresses, which depend on the compiler's frame sizes.
   if (plan.kind == kOwnStack || plan.kind == kThreadsStack) plan.at_address_of_its_own = 1;
   plan.actions = 1 + (int)draw(&my.shared, kActionsMost);
   plan.answers = (int)draw(&my.shared, kAnswersMost);
@@ -152,7 +152,7 @@ static void take_away(struct place* p) {
   }
 }
 
-// Away for a while, or for good.
+// Moves the memory away, temporarily or for good.
 static void move(struct place* p) {
   const int page = (int)draw(mine, kPages);
   if (is_stack(p) || !can_read(p, page)) return;
@@ -175,7 +175,7 @@ static void advise(struct place* p) {
                                MADV_DOFORK,   MADV_COLD,   MADV_PAGEOUT,  MADV_MERGEABLE,  MADV_DONTDUMP,
                                22,            23};  // MADV_POPULATE_READ and _WRITE, later than some headers
   const int page = (int)draw(mine, kPages), chosen = advice[draw(mine, sizeof advice / sizeof advice[0])];
-  // A copy of a process whose stack has holes would not run.
+  // A process cannot run with holes in its stack.
   if (is_stack(p) && chosen == MADV_DONTFORK) return;
   const int count = 1 + (int)draw(mine, (uint64_t)(kPages - page));
   const int done = madvise(page_of(p, page), (size_t)count * kPage, chosen);
@@ -216,7 +216,7 @@ static void use_file(const struct place* p) {
   }
 }
 
-// The kernel reads and writes there.
+// Lets the kernel read and write the memory.
 static void use_call(const struct place* p) {
   int ends[2];
   uint8_t copy[512];
@@ -298,7 +298,7 @@ static void make_child(struct place* p) {
   for (int page = 0; page < kPages; ++page) {
     if (p->pages[page] != kUsual) return;
   }
-  // The copy must have the memory that it reads.
+  // The child must have the memory that it reads.
   if (!is_stack(p)) MUST(madvise(p->bytes, kPlace, MADV_DOFORK) == 0);
   const uint64_t seed = draw(mine, 1u << 30);
   const pid_t child = fork();

@@ -130,7 +130,7 @@ static void send_all(const struct sequence* s) {
     departure(s->qp, i)[draw(mine, 64)] ^= (uint8_t)draw(mine, 256);
     const int signaled = each || i + 1 == s->count;
     post(c, (struct job){opcode, departure(s->qp, i), 0, s->lengths[i], signaled ? IBV_SEND_SIGNALED : 0});
-    // Too early for the adapter: whether it sends the old byte or the new one is a matter of time.
+    // Changed before the adapter may have read it: the time decides whether the old or the new byte is sent.
     if (draw(mine, 4) == 0) departure(s->qp, i)[draw(mine, 64)] ^= 1;
     if (draw(mine, 3) == 0) dawdle(1);
   }
@@ -223,7 +223,7 @@ static void read_round(void) {
     wait_for_completions(c, &c->sends_done, c->sends_posted);
     for (int i = 0; i < s.count; ++i) say("read %d: %08x", i, checksum(arrival(qp, i), s.lengths[i]));
   } else {
-    // Memory that is being read changes meanwhile.
+    // Changes memory while it is being read.
     for (int i = 0; i < 4; ++i) departure(qp, i)[draw(mine, 64)] += 1, dawdle(1);
   }
 }
@@ -242,7 +242,7 @@ static void* help(void* argument) {
   return NULL;
 }
 
-// A second thread with the second queue pair, beside the first with the first.
+// A second thread uses the second queue pair while the first thread uses the first.
 static void thread_round(void) {
   const struct sequence first = draw_sequence(0);
   const int sends = (int)draw(&my.shared, 2) == my.is_client;
@@ -317,7 +317,7 @@ static void alarm_round(void) {
     while (alarms == before) {
     }
   } else if (how == 1) {
-    // Between rounds only packets that the other end has already sent are in flight; these stay queued.
+    // Between rounds only packets that the other end has already sent are in flight; their completions stay queued.
     while (alarms == before && (n = ibv_poll_cq(my.connections[0].cq, 0, &wc)) == 0) {
     }
   } else if (how == 2) {
@@ -326,7 +326,7 @@ static void alarm_round(void) {
     say("alarm");
     return;
   } else {
-    // The alarm may have arrived just before: checking and waiting must be one step.
+    // The alarm may have arrived just before: check and wait must be atomic.
     sigset_t alarm_only, open;
     sigemptyset(&alarm_only);
     sigaddset(&alarm_only, SIGALRM);
@@ -362,7 +362,7 @@ void connect_queue_pair(int index, struct ibv_cq* cq, int access, uint32_t rkey,
   rc_exchange(my.tcp, &here, &c->theirs);
   struct rc_options options = my.options;
   options.access = access;
-  if (index == kOwnQp) options.timeout = 8;  // that of an end that has failed is waited for
+  if (index == kOwnQp) options.timeout = 8;  // the timeout of a failed peer takes time
   rc_connect(c->qp, &here, &c->theirs, &options);
 }
 

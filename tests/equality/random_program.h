@@ -1,5 +1,5 @@
-// The state of a random program, and its two sources of chance: one that runs alike at both ends and decides
-// what happens between them, one of this end's own that decides how it is done.
+// State of a random program and its two random sources: one has the same sequence at both ends and decides
+// what happens between them; the other is this end's own and decides how it is done.
 #pragma once
 
 #include <pthread.h>
@@ -16,9 +16,9 @@ enum {
   kSlot = 32768,  // room for one message
   kFlags = 4096,  // one flag every 64 bytes
   kArea = kQps * kMessagesMax * kSlot,
-  kMemory = kFlags + 2 * kArea,  // flags, destinations of messages, sources of messages
+  kMemory = kFlags + 2 * kArea,  // flags, receive buffers, send buffers
   kInlineMax = 128,
-  kFirstReceive = 0x1000,  // ids of receives; those of sends are lower
+  kFirstReceive = 0x1000,  // first wr_id of receives; those of sends are smaller
 };
 
 struct chance {
@@ -34,10 +34,10 @@ static inline uint64_t draw(struct chance* chance, uint64_t below) {
 
 struct connection {
   struct ibv_qp* qp;
-  struct ibv_qp_ex* extended;  // NULL: made without operations of its own
+  struct ibv_qp_ex* extended;  // NULL: created without extended operations
   struct ibv_cq* cq;
   struct rc_address theirs;
-  // Ever posted here and ever seen completed; threads may book each other's completions.
+  // Numbers of requests posted here and seen completed; threads may count completions for each other.
   uint64_t sends_posted, receives_posted;
   uint64_t sends_done, receives_done;
 };
@@ -58,7 +58,7 @@ struct program {
 
 extern struct program my;
 
-// The main thread draws from my.own, a second one from a source made for it.
+// The main thread draws from my.own; a second thread from a source created for it.
 extern __thread struct chance* mine;
 
 static inline volatile uint32_t* flag(int index) { return (volatile uint32_t*)(my.memory + 64 * index); }
@@ -77,22 +77,22 @@ struct job {
   uint32_t length;
   unsigned flags;
 };
-// Posts a work request by one of the interfaces; wr_id is the number posted so far. An atomic's operands are drawn.
+// Posts a work request by one of the interfaces; wr_id is the number posted before. An atomic's operands are drawn.
 void post(struct connection* c, struct job job);
-// Connects the queue pair of that index in `my.connections`, and sends the other end key and address of memory.
+// Connects the queue pair `my.connections[index]`, and sends key and address of memory to the other end.
 void connect_queue_pair(int index, struct ibv_cq* cq, int access, uint32_t rkey, uint64_t address);
-// Waits until both ends are here.
+// Waits until both ends have called it.
 void barrier(void);
 
-// A round of messages, writes, reads and atomics with memory that one end registers for it: what is behind it, and what
-// happens to it meanwhile, is drawn.
+// A round of messages, writes, reads and atomics with memory that one end registers for it. The kind of
+// memory, and what happens to it during the round, is drawn.
 void place_round(void);
 
-// A line of output.
+// Prints a line.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 // FNV-1a over the bytes.
 uint32_t checksum(const void* bytes, size_t length);
-// Something small that only this end does: reads a clock, sleeps, looks at memory, polls for nothing.
+// A short activity of this end only: reads a clock, sleeps, reads memory, or polls an empty queue.
 void dawdle(int times);
 
 int64_t now_ns(void);
@@ -100,7 +100,7 @@ void nap(uint64_t ns);
 // Polls up to `max` completions, prints them, and returns their number.
 int look(struct ibv_cq* cq, int max);
 
-// Waits by one of many methods until *counter, of a connection, has reached `target`.
+// Waits by one of many methods until *counter of the connection has reached `target`.
 void wait_for_completions(struct connection* c, const uint64_t* counter, uint64_t target);
-// Waits until the flag, written by the other end, is at least `value`, mostly without any call.
+// Waits until the flag, written by the other end, is at least `value`, mostly without system calls.
 void wait_for_flag(int index, uint32_t value);

@@ -1,4 +1,4 @@
-// Methods of waiting: those of real programs, and similar ones.
+// Methods of waiting, as used by existing programs or similar.
 #include <poll.h>
 #include <sched.h>
 #include <sys/select.h>
@@ -14,10 +14,10 @@ int64_t now_ns(void) {
 
 void nap(uint64_t ns) {
   const struct timespec time = {0, (long)ns};
-  nanosleep(&time, NULL);  // an alarm may cut it short
+  nanosleep(&time, NULL);  // an alarm may interrupt it
 }
 
-// Window of the arriving bytes, small enough to be read often.
+// A checksum of some of the received bytes, few enough to be read often.
 static uint32_t view(void) { return checksum(arrival(0, 0), 512) ^ checksum((const void*)flag(0), 256); }
 
 void dawdle(int times) {
@@ -83,7 +83,7 @@ void dawdle(int times) {
   }
 }
 
-// Requests of the queue pair that may fail complete one by one from the first that does.
+// Requests of the queue pair that may fail complete one by one from the first failed one on.
 static void book_failure(struct connection* c, const struct ibv_wc* wc) {
   say("completion %llx: %s", (unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status));
   if (wc->wr_id < kFirstReceive) c->sends_done = wc->wr_id;
@@ -103,8 +103,8 @@ static void book(const struct ibv_wc* wc) {
     struct connection* c = &my.connections[i];
     if (c->qp == NULL || c->qp->qp_num != wc->qp_num) continue;
     const int received = (wc->opcode & IBV_WC_RECV) != 0;
-    // Work requests complete in order, so the id of a send is the number of completed ones. Another thread
-    // may have counted a later one since this one was polled.
+    // Work requests complete in order, so the wr_id of a send is the number of sends completed before.
+    // Another thread may have counted a later one since this one was polled.
     if (received) {
       __atomic_fetch_add(&c->receives_done, 1, __ATOMIC_SEQ_CST);
       say("qp %d: received %u bytes, id %llx, flags %x", i, wc->byte_len, (unsigned long long)wc->wr_id,
@@ -127,12 +127,12 @@ int look(struct ibv_cq* cq, int max) {
   return n;
 }
 
-// One turn: returns after at least one completion, or when another thread has counted ours.
+// One iteration: returns after at least one completion, or when another thread has counted this thread's.
 static void wait_once(struct connection* c, const volatile uint64_t* counter, uint64_t target) {
   struct ibv_cq* const cq = c->cq;
   struct ibv_wc wc[8];
   int n = 0, turns = 0;
-  // Two threads at one queue may take each other's completions, so each must look at the counter too.
+  // Two threads at one queue may take each other's completions, so each must check the counter, too.
   uint64_t style = draw(mine, 14);
   struct ibv_cq* const other = my.connections[c == &my.connections[0] ? 1 : 0].cq;
   if (my.with_threads && (style == 0 || style == 1 || style == 6 || style == 8 || style > 11)) style = 7;
@@ -223,7 +223,7 @@ static void wait_once(struct connection* c, const volatile uint64_t* counter, ui
       break;
     }
     case 13: {
-      // A flag read between two polls, and after the second, may have been written by the other end or not yet.
+      // A flag that is read between two polls and after the second one may change at any point in between.
       const volatile uint32_t* const watched = flag((int)draw(mine, 8));
       const uint32_t seen = *watched;
       uint32_t between = seen, after = seen;
@@ -261,7 +261,7 @@ void wait_for_flag(int index, uint32_t value) {
       while (*place < value) _mm_pause();
       break;
     case 2: {
-      // Any of the flags' lowest bytes, as a program with many peers looks around.
+      // Reads the lowest byte of any of the flags, like a program with many peers.
       uint32_t highest;
       do {
         highest = 0;

@@ -37,7 +37,7 @@ static inline void tcp_read(int fd, void* bytes, size_t length) {
   }
 }
 
-// Without a server's name this end waits for the other one.
+// Without a server name this end listens.
 static inline int tcp_pair(const char* server, int port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   MUST(fd >= 0);
@@ -59,8 +59,8 @@ static inline int tcp_pair(const char* server, int port) {
   return fd;
 }
 
-// Zeroed memory at an address of the program's choice. Packets carry addresses, and neither a compiler nor the size of a
-// library may decide what they say.
+// Zeroed memory at a fixed address: packets contain addresses, which must not depend on the compiler or on
+// sizes of libraries.
 static inline void* chosen_memory(size_t bytes) {
   void* const place = (void*)0x10000000;
   MUST(mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) ==
@@ -78,7 +78,7 @@ static inline struct ibv_context* open_first_device(void) {
   return context;
 }
 
-// One end of a queue pair, and the memory behind it.
+// Address of one end of a connection: its queue pair and its memory.
 struct rc_address {
   uint32_t lid, qpn, psn, rkey;
   uint64_t address;
@@ -88,9 +88,9 @@ struct rc_options {
   enum ibv_mtu mtu;
   uint8_t rnr_timer;  // IBTA encoding: 1 is 10 us, 12 is 640 us
   uint8_t reads;      // outstanding RDMA READs in each direction
-  int access;         // of the other end, in addition to RDMA WRITE and READ
+  int access;         // permitted to the other end in addition to RDMA WRITE and READ
   uint8_t timeout;    // IBTA encoding; 0: 14, 67 ms
-  int rnr_ends;       // what the other end has no receive for is not sent again for ever
+  int rnr_ends;       // nonzero: RNR retries are limited
 };
 
 static inline void rc_exchange(int fd, const struct rc_address* mine, struct rc_address* theirs) {
@@ -104,7 +104,7 @@ static inline uint16_t port_lid(struct ibv_context* context) {
   return port.lid;
 }
 
-// RESET to RTS.
+// Changes the queue pair from RESET to RTS.
 static inline void rc_connect(struct ibv_qp* qp, const struct rc_address* mine,
                               const struct rc_address* theirs, const struct rc_options* options) {
   struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1};
@@ -121,7 +121,7 @@ static inline void rc_connect(struct ibv_qp* qp, const struct rc_address* mine,
                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0);
   struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS, .sq_psn = mine->psn, .retry_cnt = 7};
   rts.timeout = options->timeout != 0 ? options->timeout : 14;
-  rts.rnr_retry = options->rnr_ends ? 6 : 7;  // for ever
+  rts.rnr_retry = options->rnr_ends ? 6 : 7;  // 7: no limit
   rts.max_rd_atomic = options->reads;
   MUST(ibv_modify_qp(qp, &rts,
                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |

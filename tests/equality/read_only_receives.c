@@ -7,7 +7,7 @@ enum { kPort = 18790, kMessages = 120, kPageBytes = 4096, kBytes = 4 * kPageByte
 
 static uint32_t length_of(uint32_t message) { return message % 3 == 0 ? 6000 : 64; }
 
-// Where the message is received: at the beginning of the pages that are read-only, or around their end.
+// Place of the received message: at the beginning of the read-only pages, or across their end.
 static char* place_of(char* received, uint32_t message) {
   return message % 3 == 2 ? received + 2 * kPageBytes - kCross : received;
 }
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   rc_exchange(tcp, &mine, &theirs);
   rc_connect(qp, &mine, &theirs, &(struct rc_options){.mtu = IBV_MTU_1024, .rnr_timer = 1, .reads = 1, .timeout = 8});
 
-  const uint32_t first = server == NULL ? 0 : 1;  // the client begins
+  const uint32_t first = server == NULL ? 0 : 1;  // the client sends first
   for (uint32_t message = 0; message < kMessages; ++message) {
     const int receives = message % 2 != first;
     if (!receives) {

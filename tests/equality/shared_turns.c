@@ -1,6 +1,6 @@
-// A progress engine: one thread polls two completion queues in turn and reads a clock every eighth time, and
-// counts all that in static memory. Another thread of the process wakes up in the middle of such turns, prints
-// the counts, and sets a flag; messages arrive, too. `shared_turns buggy|fixed [server]` as in litmus.h.
+// A progress engine: one thread alternately polls two completion queues and reads a clock in every eighth iteration,
+// with all counters in static memory. Another thread of the process wakes up in the middle of iterations, prints the
+// counters, and sets a flag; messages arrive, too. `shared_turns buggy|fixed [server]` as in litmus.h.
 #include <pthread.h>
 
 #include "tests/equality/moments.h"

@@ -8,7 +8,7 @@
 
 enum { kPort = 18720, kSlots = 16, kSlotBytes = 4096, kMessages = 1500, kPages = 2 * kSlots + 2 };
 
-static char* memory;  // slots to send from, slots to receive to, a page that the other side writes, one that is read-only here
+static char* memory;  // slots for sends, slots for receives, a page that the other side writes, a page that is read-only here
 static char* to_send(uint32_t slot) { return memory + (size_t)slot * kSlotBytes; }
 static char* received(uint32_t slot) { return memory + (size_t)(kSlots + slot) * kSlotBytes; }
 static char* written(uint32_t page) { return memory + (size_t)(2 * kSlots + page) * kSlotBytes; }
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
                                  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
   MUST(pd != NULL && cq != NULL && mr != NULL);
   memset(memory, 1, (size_t)kPages * kSlotBytes);
-  MUST(mprotect(written(1), kSlotBytes, PROT_READ) == 0);  // adapters write pinned pages all the same
+  MUST(mprotect(written(1), kSlotBytes, PROT_READ) == 0);  // adapters write pinned pages regardless of protection
   struct ibv_qp_init_attr init = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC};
   init.cap.max_send_wr = init.cap.max_recv_wr = kSlots;
   init.cap.max_send_sge = init.cap.max_recv_sge = 2;
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
 
   uint32_t posted = 0, done = 0, sent = 0, waiting = 0, arrived = 0, ends = 0;
   uint32_t free_slots = (1u << kSlots) - 1;
-  // The last message of each side is marked by its shorter length.
+  // The last message of each side is shorter.
   while (done < kMessages || ends == 0 || posted < kMessages) {
     if (waiting < kSlots && draw(2) == 0) {
       struct ibv_sge sge = {(uintptr_t)received((arrived + waiting) % kSlots), kSlotBytes, mr->lkey};

@@ -1,7 +1,7 @@
-// two_adapters [SERVER]: each of two hosts with two adapters opens both, and makes a queue pair on each: the first adapter talks
-// with the peer's second one, and the second with the peer's first. Both send at once, receive on both, and say what each
-// message brought, by which device, and when; both queues are polled in turn. Then one adapter writes into memory that the other
-// has registered as well, which the keys of the other do not open.
+// two_adapters [SERVER]: two hosts with two adapters each. The program creates a queue pair on each adapter,
+// connected to the peer's other adapter. Both hosts send and receive on both, polling the two queues
+// alternately, and print content, device and time of each message. Then one adapter writes into memory that
+// both adapters have registered, for which the other adapter's keys are invalid.
 #include "rc_pair.h"
 
 #include <infiniband/verbs.h>
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   tcp_write(fd, &ready, 1);
   tcp_read(fd, &ready, 1);
 
-  // The key of the peer's other adapter has the same number as this one's, and other memory.
+  // The key of the peer's other adapter has the same number as this one's, but belongs to other memory.
   struct ibv_sge sge = {(uintptr_t)adapters[0].out, 8, adapters[0].mr->lkey};
   struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
                            .wr.rdma = {.remote_addr = theirs[0].address, .rkey = theirs[1].rkey}}, *bad;

@@ -1,4 +1,4 @@
-// Two programs of one host look at completion queues of their own in vain, until an alarm ends it.
+// Two programs of one host poll empty completion queues of their own until an alarm ends them.
 #include <infiniband/verbs.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-// Programs with one of the classic confusions each: `confusions CASE` on the server, with `server` behind it on the client. The
-// client's request fails, it prints the status and ends with 1; the server waits and ends with 0. With some nothing fails, and
-// both wait for ever. Any other name: nothing is wrong.
+// One common mistake per CASE: `confusions CASE` on the server, `confusions CASE server` on the client. The client's request
+// fails, and the client prints the status and exits with 1; the server waits and exits with 0. In some cases nothing fails and
+// both wait for ever. With any other CASE the program is correct.
 #include <endian.h>
 
 #include "tests/equality/rc_pair.h"
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   mine.address = (uintptr_t)memory;
   rc_exchange(tcp, &mine, &theirs);
   to_init();
-  // The server becomes ready when it is too late.
+  // The server becomes ready too late.
   if (is("not-ready") && server == NULL) usleep(50000);
   if (is("never-ready") && server == NULL) meet(), meet();
   if (is("unacknowledged") && server != NULL) MUST(ibv_req_notify_cq(cq, 0) == 0);

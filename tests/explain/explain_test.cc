@@ -1,5 +1,5 @@
-// Output of `verbatim explain`: for names, and for runs of programs with one of the common confusions each.
-// At the end of such a run the first cause is printed automatically.
+// Output of `verbatim explain` for names, and for runs of a program with one common mistake each. At the end
+// of these runs the first cause is printed automatically.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Lines that were broken between words, put together again.
+// Joins lines that were wrapped between words.
 std::string joined(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -32,9 +32,9 @@ std::string joined(const std::string& text) {
 
 struct Confusion {
   const char* name;
-  const char* evidence;  // at the end of the run, and in explain
+  const char* evidence;  // in the run's output and in explain's
   const char* remedy;
-  const char* more = "";  // said by explain alone
+  const char* more = "";  // in explain's output only
   int code = 1;
 };
 
@@ -63,9 +63,9 @@ TEST_P(ConfusionTest, is_explained_with_its_evidence) {
   EXPECT_THAT(joined(told.out), HasSubstr(which.evidence));
   EXPECT_THAT(joined(told.out), HasSubstr(which.remedy));
   EXPECT_THAT(joined(told.out), HasSubstr(which.more));
-  // For a hang only run.json has the threads' waits.
+  // The waits of a hang are only in run.json.
   if (which.code == 3) return;
-  // A trace alone gives the same except for source locations.
+  // The trace alone is sufficient, except for source locations.
   const cli::Finished of_trace = cli::verbatim({"explain", out + "/trace.txt"});
   EXPECT_THAT(joined(of_trace.out), HasSubstr(which.evidence));
 }
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// Nothing fails: the cause is what everybody waits for.
+// No request fails: the cause is the reason why the programs wait.
 TEST(Explain, a_run_that_waits_for_ever_says_what_to_do) {
   const support::TemporaryFolder folder;
   const cli::Finished unready = run_confusion("never-ready", folder.path() + "/unready");
@@ -123,7 +123,7 @@ TEST(Explain, a_run_that_waits_for_ever_says_what_to_do) {
   EXPECT_THAT(starved.err, HasSubstr("verbatim: what to do: post receives before the peer may send; rnr_retry 7 repeats without limit"));
 }
 
-// The program polls what is there, and ends well.
+// The program polls the completions that it finds, and succeeds.
 TEST(Explain, a_completion_queue_that_overruns_is_told_of_though_nothing_fails) {
   const support::TemporaryFolder folder;
   const cli::Finished run = run_confusion("small-cq", folder.path() + "/run", {"--keep-trace"});
@@ -158,7 +158,7 @@ TEST(Explain, a_failed_completion_is_explained_from_a_folder_without_a_trace) {
   EXPECT_EQ(json["failures"][0]["subject"], "IBV_WC_RETRY_EXC_ERR");
   EXPECT_EQ(json["cause"]["certain"], true);
 
-  // An older run.json has diagnoses alone.
+  // run.json of older versions only has diagnoses.
   auto report = nlohmann::json::parse(support::text_of_file(folder.path() + "/run/run.json"));
   report.erase("failures");
   report.erase("cause");
@@ -239,7 +239,7 @@ TEST(Explain, an_error_of_a_verb_in_any_order_and_the_changes_of_state_with_it) 
   EXPECT_THAT(joined(told.out), HasSubstr("RC RTR to RTS: IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN"));
   EXPECT_EQ(cli::verbatim({"explain", "ibv_modify_qp", "22"}).out, told.out);
   EXPECT_THAT(cli::verbatim({"explain", "ibv_modify_qp"}).out, HasSubstr("ENODATA ibv_modify_qp"));
-  // A verb that has no text of its own with this error: what the error means in general.
+  // A verb without a text for this error: the general meaning of the error is shown.
   EXPECT_THAT(cli::verbatim({"explain", "EPERM", "ibv_advise_mr"}).out, HasSubstr("EPERM\n"));
 }
 

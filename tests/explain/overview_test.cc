@@ -1,5 +1,5 @@
-// The overview of a run: what a recording keeps of flows, collectives and ports is what the run had, it is
-// read as it was written, and damaged ones are refused.
+// The overview of a run: recorded values of flows, collectives and ports equal those of the run; reading
+// restores what was written; damaged ones are refused.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ TEST(RunOverview, one_that_is_cut_off_anywhere_is_refused) {
   }
 }
 
-// Whatever is read of damaged bytes can be shown.
+// Whatever is read from damaged bytes can be shown.
 TEST(RunOverview, one_that_is_damaged_is_refused_or_shown) {
   const std::string whole = small_overview().bytes();
   Rng random(1, "overview");
@@ -136,7 +136,7 @@ TEST(RunOverview, rows_that_contradict_themselves_are_refused) {
             "its column port.rate has the value 0");
 }
 
-// A run of a scenario, its page, and run.json.
+// A run of a scenario, its page, and its run.json.
 struct Shown {
   Json data, run;
   std::string html;
@@ -246,7 +246,7 @@ TEST(OverviewPage, flows_of_a_load_without_duration_are_shown) {
   EXPECT_EQ(flows["count"], shown.run["flows"].size());
 }
 
-// A port carries what its cable can: the bytes of all its parts are those of the run.
+// The load of a port is at most its cable's rate, and the sum over time is the bytes of the run.
 TEST(OverviewPage, loads_add_up_to_what_an_incast_sends) {
   const Shown shown = shown_run(
       Json::parse(R"({"workloads": [{"pattern": "incast", "to": ["h0"], "size": "256 KiB"}]})"), star(9));
@@ -274,7 +274,7 @@ TEST(OverviewPage, loads_add_up_to_what_an_incast_sends) {
   }
   EXPECT_GT(most, 0.98 * 8 * 256 * 1024) << "the switch to h0";
   EXPECT_LT(most, 1.15 * 8 * 256 * 1024) << "with headers";
-  // Most bytes that the others send wait before h0, and none at the port in the middle.
+  // Most of the received bytes wait at the port to h0, and none at the middle port.
   ASSERT_EQ(depths[0].size(), 2 * parts);
   std::uint64_t deepest = 0, middle = 0;
   for (std::size_t k = parts; k < 2 * parts; ++k) {
@@ -298,7 +298,7 @@ TEST(OverviewPage, lanes_and_operations_are_those_of_a_collective) {
       star(4));
   const Json& line = shown.data["overview"]["timeline"];
   ASSERT_EQ(line["lanes"].size(), 4u);
-  // A computation of each, and 2 (n - 1) steps of a send and a receive.
+  // Each rank: a computation and 2 (n - 1) steps of a send and a receive.
   EXPECT_EQ(line["operations"], 4 + 4 * 2 * 6);
   EXPECT_EQ(line["from"], 0);
   EXPECT_EQ(line["to"], shown.run["collectives"][0]["runs"][0]["finish_ps"]);
@@ -329,7 +329,7 @@ TEST(OverviewPage, lanes_and_operations_are_those_of_a_collective) {
             shown.run["collectives"][0]["runs"][0]["bus_bytes_per_second"]);
 }
 
-// The first records are kept, and the overview is of the whole run all the same.
+// Only the first records are kept, but the overview covers the whole run.
 TEST(OverviewPage, a_limit_of_records_takes_nothing_from_the_overview) {
   const Json scenario = Json::parse(R"({"workloads": [{"pattern": "permutation", "size": "64 KiB"}]})");
   Shown whole = shown_run(scenario, star(8)), part = shown_run(scenario, star(8), {"--record-most", "500"}),
@@ -359,14 +359,15 @@ TEST(OverviewPage, a_kept_trace_has_the_overview_of_a_recording) {
             shown_run(scenario, star(4), {}, true).data["overview"]);
 }
 
-// Nothing follows from where the run was made: two runs have the same page, but for the digest's folder.
+// The page does not depend on the folder in which the run was made.
 TEST(OverviewPage, two_runs_have_the_same_page) {
   const Json scenario = Json::parse(R"({"workloads": [{"pattern": "random", "size": "4 KiB", "flows": 20},
                                                        {"name": "sum", "pattern": "all-reduce", "size": "64 KiB"}]})");
   EXPECT_EQ(shown_run(scenario, star(8)).html, shown_run(scenario, star(8)).html);
 }
 
-// Where names have places, pods are those; else switches that cables join below the top are a pod.
+// Pods are taken from names with places; otherwise, switches that are connected below the top layer are a
+// pod.
 TEST(OverviewPage, groups_and_tiers_follow_from_a_fat_tree) {
   for (const bool has_places : {true, false}) {
     Json tree = Json::parse(

@@ -69,7 +69,8 @@ std::uint64_t take_number(std::string_view& rest) {
 std::int64_t unfolded(std::uint64_t value) { return static_cast<std::int64_t>(value >> 1 ^ (~(value & 1) + 1)); }
 std::int64_t less_one(std::uint64_t value) { return static_cast<std::int64_t>(value) - 1; }
 
-// Takes the texts of a block: their numbers are differences to the last ones at their places.
+// Decodes the texts of a block: numbers in a text are differences to the previous text's numbers at the same
+// place.
 class Texts {
  public:
   Texts(const Json& pieces, const std::vector<std::uint64_t>& numbers) : pieces_(pieces), numbers_(numbers) {}
@@ -153,7 +154,7 @@ Json requests_of(const std::string& html, const Json& index) {
   return requests;
 }
 
-// The values of each series, in their order, one for each of its runs.
+// The values of each series in order, one for each of its intervals.
 Json series_of(const std::string& html, const Json& index) {
   const Columns columns = page_block(html, "series-0");
   Json all = Json::array();

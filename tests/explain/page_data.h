@@ -1,4 +1,4 @@
-// The data of a page of `verbatim report`, read as the page itself reads them.
+// Reads the data of a page of `verbatim report` like the page's script.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace verbatim::support {
 // eight times (-1: unknown) and the status of each; writes and waits in "sides"; "series" as lists of the values
 // of their runs, to whose numbers other parts refer; "drops" of links as times. Null if the page is invalid.
 nlohmann::json page_data(const std::string& html);
-// The columns of the block with that name, "rows-0"; empty if there is none.
+// The columns of the block with this name, such as "rows-0"; empty if there is none.
 std::vector<std::vector<std::uint64_t>> page_block(const std::string& html, const std::string& name);
 
 }  // namespace verbatim::support

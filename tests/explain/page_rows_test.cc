@@ -53,7 +53,7 @@ TEST(PageRows, texts_with_numbers_of_all_lengths) {
   EXPECT_EQ(blocks.index["special"], Json::parse("[1, 0, 0]"));
   EXPECT_EQ(blocks.index["starts"][1], static_cast<std::int64_t>(kBlockRows * kBlockRows));
   EXPECT_EQ(blocks.index["meets"], Json::parse("[[0, 1]]"));
-  // Numbers make no texts of their own.
+  // Texts that differ only in numbers share one entry.
   EXPECT_LT(blocks.index["texts"].size(), 10u);
 }
 

@@ -1,4 +1,4 @@
-// Values over time: as they arrive, at half the resolution, and in the page.
+// Values over time: added one by one, at half the resolution, and in the page.
 #include "tools/verbatim/page_series.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(BinnedValues, a_level_lasts_and_a_part_has_the_most_of_its_levels) {
   EXPECT_EQ(levels.at(kLast), 0);
 }
 
-// Against values in full, for each kind and for values that begin and end at odd and even parts.
+// Compares to uncompressed values, for each kind and for ranges with odd and even ends.
 TEST(BinnedValues, halving_joins_neighbours) {
   for (const Join join : {Join::kSum, Join::kLeast, Join::kMost}) {
     for (std::size_t shape = 0; shape < 64; ++shape) {
@@ -80,7 +80,7 @@ TEST(BinnedValues, of_very_many_values_the_resolution_falls_and_nothing_is_lost)
   EXPECT_GE(values.at(kLast), 1);
 }
 
-// As the page reads the series.
+// Decoded as the page decodes series.
 TEST(PageSeries, of_few_runs_all_come_back_at_the_finest_resolution) {
   PageSeries series;
   BinnedValues burst, credits(Join::kLeast, -1);
@@ -103,7 +103,7 @@ TEST(PageSeries, of_too_many_runs_the_resolution_is_halved_until_they_fit) {
   BinnedValues values;
   constexpr std::size_t kPuts = 8192, kStep = BinnedValues::kBins / kPuts;
   for (std::size_t i = 0; i < kPuts; ++i) values.put(i * kStep, static_cast<std::int64_t>(1 + i % 3 + i % 5));
-  const std::size_t count = PageSeries::kMostRuns / 1024;  // so that each has room for about 1024
+  const std::size_t count = PageSeries::kMostRuns / 1024;  // each has room for about 1024 intervals
   for (std::size_t i = 0; i < count; ++i) series.add(values);
   const PageBlocks blocks = series.blocks();
   EXPECT_EQ(blocks.index["bins"].size(), count);

@@ -20,7 +20,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A message of protocol buffers: its fields by number, in their order.
+// A protocol buffers message: fields by number, in order.
 struct Message {
   std::multimap<unsigned, std::uint64_t> numbers;
   std::multimap<unsigned, std::string> texts;
@@ -47,7 +47,7 @@ std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   return std::nullopt;
 }
 
-// Empty, with a failure, where the bytes are no message.
+// Returns an empty message and fails the test if the bytes are not a message.
 Message parse(std::string_view bytes) {
   Message message;
   while (!bytes.empty()) {
@@ -96,7 +96,7 @@ struct Trace {
     const Track& one = tracks.at(track);
     return (one.parent == 0 ? "" : path(one.parent) + "/") + one.name;
   }
-  // Events of that type, on tracks whose path ends so.
+  // Events of the type on tracks whose path has this suffix.
   std::vector<const Event*> on(std::string_view end, std::uint64_t type) const {
     std::vector<const Event*> found;
     for (const Event& event : events) {
@@ -151,9 +151,9 @@ Trace read_trace(const std::string& path) {
   return trace;
 }
 
-// Events in the order of time, and slices of a track that begin and end, each within the one before it or behind it.
+// Events are in the order of time; slices of a track are nested or consecutive.
 void expect_well_formed(const Trace& trace) {
-  std::map<std::uint64_t, std::vector<std::uint64_t>> open;  // when the slices of a track have begun
+  std::map<std::uint64_t, std::vector<std::uint64_t>> open;  // start times of open slices by track
   std::uint64_t before = 0;
   for (const Event& event : trace.events) {
     EXPECT_GE(event.time, before);
@@ -203,7 +203,7 @@ TEST(Perfetto, a_pingpong_as_tracks_slices_flows_and_counters) {
     EXPECT_EQ(request->annotations.at("status"), "IBV_WC_SUCCESS");
     EXPECT_EQ(request->annotations.at("bytes"), "4096");
     ASSERT_EQ(request->flows.size(), 1u);
-    // The packets that carry it lie on its flow, on both sides, not before it.
+    // Packets of the request have its flow, on both sides, not before its post.
     unsigned sent = 0, came = 0;
     for (const Event& event : trace.events) {
       if (event.flows != request->flows || event.type != kInstant) continue;
@@ -243,12 +243,12 @@ TEST(Perfetto, a_lost_packet_is_told_and_does_not_come) {
     came += trace.path(event.track).ends_with("/packets that came") ? 1 : 0;
     again += std::ranges::find(event.categories, "retransmission") != event.categories.end() ? 1 : 0;
   }
-  EXPECT_EQ(again, 2u);  // when sent and when received
+  EXPECT_EQ(again, 2u);  // once sent and once received
   EXPECT_EQ(came, 1u);
   EXPECT_FALSE(trace.on("links/client:1 drops so far", kCounter).empty());
 }
 
-// As many as are outstanding at a time have tracks of their own.
+// As many tracks as requests are outstanding at a time.
 TEST(Perfetto, requests_that_overlap_do_not_share_a_track) {
   const Trace trace = trace_of({"--topology", support::topology("two_hosts"), "server=ib_send_bw -n 50 -t 8",
                                 "client=ib_send_bw -n 50 -t 8 server"});

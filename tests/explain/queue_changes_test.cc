@@ -1,4 +1,4 @@
-// The changes of output queues that recordings keep.
+// Recorded changes of output queues.
 #include "tools/verbatim/queue_changes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A recording from an untrusted source: any entries are read without harm.
+// Recordings from untrusted sources: reading any entries is safe.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace verbatim::cli {
 namespace {
 
-// A recording of one process and one more entry, by `write`.
+// A recording of one process, plus an entry that `write` adds.
 template <class Write>
 Finished explain_recording(Write&& write) {
   const support::TemporaryFolder folder;

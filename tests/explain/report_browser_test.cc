@@ -1,5 +1,5 @@
-// The page of `verbatim report` in a browser: what it shows first, how it is used by keyboard, and that a long run is no heavier
-// to look at than a short one. Counts are asserted; times are printed, they are of the machine.
+// The page of `verbatim report` in a browser: what it shows first, use by keyboard, and that a long run takes
+// no more elements than a short one. Asserts counts; prints durations, which depend on the machine.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -45,7 +45,7 @@ TEST_F(ReportInBrowser, begins_where_a_program_failed) {
   const std::string text = value("document.getElementById('failures').textContent").get<std::string>();
   EXPECT_THAT(text, HasSubstr("exit 3 ended with exit code 3"));
   EXPECT_THAT(text, HasSubstr("its last output: it is broken"));
-  // A failure in the list is shown though a filter leaves its row out.
+  // A failure selected in the list is shown even if a filter hides its row.
   set("find", "standard output");
   EXPECT_TRUE(wait("document.getElementById('found').textContent && !document.querySelector('.row.is-chosen')"));
   value("document.querySelector('#failures button').click()");
@@ -63,7 +63,7 @@ TEST_F(ReportInBrowser, goes_from_problem_to_problem_by_keyboard) {
   ASSERT_TRUE(wait("document.querySelector('.row.is-chosen.drop')"));
   EXPECT_THAT(chosen(), HasSubstr("scripted fault 0"));
   EXPECT_EQ(value("document.getElementById('problems').checked"), true);
-  // The packet behind the lost one is dropped as well.
+  // The next packet of the lost message is dropped as well.
   const std::string first = chosen();
   browser_->press("n");
   EXPECT_TRUE(wait("document.querySelector('.row.is-chosen').title.includes('answered by a NAK')")) << chosen();
@@ -142,7 +142,7 @@ TEST_F(ReportInBrowser, shows_where_an_incast_is_held_up) {
   EXPECT_TRUE(wait("document.documentElement.dataset.whole"));
   for (const char* part : {"lanes", "rates", "heat"})
     EXPECT_TRUE(value("document.querySelectorAll('#" + std::string(part) + " svg').length > 3")) << part;
-  // The output to h0, and the inputs of the four senders. All have their charts.
+  // The output to h0 and the inputs of the four senders; each has a chart.
   const std::string lanes = value("document.getElementById('lanes').textContent").get<std::string>();
   for (const char* name : {"leaf0:1, lane 0", "leaf0:2, lane 0", "leaf0:5, lane 0", " marked", "paused "}) EXPECT_THAT(lanes, HasSubstr(name));
   for (const char* shape : {"#lanes .load", "#lanes .pausing", "#lanes .marked", "#rates .load", "#heat .heat-5"})
@@ -155,7 +155,8 @@ TEST_F(ReportInBrowser, shows_where_an_incast_is_held_up) {
   EXPECT_EQ(browser_->errors(), "");
 }
 
-// Flows and collectives are above the ladder: curves, percentiles, lanes, loads and queues by tier, and a group opens.
+// Flows and collectives are shown above the ladder: curves, percentiles, lanes, loads and queues by tier;
+// groups can be opened.
 TEST_F(ReportInBrowser, shows_flows_collectives_loads_and_queues_from_above) {
   std::ofstream(folder_.path() + "/tree.json") << R"({"name": "tree", "link_layer": "roce", "generate": {"shape": "leaf_spine", "rate": "100 Gbps", "hosts": 32, "hosts_per_leaf": 8, "spines": 2}})";
   std::ofstream(folder_.path() + "/traffic.json") << R"({"topology": "tree.json", "workloads": [
@@ -197,7 +198,7 @@ TEST_F(ReportInBrowser, shows_flows_collectives_loads_and_queues_from_above) {
   EXPECT_EQ(browser_->errors(), "");
 }
 
-// The first twelve of 40 congested lanes are drawn, and the others when their fold is opened.
+// The first twelve of 40 congested lanes are drawn; the others after their fold has been opened.
 TEST_F(ReportInBrowser, draws_the_worst_of_many_ports_first) {
   const std::string topology = folder_.path() + "/star.json", scenario = folder_.path() + "/many.json";
   auto json = Json::parse(support::text_of_file(support::topology("star_5_roce")));
@@ -223,7 +224,7 @@ TEST_F(ReportInBrowser, many_small_writes_are_drawn_as_few_shapes) {
   if (!open()) GTEST_SKIP() << "chromium does not run here";
   ASSERT_TRUE(wait("document.documentElement.dataset.whole"));
   EXPECT_LT(value("document.querySelectorAll('#memory *').length"), 200);
-  // In the middle of the region's chart, where writes fall all over it, something is drawn.
+  // The middle of the region's chart is not empty: writes are distributed over the whole region.
   EXPECT_GT(value("document.querySelector('#memory path[class^=by-]').getBBox().width"), 500);
   EXPECT_EQ(browser_->errors(), "");
 }
@@ -241,7 +242,8 @@ TEST_F(ReportInBrowser, a_hundred_thousand_packets_scroll_as_a_hundred_do) {
   EXPECT_LT(shown["rows"], 80) << shown;
   EXPECT_LT(shown["elements"], 500) << shown;
   EXPECT_LT(value("document.querySelectorAll('*').length"), 8000);
-  // More than the browser can make an element tall: everywhere rows fill the ladder, and both ends are reached.
+  // There are more rows than the browser's maximum height of an element allows: the rows fill the ladder at
+  // every position, and both ends can be reached.
   const int rows = value("Number(document.querySelector('.row').getAttribute('aria-setsize'))").get<int>();
   EXPECT_GT(rows, 200'000);
   int last = 0;
@@ -256,7 +258,7 @@ TEST_F(ReportInBrowser, a_hundred_thousand_packets_scroll_as_a_hundred_do) {
     last = first;
   }
   EXPECT_EQ(value("document.querySelector('.row:last-child').getAttribute('aria-posinset')"), std::to_string(rows));
-  // By the wheel from row to row, in the middle and to the end that is none for the browser.
+  // The mouse wheel moves by rows, in the middle and up to the last row.
   value("(l => { l.scrollTop = 0.5 * (l.scrollHeight - l.clientHeight); })(document.getElementById('ladder'))");
   ASSERT_TRUE(wait("!document.querySelector('.is-waiting') && Number(document.querySelector('.row').getAttribute('aria-posinset')) < 200000"));
   const std::string top = "Number(document.querySelector('.row').getAttribute('aria-posinset'))";

@@ -1,4 +1,4 @@
-// A page of `verbatim report`, made of a run, in a browser.
+// A page of `verbatim report` for a run, in a browser.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class ReportInBrowser : public ::testing::Test {
     words.insert(words.end(), {"server=" + program + more, "client=" + program + more + " server"});
     make_of(std::move(words));
   }
-  // The page of a run of these words.
+  // Makes the page of a run with these words.
   void make_of(std::vector<std::string> words) {
     const std::string recording = folder_.path() + "/run.verbatim";
     words.insert(words.begin(), {"run", "--quiet", "--log", "off", "--record", recording});
@@ -41,7 +41,7 @@ class ReportInBrowser : public ::testing::Test {
     make("-n 5", "ibv_rc_pingpong ", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})");
   }
 
-  // False: the browser does not run here.
+  // Returns false if the browser does not run on this machine.
   bool open(const std::string& fragment = "") {
     if (!browser_) browser_ = std::make_unique<support::Browser>(folder_.path() + "/profile");
     if (!browser_->is_running()) return false;

@@ -1,4 +1,5 @@
-// The file that `verbatim report` writes: what it holds of real runs, that it needs nothing else, and that a browser shows it.
+// The file of `verbatim report`: its content for existing programs; it needs no other file; a browser shows
+// it.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -64,7 +65,7 @@ TEST(Report, a_pingpong_with_its_packets_requests_and_output) {
   std::set<std::pair<std::string, int>> columns;
   for (const Json& column : page.data["columns"]) columns.emplace(column["host"].get<std::string>(), column["qp"].get<int>());
   EXPECT_EQ(columns, (std::set<std::pair<std::string, int>>{{"client", 0}, {"client", 72}, {"server", 0}, {"server", 72}}));
-  // Every packet leads from one queue pair to the other, and arrives.
+  // Every packet is sent from one queue pair to the other and arrives.
   const Json& rows = page.data["rows"];
   std::size_t packets = 0;
   for (std::size_t i = 0; i < rows["bytes"].size(); ++i) {
@@ -80,7 +81,7 @@ TEST(Report, a_pingpong_with_its_packets_requests_and_output) {
   EXPECT_TRUE(page.with(kDropped).empty());
   EXPECT_TRUE(page.with(kRetransmission).empty());
   EXPECT_TRUE(page.data["failures"].empty());
-  // 20 sends of each side, each from the post to its completion in order.
+  // Each side has 20 sends, with times in order from the post to the completion.
   ASSERT_EQ(page.data["requests"].size(), 40u);
   for (const Json& request : page.data["requests"]) {
     EXPECT_EQ(request[1], 2) << "wr_id";
@@ -91,7 +92,7 @@ TEST(Report, a_pingpong_with_its_packets_requests_and_output) {
       EXPECT_GE(request[step + 1].get<std::int64_t>(), request[step].get<std::int64_t>()) << step;
     }
   }
-  // RESET to INIT, RTR, RTS on both sides.
+  // RESET to INIT, RTR and RTS on both sides.
   EXPECT_EQ(page.data["changes"].size(), 6u);
   std::string output;
   for (const Json& piece : page.data["output"]) {
@@ -126,7 +127,7 @@ TEST(Report, credits_and_windows_over_time) {
   const support::TemporaryFolder folder;
   const Page page = page_of(folder, pingpong("-n 20"), true);
   const Json& windows = page.data["windows"];
-  // Every cable's two ends send, on one lane; of no lane more than its buffer is granted.
+  // Both ends of every cable send on one lane; the granted bytes of a lane do not exceed its buffer.
   ASSERT_EQ(windows["link_credits"].size(), 4u) << windows["link_credits"].dump();
   for (const Json& one : windows["link_credits"]) {
     EXPECT_TRUE(one["port"].get<std::string>().starts_with("port/"));
@@ -137,7 +138,7 @@ TEST(Report, credits_and_windows_over_time) {
     EXPECT_TRUE(std::ranges::count(least, one["fewest"].get<int>()) > 0);
     EXPECT_LT(std::ranges::max(least), one["of"].get<int>() + 1);
   }
-  // A message of four packets at a time.
+  // One message of four packets at a time.
   ASSERT_EQ(windows["packets"].size(), 2u);
   for (const Json& one : windows["packets"]) EXPECT_EQ(one["most"], 4);
   for (const Json& one : windows["requests"]) EXPECT_EQ(one["most"], 1);
@@ -174,7 +175,7 @@ TEST(Report, which_bytes_were_written_by_whom) {
     EXPECT_EQ(region["written"], 20 * 4096);
     EXPECT_GT(region["to"].get<std::int64_t>(), region["from"].get<std::int64_t>());
   }
-  // One for each message: the packets of one follow each other.
+  // One write per message, because the packets of a message are adjacent.
   ASSERT_EQ(sides["writes"].size(), 40u);
   for (const Json& write : sides["writes"]) {
     EXPECT_EQ(write[3], 0);
@@ -249,7 +250,7 @@ TEST(Report, a_lost_packet_stands_out_with_its_reason_and_its_retransmission) {
     is_repeated = is_repeated || (page.text(i) == "Send Middle" && page.data["rows"]["psn"][i] == page.data["rows"]["psn"][dropped[0]]);
   }
   EXPECT_TRUE(is_repeated);
-  // The port has lost it at the time of its row, to the picosecond.
+  // The drop of the port has exactly the time of the row.
   bool is_told = false;
   for (const Json& link : page.data["links"]) {
     if (link["port"] == "port/client:1") is_told = link["drops"] == Json::array({page.data["rows"]["time"][dropped[0]]});

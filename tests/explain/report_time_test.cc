@@ -1,5 +1,4 @@
-// The page of `verbatim report` in a browser: one shared range of time, many hosts, and the figures at the
-// top.
+// The page of `verbatim report` in a browser: a shared time range, many hosts, and the figures at the top.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -16,7 +15,7 @@ using ::testing::Not;
 
 class ReportOverTime : public ReportInBrowser {
  protected:
-  // Eight pairs, each across the spines; one of them loses a packet.
+  // Eight pairs of hosts across the spines; one pair loses a packet.
   void make_sixteen() {
     std::vector<std::string> words = {"--topology", support::topology("leaf_spine_16"), "--fault",
                                       R"({"action": "drop", "from": "h13", "opcode": "Send Middle", "nth": 3})"};
@@ -25,19 +24,19 @@ class ReportOverTime : public ReportInBrowser {
     make_of(std::move(words));
   }
   std::string text(const std::string& name) { return value("document.getElementById('" + name + "').textContent").get<std::string>(); }
-  // The words of the heads of the ladder.
+  // The texts of the ladder's column heads.
   std::vector<std::string> heads() { return value("[...document.querySelectorAll('#heads .head')].map((h) => h.textContent)").get<std::vector<std::string>>(); }
   std::string qp() { return value("document.getElementById('qp').selectedOptions[0].textContent").get<std::string>(); }
   bool all_drawn() { return wait("document.documentElement.dataset.whole"); }
 
-  // The shown range as the address has it, in microseconds.
+  // The shown range from the page's address, in microseconds.
   std::pair<double, double> range() {
     EXPECT_TRUE(wait("location.hash.includes('from=')"));
     const Json both = value("(async () => { await new Promise((go) => setTimeout(go, 150)); const h = new URLSearchParams(location.hash.slice(1)); "
                             "return [parseFloat(h.get('from')), parseFloat(h.get('to'))]; })()");
     return {both[0].get<double>(), both[1].get<double>()};
   }
-  // The words of every time axis; all are brought into sight for it.
+  // The texts of all time axes, each scrolled into view first.
   std::vector<std::string> axes() {
     const Json all = value(R"((async () => {
       const words = [];
@@ -51,7 +50,7 @@ class ReportOverTime : public ReportInBrowser {
     })())");
     return all.get<std::vector<std::string>>();
   }
-  // A place in a chart: a share of the shown range, and the height of its first chart.
+  // Coordinates of a point in a chart: a fraction of the shown range, and the height of the first chart.
   std::array<double, 2> place_in(const std::string& parent, double share) {
     const Json box = value("(() => { const b = document.querySelector('#" + parent + " svg.plot'); b.scrollIntoView({ block: 'center' }); "
                            "const r = b.getBoundingClientRect(); return [r.left + r.width * (0.15 + 0.84 * " + std::to_string(share) + "), r.top + r.height / 2]; })()");
@@ -71,13 +70,13 @@ TEST_F(ReportOverTime, all_charts_and_the_ladder_share_one_linear_range_by_mouse
   browser_->press("f");
   const auto [from, to] = range();
   expect_same_axes();
-  // Linear: as far apart in the picture as in time.
+  // The scale is linear.
   const Json ticks = value("[...document.querySelectorAll('#ruler line.axis')].map((l) => Number(l.getAttribute('x1')))");
   ASSERT_GE(ticks.size(), 3u);
   const auto step = [&](std::size_t i) { return ticks[i].get<double>() - ticks[i - 1].get<double>(); };
   for (std::size_t i = 2; i < ticks.size(); ++i) EXPECT_NEAR(step(i), step(1), .01);
 
-  // Ctrl and wheel: what is under the pointer stays there.
+  // Ctrl and wheel: the time under the pointer stays in place.
   auto at = place_in("queues", .25);
   const double under = from + .25 * (to - from);
   browser_->wheel(at[0], at[1], -300, support::Browser::kControl);
@@ -85,7 +84,7 @@ TEST_F(ReportOverTime, all_charts_and_the_ladder_share_one_linear_range_by_mouse
   EXPECT_NEAR((near_to - near_from) / (to - from), std::exp(-1), .01);
   EXPECT_NEAR(near_from + .25 * (near_to - near_from), under, .02 * (to - from));
   expect_same_axes();
-  // Drag: the range moves with the pointer. A wheel alone scrolls the page.
+  // Drag: the range moves with the pointer. The wheel alone scrolls the page.
   at = place_in("queues", .5);
   browser_->drag(at[0], at[1], at[0] + 100, at[1]);
   const auto [moved_from, moved_to] = range();
@@ -93,7 +92,7 @@ TEST_F(ReportOverTime, all_charts_and_the_ladder_share_one_linear_range_by_mouse
   EXPECT_NEAR(moved_to - moved_from, near_to - near_from, 1e-3);
   browser_->wheel(at[0], at[1], 50);
   EXPECT_EQ(range(), std::pair(moved_from, moved_to));
-  // Shift and drag: the part becomes the range.
+  // Shift and drag: the selected part becomes the range.
   at = place_in("threads", .25);
   const auto end = place_in("threads", .75);
   browser_->drag(at[0], end[1], end[0], end[1], support::Browser::kShift);
@@ -101,13 +100,13 @@ TEST_F(ReportOverTime, all_charts_and_the_ladder_share_one_linear_range_by_mouse
   EXPECT_NEAR((part_to - part_from) / (moved_to - moved_from), .5, .02);
   EXPECT_NEAR(part_from, moved_from + .25 * (moved_to - moved_from), .02 * (moved_to - moved_from));
   expect_same_axes();
-  // A click selects a time. It is within the range, and the slider covers the range.
+  // A click selects a time within the range; the slider's ends are those of the range.
   at = place_in("links", .75);
   browser_->drag(at[0], at[1], at[0], at[1]);
   EXPECT_TRUE(wait("Math.abs(document.getElementById('slider').value - 750000) < 8000")) << value("document.getElementById('slider').value");
   EXPECT_NEAR(std::stod(text("now")), part_from + .75 * (part_to - part_from), .01 * (part_to - part_from));
 
-  // Keys, and the moment moves with the range.
+  // Keys; the selected time moves with the range.
   browser_->press("+");
   EXPECT_NEAR(range().second - range().first, (part_to - part_from) / 2, 1e-3);
   browser_->press("-");
@@ -121,7 +120,7 @@ TEST_F(ReportOverTime, all_charts_and_the_ladder_share_one_linear_range_by_mouse
   browser_->press("f");
   EXPECT_EQ(range(), std::pair(from, to));
 
-  // Rows outside are paler, or left out. The link has the range.
+  // Rows outside the range are paler or hidden. The page's address contains the range.
   value("document.getElementById('ladder').scrollTop = 0");
   EXPECT_TRUE(wait("[...document.querySelectorAll('.row')].some((r) => r.classList.contains('is-outside'))"));
   value("document.getElementById('inrange').click()");
@@ -146,7 +145,7 @@ TEST_F(ReportOverTime, at_sixteen_hosts_hosts_are_grouped_and_a_problem_comes_wi
   EXPECT_EQ(qp(), "h13, QP 72");
   EXPECT_EQ(value("document.getElementById('problems').checked"), true);
   EXPECT_EQ(heads(), (std::vector<std::string>{"h5", "h13", "QP 72", "QP 72"}));
-  // Both ends of the arrow and its label are in sight.
+  // Both ends of the arrow and its label are visible.
   const std::string seen = R"((() => {
     const ladder = document.getElementById('ladder').getBoundingClientRect();
     const fits = (b) => b.width > 20 && b.left >= ladder.left && b.right <= ladder.right;
@@ -158,12 +157,12 @@ TEST_F(ReportOverTime, at_sixteen_hosts_hosts_are_grouped_and_a_problem_comes_wi
   EXPECT_TRUE(wait("[...document.querySelectorAll('.row')].every((r) => /drop|nak|again|error/.test(r.className))"));
   EXPECT_THAT(text("only"), HasSubstr("Only charts of h5 and h13 are shown"));
   EXPECT_LT(value("[...document.querySelectorAll('svg.plot')].filter((b) => b.style.display !== 'none').length").get<int>(), charts / 3);
-  // Until all is shown again, with the row that was chosen.
+  // Escape shows everything again, with the same row selected.
   browser_->press("Escape");
   EXPECT_TRUE(wait("document.querySelectorAll('#heads .head').length === 8 && document.getElementById('found').textContent === ''"));
   EXPECT_EQ(qp(), "all");
   EXPECT_TRUE(wait("document.querySelector('.row.is-chosen.drop .label').textContent.startsWith('h13 → h5: Send Middle')"));
-  // A box that is unticked by hand stays so.
+  // A check box that the user has unticked stays unticked.
   value("document.getElementById('problems').click()");
   value("document.getElementById('problems').click()");
   browser_->press("n");
@@ -172,10 +171,10 @@ TEST_F(ReportOverTime, at_sixteen_hosts_hosts_are_grouped_and_a_problem_comes_wi
   browser_->press("Escape");
   ASSERT_TRUE(wait("document.querySelectorAll('#heads .head').length === 8"));
 
-  // Groups and hosts open and close.
+  // Groups and hosts can be opened and closed.
   value("document.querySelector('#heads button').click()");
   EXPECT_EQ(value("[...document.querySelectorAll('#heads button')].map((b) => b.textContent).slice(0, 5).join()"), "▾ leaf0,▸ leaf1,▸ leaf2,▸ leaf3,▸ h0");
-  // All, first groups and then their hosts; and none.
+  // Opens all groups, then all hosts, then closes all.
   browser_->press("g");
   browser_->press("g");
   EXPECT_THAT(heads(), ::testing::Contains("▾ h15"));
@@ -184,7 +183,7 @@ TEST_F(ReportOverTime, at_sixteen_hosts_hosts_are_grouped_and_a_problem_comes_wi
   browser_->press("g");
   browser_->press("g");
   EXPECT_THAT(heads(), ::testing::Contains("▾ h15"));
-  // Scrolled to the side, times and labels are where they are seen.
+  // After horizontal scrolling, times and labels are still visible.
   value("document.getElementById('ladder').scrollLeft = 700");
   EXPECT_TRUE(wait(R"((() => {
     const ladder = document.getElementById('ladder').getBoundingClientRect();
@@ -210,13 +209,13 @@ TEST_F(ReportOverTime, tiles_at_the_top_and_a_fabric_that_shows_a_drop_not_befor
   ASSERT_TRUE(wait("document.querySelector('.row.is-chosen.drop')"));
   EXPECT_TRUE(wait("document.getElementById('fabric-now').textContent.includes('Dropped so far: 1 packet.')")) << text("fabric-now");
   EXPECT_EQ(value("[...document.querySelectorAll('.lost-count')].map((t) => t.textContent).join('')"), "✕ 1");
-  // A nanosecond before.
+  // One nanosecond before.
   const auto [from, to] = range();
   const double moment = value("parseFloat(new URLSearchParams(location.hash.slice(1)).get('t'))").get<double>() - .001;
   set("slider", std::to_string(std::floor((moment - from) / (to - from) * 1e6)));
   EXPECT_TRUE(wait("document.getElementById('fabric-now').textContent.includes('Dropped so far: 0 packets.')")) << text("fabric-now");
   EXPECT_EQ(value("document.querySelectorAll('.has-lost').length"), 0);
-  // Legends, of charts and of the fabric.
+  // Legends of charts and of the fabric.
   for (const char* part : {"lives", "queues", "levels", "threads", "memory", "fabric", "credits", "links"})
     EXPECT_TRUE(value("document.getElementById('" + std::string(part) + "').previousElementSibling.matches('.legend')").get<bool>()) << part;
   EXPECT_EQ(browser_->errors(), "");

@@ -1,4 +1,4 @@
-// The figures of a run, from a picture and a trace of which they are known.
+// Figures of a run, for a picture and a trace with known figures.
 #include "tools/verbatim/run_figures.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ TEST(RecordedFigures, throughput_is_the_bytes_of_messages_over_the_time_with_a_m
   EXPECT_EQ(figures.busy_ps, 4'000'000);
   EXPECT_DOUBLE_EQ(figures.throughput().value(), 3e9);  // 12,000 bits in 4 us
   EXPECT_EQ(to_json(figures)["bits_per_second"], 3'000'000'000u);
-  // Another one a second later, and one within that: the time between does not count.
+  // Two more requests, one a second later and one during it: idle time does not count.
   picture.requests.push_back({.bytes = 500, .posted = 1'000'000'000'000, .completed = 1'000'004'000'000});
   picture.requests.push_back({.bytes = 0, .posted = 1'000'001'000'000, .completed = 1'000'002'000'000});
   EXPECT_EQ(figures_of({}, picture).busy_ps, 8'000'000);
@@ -61,7 +61,7 @@ TEST(RecordedFigures, drops_retries_and_completions_are_counted_in_the_trace) {
   picture.packets = 7;
   picture.rows.push_back({.bytes = 30, .flags = RunPicture::kRetransmission});
   picture.rows.push_back({.bytes = 30, .flags = RunPicture::kRnrNak});
-  picture.rows.push_back({.bytes = 0, .flags = RunPicture::kRetransmission});  // not a packet: the start of a retransmission
+  picture.rows.push_back({.bytes = 0, .flags = RunPicture::kRetransmission});  // no packet: the start of a retransmission
   const RecordedFigures figures = figures_of(run, picture);
   EXPECT_EQ(figures.packets, 7u);
   EXPECT_EQ(figures.drops, 2u);

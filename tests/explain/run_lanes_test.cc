@@ -1,4 +1,4 @@
-// Congestion over time as `verbatim report` draws it, from lines of a recording; over a picture of 1,000 ps.
+// Congestion over time in `verbatim report`, from lines of a recording, over a picture of 1,000 ps.
 #include "tools/verbatim/run_lanes.h"
 
 #include <gmock/gmock.h>

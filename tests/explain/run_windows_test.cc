@@ -1,4 +1,4 @@
-// Outstanding requests, unacknowledged packets and credits over time, with a picture of 1,000 ps.
+// Outstanding requests, unacknowledged packets and credits over time, over a picture of 1,000 ps.
 #include "tools/verbatim/run_windows.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ void add_packet(RunPicture& picture, std::int64_t time, std::int64_t end, int fr
   row = {.time_ps = time, .end_ps = end, .from = from, .to = 1 - from, .text = text, .psn = psn, .bytes = 100, .flags = flags};
 }
 
-// Value of the bin that contains a time.
+// The value of the bin that contains the time.
 std::int64_t at(const Outstanding& one, std::int64_t time) {
   return one.bins.at(static_cast<std::size_t>(time - 1000) * BinnedValues::kBins / 1000);
 }
@@ -34,8 +34,8 @@ TEST(RunWindows, packets_are_under_way_until_they_are_acknowledged) {
   add_packet(picture, 1100, 1200, 0, 1, 0);
   add_packet(picture, 1200, 1300, 0, 1, 1);
   add_packet(picture, 1300, 1400, 1, 2, 0);                      // acknowledges the first two when it arrives
-  add_packet(picture, 1500, 1600, 0, 1, 1);                      // again
-  add_packet(picture, 1650, 1700, 1, 2, 1, RunPicture::kDropped);  // never arrives
+  add_packet(picture, 1500, 1600, 0, 1, 1);                      // sent again
+  add_packet(picture, 1650, 1700, 1, 2, 1, RunPicture::kDropped);  // dropped
   add_packet(picture, 1750, 1800, 1, 2, 1);
   const auto all = unacknowledged_of(picture);
   ASSERT_EQ(all.size(), 1u);
@@ -73,7 +73,7 @@ TEST(RunWindows, requests_are_outstanding_from_doorbell_to_completion) {
   RunPicture picture = picture_of_packets();
   picture.requests.push_back({.column = 0, .posted = 1000, .rung = 1100, .acknowledged = 1400, .completed = 1500});
   picture.requests.push_back({.column = 0, .posted = 1300, .acknowledged = 1600});
-  picture.requests.push_back({.column = 1, .posted = 1900});  // never ends
+  picture.requests.push_back({.column = 1, .posted = 1900});  // never completes
   const auto all = outstanding_of(picture);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(at(all[0], 1050), 0);

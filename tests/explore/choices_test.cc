@@ -1,4 +1,4 @@
-// Recorded decisions can be repeated.
+// Recorded decisions can be replayed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 const std::vector<std::string> kNames = {"hca/a", "hca/b"};
 constexpr ComponentId kA{0}, kB{1}, kThread{2};
 
-// The questions of a run, in order.
+// The choices of a run, in order.
 std::vector<std::uint32_t> ask(Choices& choices) {
   std::vector<std::uint32_t> answers;
   for (int i = 0; i < 50; ++i) {
@@ -26,8 +26,8 @@ std::vector<std::uint32_t> ask(Choices& choices) {
   return answers;
 }
 
-// Records the decisions of some seeds for the questions of `asked`, and checks that repeating them gives the
-// same answers. Returns all decisions.
+// Records the decisions of some seeds for the choices of `asked`, and checks that replaying them returns the
+// same alternatives. Returns all decisions.
 std::vector<Decision> expect_taken_again(std::vector<std::uint32_t> (*asked)(Choices&)) {
   std::vector<Decision> all;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -77,7 +77,7 @@ TEST(Choices, questions_are_counted_by_stream_and_points_have_alternatives) {
   ASSERT_EQ(questions.streams.size(), 5u);
   EXPECT_EQ(questions.streams[3].actor, "thread/0");
   EXPECT_EQ(questions.asked(), 250u);
-  EXPECT_EQ(questions.points.size(), 200u);  // with one alternative there is nothing to decide
+  EXPECT_EQ(questions.points.size(), 200u);  // a single alternative is no decision
   EXPECT_TRUE(recorded.decisions().empty());
 }
 
@@ -126,7 +126,7 @@ TEST(Choices, a_site_that_is_always_used_is_beside_the_decisions) {
   EXPECT_EQ(choices->choose("order", kA, 1), 0u);
 }
 
-// "turn" is asked whenever "delay" is not the default, and again if the answer is even.
+// "delay/turn" is chosen whenever "delay" is not the default, and once more if "delay" is even.
 std::vector<std::uint32_t> ask_with_details(Choices& choices) {
   std::vector<std::uint32_t> answers;
   for (int i = 0; i < 50; ++i) {
@@ -154,7 +154,7 @@ TEST(Choices, a_detail_is_known_by_its_choice) {
   EXPECT_EQ(number_of(decisions[2]), "4");
   EXPECT_EQ(number_of(decisions[3]), "4");
 
-  // Without the first choice the detail of the second is the same question.
+  // Without the first decision, the detail of the second still has the same identity.
   ReplayedChoices later({decisions[2], decisions[3]}, kNames);
   answers = ask_with_details(later);
   answers.resize(6);

@@ -1,4 +1,4 @@
-// Races are found, shrunk, explained and repeated; unusable input is refused.
+// Races are found, shrunk, explained and replayed; invalid input is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::vector<std::string> pair_of(const std::string& program, const std::string& 
 }
 
 Finished explore(const std::string& out, std::vector<std::string> options, const std::vector<std::string>& what) {
-  // A busy machine takes its time, and what is found is not to depend on it.
+  // Without a limit of shrinking time, because the result must not depend on the machine's load.
   const bool has_time = std::ranges::find(options, "--shrink-time") != options.end();
   if (!has_time) options.insert(options.begin(), {"--shrink-time", "300s"});
   options.insert(options.begin(), {"explore", "--out", out});
@@ -37,7 +37,7 @@ Finished explore(const std::string& out, std::vector<std::string> options, const
   return verbatim(options);
 }
 
-// Runs verbatim while its child processes are being killed.
+// Runs verbatim while a helper kills its child processes.
 Finished verbatim_losing_its_processes(std::vector<std::string> words) {
   const std::vector<std::string> shell = {
       "sh", "-c",
@@ -68,19 +68,19 @@ TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
   EXPECT_EQ(results["failures"].size(), 1u);
   EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"1\""), std::string::npos);
 
-  // From another folder, in both modes: the same bytes.
+  // From another folder and in both modes the bytes are the same.
   for (const char* mode : {"--quiet", "--call-by-call"}) {
     const Finished again = run_command({VERBATIM_PROGRAM, "replay", mode, replay_}, "/");
     EXPECT_EQ(again.code, 1) << again.err;
     EXPECT_NE(again.out.find("replay: the same failure, with the same digest"), std::string::npos) << again.out << again.err;
   }
-  // Until a moment before it happens.
+  // Ends shortly before the failure.
   const Finished early = verbatim({"replay", "--quiet", "--until", "100ms", replay_});
   EXPECT_EQ(early.code, 4) << early.err;
   EXPECT_NE(early.out.find("replay: the run ended in another way"), std::string::npos) << early.out;
 }
 
-// The lines of a source file that have `text` in them, as a regular expression: "(43|52)".
+// The numbers of the lines that contain `text`, as a regular expression: "file.c:(43|52)\b".
 std::string lines_with(const std::string& source, const std::string& text) {
   std::ifstream file(std::string(VERBATIM_SOURCE_DIR) + "/tests/litmus/" + source);
   std::string numbers;
@@ -96,7 +96,7 @@ void expect_found(const std::string& text, const std::string& expression) {
   EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
 }
 
-// No run ends within the shortest time there is.
+// No run ends within the shortest possible time limit.
 TEST_F(Explore, a_failure_for_which_there_was_no_time_is_kept_and_not_called_minimal) {
   const Finished run = explore(out_, {"--runs", "60", "--shrink-time", "1ps"}, pair_of("last_byte", "buggy"));
   EXPECT_EQ(run.code, 1) << run.out << run.err;
@@ -111,8 +111,8 @@ TEST_F(Explore, a_late_thread_is_told_with_its_place_in_the_program) {
   expect_found(run.out, "1\\. thread/[0-9]+, thread-.*, at " + lines_with("teardown.c", "(") + ".*: a thread makes a call late");
 }
 
-// Each is found within 200 runs, caused by one or two decisions, reported with its line, and repeated from
-// its file.
+// Each race is found within 200 runs, needs one or two decisions, is reported with its line, and replayed
+// from its file.
 TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
   for (const char* program : {"plain_counter", "plain_add"}) {
     const Finished run = explore(out_, {"--runs", "200", "--spec-accesses"}, pair_of(program, "buggy"));
@@ -127,7 +127,7 @@ TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
   }
 }
 
-// Some schedules of a search delay threads at accesses without that option.
+// Without that option some schedules of a search delay threads at accesses.
 TEST_F(Explore, a_race_between_two_accesses_is_found_by_a_search_that_was_told_nothing) {
   const Finished run = explore(out_, {"--runs", "400"}, pair_of("claimed_slot", "buggy"));
   EXPECT_EQ(run.code, 1) << run.err;
@@ -153,7 +153,7 @@ TEST_F(Explore, the_repair_does_not_fail_and_the_bound_is_told) {
   EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"0\""), std::string::npos);
 }
 
-// A program that waits for an event that hardware of the quirk does not raise.
+// A program that waits for an event that hardware with the quirk does not raise.
 TEST_F(Explore, what_fails_by_a_quirk_is_told_to_be_a_matter_of_the_hardware_and_is_replayed) {
   const Finished allowed = explore(out_, {"--runs", "40"}, pair_of("last_wqe", "fixed"));
   EXPECT_EQ(allowed.code, 0) << allowed.out << allowed.err;
@@ -183,7 +183,7 @@ TEST_F(Explore, a_failure_that_needs_no_decision_says_so) {
 
 TEST_F(Explore, a_run_that_the_machine_kills_ends_the_search_and_is_no_failure_of_the_program) {
   const std::string takes_long = "server=sh -c 'i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done'";
-  // Many times, because some are killed before they have taken their first schedule and others after that.
+  // Repeated, because the kill may hit processes before their first schedule or during it.
   for (int i = 0; i < 20; ++i) {
     const Finished search =
         verbatim_losing_its_processes({"explore", "--out", out_, "--runs", "5", "--topology", kTopology, takes_long});
@@ -198,7 +198,7 @@ TEST_F(Explore, a_run_that_the_machine_kills_ends_the_search_and_is_no_failure_o
   EXPECT_EQ(seeds.code, 71) << seeds.out << seeds.err;
   EXPECT_NE(seeds.out.find("seed 1: exit code 71: the run's process was killed from outside"), std::string::npos) << seeds.out;
 
-  // The same during shrinking, with a program that runs until it is killed.
+  // The same during shrinking, for a program that fails late.
   const std::string fails_late = "server=sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 1'";
   ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, fails_late}).code, 1);
   const Finished shrunk = verbatim_losing_its_processes({"shrink", replay_});
@@ -215,7 +215,7 @@ TEST_F(Explore, output_can_be_the_failure) {
 }
 
 TEST_F(Explore, it_is_told_how_many_schedules_made_a_difference) {
-  // A program that does nothing with its adapter leaves little to differ.
+  // A program that does not use the adapter has few different schedules.
   const std::vector<std::string> what = {"--topology", kTopology, "server=true"};
   const Finished one = explore(out_, {"--runs", "40", "--jobs", "1"}, what);
   const auto results = nlohmann::json::parse(content(out_ + "/explore.json"));
@@ -234,7 +234,7 @@ TEST_F(Explore, systematic_search_is_complete_for_a_small_program) {
       << run.out;
 }
 
-// The digest of a search, over all its runs.
+// The digest over all runs of a search.
 std::string digest_of(const std::string& out, const std::vector<std::string>& options, const std::vector<std::string>& what) {
   fs::remove_all(out);
   std::vector<std::string> all = {"--keep-going", "--shrink-time", "1 ms", "--seed", "3"};
@@ -247,7 +247,8 @@ std::string digest_of(const std::string& out, const std::vector<std::string>& op
 TEST_F(Explore, a_run_after_others_is_the_same_as_one_that_is_started_afresh) {
   for (const char* program : {"disconnect", "torn_read"}) {
     const auto what = pair_of(program, "fixed");
-    // A strategy that learns from the order of questions has other schedules call by call.
+    // The random strategy, because one that learns from the order of choices has other schedules call by
+    // call.
     const std::string usual = digest_of(out_, {"--runs", "4", "--strategy", "random"}, what);
     EXPECT_EQ(usual, digest_of(out_, {"--runs", "4", "--strategy", "random", "--afresh"}, what)) << program;
     EXPECT_EQ(usual, digest_of(out_, {"--runs", "4", "--strategy", "random", "--jobs", "1"}, what)) << program;
@@ -263,7 +264,8 @@ TEST_F(Explore, so_it_is_with_programs_that_start_others_and_leave_files) {
 }
 
 TEST_F(Explore, a_program_that_is_replaced_while_it_is_explored_is_started_anew) {
-  // Each run puts the other program in place and runs that: not in its working folder, of which each has a copy.
+  // Each run replaces its program file and executes it. The file is outside the working folder, of which each
+  // run has a copy.
   fs::create_directory(folder_.path() + "/work");
   std::ofstream(folder_.path() + "/next") << "basename";
   std::ofstream(folder_.path() + "/go.sh") << "cd ..\n"
@@ -301,7 +303,7 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   const std::string small = folder_.path() + "/small.replay", none = folder_.path() + "/none.replay";
   const Finished shrunk = verbatim({"shrink", "-o", small, replay_});
   EXPECT_EQ(shrunk.code, 0) << shrunk.err;
-  // Both sides have their places: the late completion, and the event that it follows.
+  // The report has source locations for the late completion and for the event that it follows.
   const std::string posted = "posted at [^)]*" + lines_with("reply_first.c", "litmus_send(");
   expect_found(shrunk.out, "completion of wr_id 0, QP 72, in CQ 128 \\(" + posted + ".*, after .*" + posted);
   const auto after = nlohmann::json::parse(content(small));
@@ -320,7 +322,7 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   const Finished near = explore(out_, {"--runs", "3", "--keep-going", "--focus", small}, pair_of("reply_first", "buggy"));
   EXPECT_EQ(near.code, 1) << near.err;
   EXPECT_NE(near.out.find("strategy near"), std::string::npos) << near.out;
-  // After the repair: how seldom it can still be.
+  // After the repair the output has an upper bound of the failure rate.
   const Finished repaired = explore(out_, {"--runs", "5", "--focus", small}, pair_of("reply_first", "fixed"));
   EXPECT_EQ(repaired.code, 0) << repaired.out;
   EXPECT_NE(repaired.out.find("0 of 5 runs failed: with 95 % confidence"), std::string::npos) << repaired.out;
@@ -354,7 +356,7 @@ TEST_F(Explore, arguments_that_have_a_range_become_as_small_as_still_fails) {
 }
 
 TEST_F(Explore, shrink_makes_the_arguments_of_a_scenario_small_and_set_chooses_them) {
-  // Six lines or more are a failure of their own; the number in the last words does not make it another.
+  // Six lines or more fail; the number in the message does not make another kind of failure.
   const std::string program = R"(i=0; while [ $i -lt $1 ]; do i=$((i+1)); done; [ $1 -lt 6 ] || { echo $i of $2 >&2; exit 1; })";
   const std::string scenario = folder_.write(
       "s.json", nlohmann::json{{"topology", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology},
@@ -374,7 +376,7 @@ TEST_F(Explore, shrink_makes_the_arguments_of_a_scenario_small_and_set_chooses_t
             nlohmann::json::parse(R"({"range": "2..90", "found": 6, "value": 6})")) << smallest.out;
 }
 
-// A failure that a seed causes need not be searched for.
+// A failure that occurs with a seed is kept without a search.
 TEST_F(Explore, a_run_with_freedom_keeps_what_it_chose) {
   const auto seed = [&](const char* number, const std::string& out) {
     std::vector<std::string> words = {"run", "--freedom", "spec", "--seed", number, "--out", out};
@@ -413,7 +415,7 @@ TEST_F(Explore, what_cannot_be_used_is_refused) {
   EXPECT_EQ(verbatim({"replay", "no/such/file"}).code, 2);
   EXPECT_EQ(verbatim({"replay", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology}).code, 2);
   ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=false"}).code, 1);
-  // Cut anywhere before its last brace, the file is refused.
+  // A file that is cut anywhere before its last brace is refused.
   std::string whole = content(replay_);
   whole.resize(whole.find_last_of('}') + 1);
   const std::string damaged = folder_.path() + "/damaged.replay";

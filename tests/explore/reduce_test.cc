@@ -1,4 +1,4 @@
-// As few decisions as still fail, each as little as does.
+// Reduction to as few decisions as still fail, each as small as still fails.
 #include "sim/explore/reduce.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ bool has(const List& list, const std::string& site, std::uint64_t occurrence, st
   });
 }
 
-// Counts the questions.
+// Counts calls.
 template <class Fails>
 Oracle oracle(Fails fails, std::size_t& asked) {
   return [fails, &asked](const std::vector<Candidate>& candidates) -> std::optional<std::size_t> {
@@ -80,7 +80,7 @@ TEST(Reduce, all_that_is_needed_stays) {
   EXPECT_EQ(reduce(list, oracle([](const List& l) { return l.size() == 7; }, asked)), list);
 }
 
-// How late the actor is at that occurrence of the site, in sixteenths of the least delay.
+// The sum of the site's delays before that occurrence, in sixteenths of the smallest delay.
 std::uint64_t lateness(const List& list, const std::string& site, std::uint64_t before) {
   std::uint64_t units = 0;
   for (const Decision& d : list) {
@@ -89,7 +89,7 @@ std::uint64_t lateness(const List& list, const std::string& site, std::uint64_t 
   return units;
 }
 
-// The failure needs one late reader, at a time that the delays before have moved.
+// The failure needs one late reader, at a time that earlier delays have moved.
 TEST(Reduce, delays_that_are_left_out_are_made_up_for) {
   List list;
   for (std::uint64_t i = 0; i < 64; ++i) list.push_back(decision("ack", i, 33));  // 64 units each
@@ -116,7 +116,7 @@ TEST(Reduce, a_delay_takes_the_place_of_one_at_another_site) {
   EXPECT_TRUE(fails(left));
 }
 
-// Mixes what distinguishes a list into a number.
+// A hash of everything that distinguishes lists.
 std::uint64_t digest_of(const List& list) {
   std::uint64_t digest = 0xcbf29ce484222325;
   const auto mix = [&](std::uint64_t value) {
@@ -130,8 +130,8 @@ std::uint64_t digest_of(const List& list) {
   return digest;
 }
 
-// The order of candidates and the batch size determine the result within a time limit, so they must not
-// change by accident. The numbers were printed by an implementation that copied whole lists.
+// The order of candidates and the size of batches determine the result within a time limit, so they must not
+// change by accident. The numbers are from an implementation that copied whole lists.
 TEST(Reduce, asks_the_same_candidates_in_the_same_order) {
   constexpr std::uint64_t kExpected[] = {0xafed68096836046b, 0xdf91303b6de4582, 0x5f1c0d506a2aea9a, 0xe16629585d884f33};
   std::mt19937_64 random(49);
@@ -189,8 +189,8 @@ TEST(Reduce, when_time_is_up_what_was_reached_is_given) {
   EXPECT_LT(reached.size(), many().size());
 }
 
-// The time limit is a number of questions: time is over at the n-th. For every n, no candidate is made or run
-// after that, and the clock is not read again.
+// The time limit is a number of clock checks: time is over at the n-th. For every n, no candidate is made or
+// run after that, and the clock is not read again.
 TEST(Reduce, nothing_is_tried_once_time_is_up_wherever_that_is) {
   List list;
   for (std::uint64_t i = 0; i < 60; ++i) list.push_back(decision(i % 3 == 0 ? "ack" : "gather", i, 100));
@@ -217,8 +217,8 @@ TEST(Reduce, nothing_is_tried_once_time_is_up_wherever_that_is) {
   }
 }
 
-// Between two questions whether time is up there are at most as many steps as there are candidates at a time, however long the
-// list is: a question for each part that is left out.
+// Between two clock checks there are at most as many steps as a batch has candidates, for lists of any
+// length: the clock is checked for each part that is left out.
 TEST(Reduce, time_is_looked_at_for_each_part_of_a_long_list) {
   constexpr std::size_t kDecisions = 3000;
   List list;
@@ -230,7 +230,7 @@ TEST(Reduce, time_is_looked_at_for_each_part_of_a_long_list) {
     return std::nullopt;
   };
   reduce(list, never, [&] { return since_last = 0, ++questions, false; });
-  EXPECT_GE(questions, 4 * kDecisions);  // the last pass alone leaves out each of them, twice, in both calls of delta debugging
+  EXPECT_GE(questions, 4 * kDecisions);  // the last pass alone leaves out each of them twice, in both calls of delta debugging
   EXPECT_LE(most, 64u);
 }
 

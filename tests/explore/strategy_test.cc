@@ -1,4 +1,4 @@
-// Order of the schedules of each strategy.
+// The order of schedules of each strategy.
 #include "sim/explore/strategy.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace verbatim::explore {
 namespace {
 
-// Questions of a small program: three of two actors, independent of the answers.
+// Choices of a small program: three by two actors, independent of the alternatives taken.
 Questions questions() {
   Questions asked;
   asked.streams = {{"order", "hca/a", 2, 0}, {"late", "thread/0", 1, 0}};
@@ -36,7 +36,7 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
-// The first schedules, with at most `jobs` running at once.
+// The first schedules of a strategy, with at most `jobs` running at a time.
 std::vector<std::string> first_of(const std::string& text, std::size_t count, std::size_t jobs) {
   const auto made = strategy(text);
   std::vector<std::string> schedules;
@@ -79,7 +79,7 @@ TEST(Strategy, few_decides_at_most_three_times_where_a_failure_did) {
     EXPECT_EQ(to_text(*schedule), to_text(*same));
     made->learn(*schedule, asked);
     again->learn(*same, asked);
-    if (i < 2) continue;  // the default, then the site that is no delay alone
+    if (i < 2) continue;  // skips the default and a site that is not a delay
     EXPECT_GE(schedule->decisions.size(), 1u);
     EXPECT_LE(schedule->decisions.size(), 3u);
     for (const Decision& decision : schedule->decisions) EXPECT_NE(decision.actor, "thread/1");
@@ -90,11 +90,11 @@ TEST(Strategy, few_decides_at_most_three_times_where_a_failure_did) {
 }
 
 TEST(Strategy, systematic_is_complete_and_says_so) {
-  // Default; then each answer of each question: 1 + 2 + 1.
+  // The default; then each alternative of each choice: 1 + 2 + 1.
   const auto one = first_of("delay:1", 1000, 3);
   EXPECT_EQ(one.size(), 5u);
   EXPECT_EQ(std::set<std::string>(one.begin(), one.end()).size(), 5u);
-  // And pairs in the order of the run: (1,2): 2, (1,3): 1, (2,3): 2.
+  // Then pairs in the order of the run: (1,2): 2, (1,3): 1, (2,3): 2.
   const auto two = first_of("delay:2", 1000, 3);
   EXPECT_EQ(two.size(), 10u);
   EXPECT_EQ(std::set<std::string>(two.begin(), two.end()).size(), 10u);
@@ -108,7 +108,7 @@ TEST(Strategy, systematic_is_complete_and_says_so) {
   EXPECT_NE(made->covered().find("at most 1 decision"), std::string::npos) << made->covered();
 }
 
-// As a program for which the answers of the first stream make no difference.
+// A program for which the alternatives of the first stream make no difference.
 Questions told_apart(const Schedule& schedule) {
   Questions asked = questions();
   asked.digest = "run";
@@ -134,13 +134,14 @@ TEST(Strategy, systematic_does_not_vary_what_has_run_before) {
       made->learn(under_way.front(), told_apart(under_way.front()));
       under_way.pop_front();
     }
-    // The default and four with one decision; of these the two that are late lead to one more each, those that order do not.
+    // The default and four schedules with one decision; of these, the two with a delay lead to one more each,
+    // those with an order do not.
     EXPECT_EQ(schedules.size(), 7u) << jobs;
     EXPECT_NE(made->covered().find("; 1 schedule gave the same run as an earlier one and was not varied further"), std::string::npos) << made->covered();
   }
 }
 
-// Streams that alternate, and one of which every second question has one answer only.
+// Alternating streams; in one of them every second choice has a single alternative.
 Questions many_questions(std::uint32_t points) {
   Questions asked;
   asked.streams = {{"order", "hca/a", points / 2, 0}, {"late", "thread/0", points, 0}};
@@ -149,7 +150,7 @@ Questions many_questions(std::uint32_t points) {
   return asked;
 }
 
-// All schedules with one decision more than `taken`, written down one by one and shuffled.
+// All schedules with one decision more than `taken`, computed one by one and shuffled.
 std::vector<std::vector<Decision>> extensions(const std::vector<Decision>& taken, const Questions& asked, std::uint64_t batch) {
   std::vector<std::vector<Decision>> all;
   bool is_later = taken.empty();
@@ -211,7 +212,7 @@ TEST(Strategy, portfolio_begins_with_the_default_and_uses_all_the_others) {
   EXPECT_EQ(names, (std::set<std::string>{"default", "nasty", "random", "pct:3", "delay:1", "pct:1", "accesses"}));
 }
 
-// If accesses far outnumber all other questions, most schedules leave them out.
+// If accesses far outnumber all other choices, most schedules leave them out.
 TEST(Strategy, portfolio_lets_threads_be_late_before_accesses_as_often_as_that_is_cheap) {
   const auto taken = [](std::uint64_t of_accesses) {
     const auto made = strategy("portfolio");

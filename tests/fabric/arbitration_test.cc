@@ -9,7 +9,7 @@
 namespace verbatim::fabric {
 namespace {
 
-// The lanes in the order in which they send `count` packets, when those of `eligible` always have one.
+// The lanes of the next `count` packets, if the lanes of `eligible` always have a packet.
 std::string order(const ArbitrationTables& tables, std::uint32_t eligible, int count,
                   std::uint32_t wire_bytes = 90) {
   VlArbiter arbiter(tables.or_default());
@@ -26,13 +26,13 @@ TEST(Arbitration, a_lane_alone_always_sends) {
   EXPECT_EQ(order({}, 0b1000, 4), "3 3 3 3 ");
 }
 
-// By default one packet of lane 0, which has high priority, then one of another lane; each of those has 256
-// bytes, which ends with the third packet.
+// By default one packet of lane 0, which has high priority, alternates with one of another lane; each of
+// those has 256 bytes, which are used up by its third packet.
 TEST(Arbitration, defaults_are_those_of_opensm) {
   EXPECT_EQ(order({}, 0b111, 14), "0 1 0 1 0 1 0 2 0 2 0 2 0 1 ");
 }
 
-// Weight 2 is 128 bytes: the second packet begins with 40 left. Weight 1 is used up by one.
+// Weight 2 is 128 bytes: the second packet starts with 40 left. Weight 1 is used up by one packet.
 TEST(Arbitration, weights_are_units_of_64_bytes_and_end_with_the_packet_that_exceeds_them) {
   EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}, {2, 0}}}, 0b11, 7), "0 0 1 0 0 1 0 ");
   EXPECT_EQ(order({0, {}, {{0, 2}, {1, 1}}}, 0b11, 6, 130), "0 1 0 1 0 1 ")
@@ -44,7 +44,7 @@ TEST(Arbitration, a_lane_may_have_several_entries) {
   EXPECT_EQ(order({0, {}, {{0, 1}, {1, 1}, {0, 1}, {2, 1}}}, 0b111, 8), "0 1 0 2 0 1 0 2 ");
 }
 
-// 4096 bytes: the 47th packet begins with 4096 - 46 * 88 = 48 left.
+// 4096 bytes: the 47th packet starts with 4096 - 46 * 88 = 48 left.
 TEST(Arbitration, high_priority_gives_way_after_its_limit) {
   std::string expected;
   for (int i = 0; i < 47; ++i) expected += "0 ";
@@ -68,13 +68,14 @@ TEST(Arbitration, a_strict_lane_goes_before_all_others_and_the_highest_first) {
   EXPECT_EQ(order(shares(0b111, {}), 0b011, 3), "1 1 1 ") << "all may be strict";
 }
 
-// 128 and 64 bytes a turn for packets of 90. Lanes 0 and 1 owe, behind their turns: 52 and 26, 14 and 52, 66 and 78, 28 and (in
-// a turn without a packet) 14, 80 and 40.
+// Turns of 128 and 64 bytes for packets of 90 bytes. Debts of lanes 0 and 1 after their turns: 52 and 26, 14
+// and 52, 66 and 78, 28 and 14 (a turn without a packet), 80 and 40.
 TEST(Arbitration, bytes_beyond_a_share_count_against_the_next_turn) {
   EXPECT_EQ(order(shares(0, {{0, 2}, {1, 1}}), 0b11, 12), "0 0 1 0 1 0 0 1 0 0 0 1 ");
 }
 
-// Whatever the sizes: one lane has packets of 4,190 bytes, the other of 90, far more and far less than a turn.
+// Shares do not depend on packet sizes: one lane has packets of 4,190 bytes, the other of 90, far more and
+// far less than a turn.
 TEST(Arbitration, shares_are_shares_of_bytes) {
   for (const auto& [first, second] : {std::pair(1u, 1u), std::pair(14u, 15u), std::pair(1u, 3u)}) {
     VlArbiter arbiter(shares(0, {{0, first}, {1, second}}));
@@ -85,7 +86,7 @@ TEST(Arbitration, shares_are_shares_of_bytes) {
       arbiter.charge(bytes);
       sent[lane] += bytes;
     }
-    // A lane is off by one of its packets and one turn at most.
+    // The error of a lane is at most one of its packets and one turn.
     EXPECT_NEAR(static_cast<double>(sent[0]) * second, static_cast<double>(sent[1]) * first, (4190.0 + 960) * (first + second));
   }
 }
@@ -101,7 +102,8 @@ TEST(Arbitration, a_lane_that_had_nothing_to_send_gets_no_share_for_that_time) {
     lanes += std::to_string(arbiter.pick(0b11).value) + " ";
     arbiter.charge(90);
   }
-  // 140 turns of 64 bytes brought 100 packets of 90: lane 0 owes 40. Behind its turns it owes 66, 2, 28, lane 1 26, 52, 78, 14.
+  // 140 turns of 64 bytes sent 100 packets of 90 bytes: lane 0 has a debt of 40. After its turns it is 66, 2,
+  // 28; that of lane 1 is 26, 52, 78, 14.
   EXPECT_EQ(lanes, "1 0 1 1 0 0 ") << "it does not catch up for what it did not send";
 }
 
@@ -164,7 +166,8 @@ TEST(Arbitration, management_goes_before_all) {
   EXPECT_EQ(arbiter.pick(1u << 15 | 1), kManagementLane);
 }
 
-// Management packets take no credits: with the far buffer full they still go, before data that could.
+// Management packets need no credits: with the far buffer full they are still sent, before ready data
+// packets.
 TEST(Port, management_packets_need_no_credits_and_go_first) {
   Simulation simulation;
   PortParams params;
@@ -195,7 +198,7 @@ struct TwoWays {
     params.virtual_lanes = lanes;
     return params;
   }
-  // a's packet of 26 bytes is released by b at its tail, 26 * 80 + kWayPs; b's own packet is sent at `when`.
+  // b releases a's packet of 26 bytes at its tail, 26 * 80 + kWayPs; b's own packet is sent at `when`.
   Instant head_of_answer(std::int64_t when) {
     a.port.send(make_packet(2, 0));
     simulation.engine.run_until(at(when));
@@ -205,8 +208,8 @@ struct TwoWays {
   }
 };
 
-// The flow control packet takes 8 bytes from the release at r on: a data packet sent at r precedes it, one
-// sent in (r, r + 8 * byte time) waits for its end.
+// A flow control packet occupies 8 bytes of the line from the release at r on: a data packet sent at r
+// precedes it, one sent in (r, r + 8 * byte time) waits for its end.
 TEST(FlowControl, takes_its_bytes_on_the_way_back) {
   const std::int64_t r = 26 * 80 + kWayPs;
   EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r), at(r + 8 * 80 + kWayPs));
@@ -215,7 +218,7 @@ TEST(FlowControl, takes_its_bytes_on_the_way_back) {
   EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r + 640), at(r + 640 + 8 * 80 + kWayPs));
 }
 
-// After a data packet that started before: the credits arrive with its end, plus 8 bytes.
+// After a data packet that has started before, the credits arrive with its end, plus 8 bytes.
 TEST(FlowControl, waits_for_the_packet_on_the_line) {
   for (const bool other_way_is_busy : {false, true}) {
     Simulation simulation;
@@ -235,7 +238,7 @@ TEST(FlowControl, waits_for_the_packet_on_the_line) {
   }
 }
 
-// With a refresh interval R an update leaves at R, 2 R, … even without new credits; each delays later
+// With a refresh interval R an update is sent at R, 2 R, … even without new credits; each delays later
 // packets.
 TEST(FlowControl, is_repeated_at_the_refresh_interval) {
   LinkParams link{kEdr4x, kWay};
@@ -282,7 +285,7 @@ TEST(FlowControl, tells_everything_at_once) {
   EXPECT_EQ(b.port.flow_control_packets(), 1u);
 }
 
-// Two packets of one input for two outputs: with a speed-up of 1 the second leaves when the first has left.
+// Two packets of one input for two outputs: with a speed-up of 1 the second is sent after the first.
 TEST(Crossbar, reads_as_many_packets_of_an_input_as_its_speedup) {
   for (const std::uint32_t speedup : {0u, 1u, 2u}) {
     Simulation simulation;
@@ -308,7 +311,7 @@ TEST(Crossbar, reads_as_many_packets_of_an_input_as_its_speedup) {
   }
 }
 
-// Two hosts at one switch, the second of which never gives its buffer back, which holds one packet.
+// Two hosts at one switch; the second one has a buffer for one packet and never releases it.
 struct BlockedSwitch {
   explicit BlockedSwitch(const SwitchProfile& profile)
       : hub(simulation.engine, simulation.tracer, ComponentId{9}, profile, {ComponentId{3}, ComponentId{4}}) {
@@ -328,10 +331,10 @@ struct BlockedSwitch {
   Switch hub;
 };
 
-// The far end never returns buffer space: the first packet fills it. Each other packet becomes the head of
-// its lane at the start of the previous one, or when that is dropped, and is dropped a lifetime L later.
-// After two drops the lane stalls for 8 L: the fourth packet is dropped at once, and so is a later one; after
-// the stall the next one waits again.
+// The far end never releases its buffer, which the first packet fills. Each following packet becomes the head
+// of its lane when the previous one starts or is dropped, and is dropped a lifetime L later. After two drops
+// the lane stalls for 8 L: the fourth packet and a later one are dropped at once; after the stall the next
+// packet waits for L again.
 TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
   SwitchProfile profile;
   profile.core_clock_hz = 400'000'000;
@@ -363,7 +366,8 @@ TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
   EXPECT_EQ(one.port.credits(ib::VirtualLane{0}), 65536u / 64) << "the space is free again";
 }
 
-// The stall ends in the instant in which the last packet becomes ready: it waits for a lifetime of its own.
+// The stall ends at the instant at which the last packet becomes ready: the packet waits for a whole
+// lifetime.
 TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   constexpr std::int64_t kLifetime = 4'000'000;  // whole cycles of 2500 ps
   SwitchProfile profile;
@@ -384,8 +388,8 @@ TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   EXPECT_EQ(drops[1].time_ps, over + kLifetime);
 }
 
-// Packets of 290 bytes, five blocks each, arrive back to back and wait for a slow output: two fit. When the
-// third arrives the first is gone only if the third's head arrives after the first's last byte has left.
+// Packets of 290 bytes, five blocks each, arrive back to back for a slow output; two fit in the buffer. The
+// third is accepted only if its head arrives after the last byte of the first has been sent.
 TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
   for (const bool first_has_left : {false, true}) {
     Simulation simulation;
@@ -399,8 +403,8 @@ TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
     simulation.connect(from.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
     simulation.connect(to.port, hub.port(PortNumber{2}), {kQdr4x, kWay});
     for (std::uint32_t i = 0; i < 2; ++i) from.port.send(make_packet(2, 264, i, 15));
-    // The first head arrives at 640 ps + kWayPs and starts at the next edge; its last byte leaves 290 x 250
-    // ps later.
+    // The first head arrives at 640 ps + kWayPs and starts at the next clock edge; its last byte is sent 290
+    // x 250 ps later.
     constexpr std::int64_t kFirstLeaves = 12'500 + 290 * 250;
     simulation.engine.run_until(at(kFirstLeaves - 8 * 80 - kWayPs + (first_has_left ? 1 : 0)));
     from.port.send(make_packet(2, 264, 2, 15));
@@ -415,7 +419,8 @@ TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
   }
 }
 
-// Lifetimes are for lanes that wait for credits: a packet of VL15 behind a long one is neither dropped nor held for ever.
+// Lifetimes apply to lanes that wait for credits: a VL15 packet behind a long packet is neither dropped nor
+// held for ever.
 TEST(Vl15, has_no_lifetime) {
   Simulation simulation;
   SwitchProfile profile;
@@ -436,7 +441,7 @@ TEST(Vl15, has_no_lifetime) {
   EXPECT_TRUE(simulation.engine.empty());
 }
 
-// The far end never returns buffer space: the first packet fills it, and each other packet is dropped a
+// The far end never releases its buffer, which the first packet fills. Each other packet is dropped a
 // lifetime after the arrival of its own head.
 TEST(SwitchLifetime, drops_what_has_been_in_the_switch_for_so_long) {
   SwitchProfile profile;

@@ -1,5 +1,6 @@
 // Packet-hops per CPU-second of links and switches alone: one saturated flow through a chain of switches. A
-// hop is one packet over one link. Printed, not asserted; goal: well under 150 ns per hop.
+// packet-hop is one packet over one link. Prints the result and asserts nothing; goal: well below 150 ns per
+// hop.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -11,8 +12,8 @@
 namespace verbatim::fabric {
 namespace {
 
-// Keeps its port busy with a fixed stock of packets, which the far end hands back: the packets' own
-// allocation is the adapter's cost, not the fabric's.
+// Keeps its port busy with a fixed number of packets that the far end returns: allocation of packets is a
+// cost of the adapter, not of the fabric.
 class Source {
  public:
   Source(Port& port, std::vector<ib::PacketPtr>& stock) : port_(port), stock_(stock) {
@@ -73,7 +74,7 @@ void flow_through_switches(benchmark::State& state) {
     auto packet = std::make_unique<ib::Packet>();
     packet->lrh.destination = ib::Lid{2};
     packet->bth.opcode = ib::make_opcode(ib::Transport::kRc, ib::Operation::kSendMiddle);
-    packet->payload.length = payload;  // the fabric never looks at the bytes
+    packet->payload.length = payload;  // the fabric does not read payload
     stock.push_back(std::move(packet));
   }
   Source source(*sender.port, stock);

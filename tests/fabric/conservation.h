@@ -1,4 +1,4 @@
-// Follows every packet of a fabric by its records: its bytes are in one output queue, on one line, delivered to an adapter,
+// Follows every packet of a fabric by trace records: its bytes are in one output queue, on one line, delivered to an adapter,
 // or dropped with a reason. A packet that arrives at a switch is forwarded or dropped before the next one of the same port.
 #pragma once
 
@@ -41,7 +41,7 @@ class Conservation final : public PacketObserver {
     }
   }
 
-  // No packet is in flight.
+  // Expects that no packet is in flight.
   void expect_rest() const {
     for (const auto& [id, port] : ports_) {
       EXPECT_EQ(port.queued, 0) << "bytes in the output queue of port " << id;
@@ -60,8 +60,8 @@ class Conservation final : public PacketObserver {
     bool is_of_switch = false;
     std::uint32_t far = 0;
     std::int64_t queued = 0;   // for this output of a switch
-    std::int64_t on_line = 0;  // sent by it
-    std::int64_t arrived = 0;  // at a switch, and neither forwarded nor dropped
+    std::int64_t on_line = 0;  // sent by this port
+    std::int64_t arrived = 0;  // at a switch, neither forwarded nor dropped yet
   };
 
   static void take(std::int64_t& from, std::int64_t bytes, const TraceRecord& record, const char* what) {
@@ -91,7 +91,7 @@ class Conservation final : public PacketObserver {
     port.arrived = bytes;
   }
 
-  // The first output takes what arrived, each further one a copy.
+  // The first output takes the packet that arrived, each further one a copy.
   void forward(const TraceRecord& record, std::uint32_t in, std::uint32_t out, std::int64_t bytes) {
     PortBytes& input = ports_.at(in);
     if (input.arrived == 0) {
@@ -112,7 +112,7 @@ class Conservation final : public PacketObserver {
     if (reason == DropReason::kLostOnLink) return take(ports_.at(port.far).on_line, bytes, record, "line");
     if (reason == DropReason::kFault) return take(port.on_line, bytes, record, "line");
     if (!port.is_of_switch) {
-      sent_ += bytes;  // it was in the queue of an adapter
+      sent_ += bytes;  // it was in an adapter's queue
     } else if (port.arrived > 0) {
       take(port.arrived, bytes, record, "switch");
     } else {
@@ -122,7 +122,7 @@ class Conservation final : public PacketObserver {
 
   std::map<std::uint32_t, PortBytes> ports_;                         // by component
   std::map<std::uint32_t, std::vector<std::uint32_t>> switches_;     // their ports
-  std::uint32_t last_forwarded_ = 0;                                 // the input
+  std::uint32_t last_forwarded_ = 0;                                 // input port
   std::int64_t sent_ = 0, copied_ = 0, delivered_ = 0, dropped_ = 0;  // bytes
 };
 

@@ -23,7 +23,7 @@ TEST(ByteAccount, more_cannot_leave_than_has_come) {
   EXPECT_EXIT(bytes.expect(59), testing::ExitedWithCode(kInternalError), "held_ == held");
 }
 
-// Two hosts on a switch; the first has sent a packet to the second.
+// Two hosts at a switch; the first one sends a packet to the second.
 struct OneSwitch {
   explicit OneSwitch(const SwitchProfile& profile = {}) {
     middle = std::make_unique<Switch>(simulation.engine, simulation.tracer, ComponentId{2}, profile,
@@ -67,7 +67,7 @@ TEST(Conservation, counts_copies_for_groups) {
   EXPECT_EQ(net.conservation.delivered(), 2 * 1'026);
 }
 
-// A leak: space is taken by a packet that is neither forwarded nor dropped.
+// A leak: a packet that is neither forwarded nor dropped takes space.
 TEST(Conservation, a_packet_that_vanishes_in_a_switch_is_noticed) {
   OneSwitch net;
   ASSERT_TRUE(net.middle->port(PortNumber{1}).admit(*make_packet(2, 1'000)));
@@ -75,15 +75,15 @@ TEST(Conservation, a_packet_that_vanishes_in_a_switch_is_noticed) {
   EXPECT_EXIT(net.simulation.engine.run(), testing::ExitedWithCode(kInternalError), "held_ == held");
 }
 
-// Space that is given back twice.
+// Space that is released twice.
 TEST(Conservation, space_that_is_given_back_twice_is_noticed) {
   OneSwitch net;
   EXPECT_EXIT(net.middle->port(PortNumber{1}).release(ib::VirtualLane{0}, 1'026, at(0)),
               testing::ExitedWithCode(kInternalError), "bytes <= held_");
 }
 
-// By records alone, as for random traffic in every build: a packet vanishes between its arrival and the next
-// one.
+// By trace records only, which random traffic checks in every build: a packet vanishes between its arrival
+// and the next one.
 TEST(Conservation, records_show_a_packet_that_vanishes) {
   Engine engine;
   Tracer tracer(engine);
@@ -102,7 +102,8 @@ TEST(Conservation, records_show_a_packet_that_vanishes) {
   EXPECT_NONFATAL_FAILURE(record(TraceEvent::kPacketReceived, ComponentId{2}), "has vanished");
 }
 
-// The fabrics of tests/timing with the checks on: every kind of flow control, drops of all reasons, VL15.
+// The random fabrics of tests/timing with the checks enabled: every kind of flow control, all drop reasons,
+// VL15.
 TEST(Conservation, holds_in_random_fabrics) {
   using timing::Buffers;
   for (const Buffers buffers : {Buffers::kAny, Buffers::kLeast, Buffers::kWithoutCredits}) {

@@ -1,4 +1,5 @@
-// Rings of switches: traffic that fills the ring's buffers stops for ever, and the loop is named; other traffic has none.
+// Rings of switches: traffic that fills the ring's buffers stops for ever, and the credit loop is reported;
+// other traffic has no loop.
 #include "sim/fabric/credit_loop.h"
 
 #include "tests/fabric/net.h"
@@ -36,7 +37,7 @@ struct RingOfSwitches {
   }
 
   Port& port(std::uint32_t at, std::uint32_t number) { return switches[at]->port(PortNumber{static_cast<std::uint8_t>(number)}); }
-  // Every host sends to the one `distance` places further.
+  // Every host sends to the host `distance` places further on.
   void send_all(std::uint32_t distance, std::uint32_t packets) {
     for (std::uint32_t i = 0; i < hosts.size(); ++i) {
       for (std::uint32_t n = 0; n < packets; ++n) {
@@ -49,7 +50,7 @@ struct RingOfSwitches {
     for (const auto& host : hosts) count += host->arrivals.size();
     return count;
   }
-  // Components of the ports of the loop.
+  // Components of the ports in the loop.
   std::vector<std::uint32_t> loop(LoopKind kind = LoopKind::kNow) {
     std::vector<Port*> ports;
     for (std::uint32_t i = 0; i < switches.size(); ++i) {
@@ -74,7 +75,8 @@ TEST(CreditLoop, of_five_switches_is_named_in_the_order_of_waiting) {
   EXPECT_EQ(ring.loop(), (std::vector<std::uint32_t>{102, 112, 122, 132, 142}));
 }
 
-// The published case: four switches, one lane, all send over two of their cables (facts/congestion.md, section 10, row 14).
+// The published case: four switches, one lane, all packets cross two cables (facts/congestion.md, section 10,
+// row 14).
 TEST(CreditLoop, of_four_switches_is_named) {
   RingOfSwitches ring(4);
   ring.send_all(2, 10);
@@ -98,7 +100,7 @@ TEST(CreditLoop, of_switches_that_pause_each_other_is_named_as_well) {
   for (const std::uint32_t count : {3, 4, 5}) {
     RingOfSwitches ring(count, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
     for (std::uint32_t i = 0; i < count; ++i) {
-      // Clockwise only, even if the other direction is shorter.
+      // All routes are clockwise, even if the other direction is shorter.
       std::vector<PortNumber> table(count + 1, PortNumber{kClockwise});
       table[i + 1] = PortNumber{kToHost};
       ring.switches[i]->set_forwarding_table(std::move(table));
@@ -112,7 +114,7 @@ TEST(CreditLoop, of_switches_that_pause_each_other_is_named_as_well) {
   }
 }
 
-// The ports of a switch share its memory, of which a group may have half of what is free.
+// The ports of a switch share its memory; a group may have half of what is free.
 TEST(CreditLoop, in_memory_that_ports_share_is_named) {
   const LinkParams link = pausing_link();
   constexpr std::uint32_t kPool = 8 * kLeastInputBufferBytes;
@@ -125,7 +127,7 @@ TEST(CreditLoop, in_memory_that_ports_share_is_named) {
   EXPECT_EQ(ring.loop(LoopKind::kForEver), (std::vector<std::uint32_t>{102, 112, 122, 132}));
 }
 
-// One of the outputs has a watchdog: the circle is there now, and not for ever.
+// One output has a watchdog: there is a loop at the moment, but not for ever.
 TEST(CreditLoop, is_not_for_ever_with_a_watchdog) {
   const LinkParams link = pausing_link();
   for (const auto action : {WatchdogParams::Action::kDrop, WatchdogParams::Action::kForward, WatchdogParams::Action::kAlert}) {
@@ -142,7 +144,7 @@ TEST(CreditLoop, is_not_for_ever_with_a_watchdog) {
   }
 }
 
-// A host that pauses its switch without end stops all that send by it, in a row.
+// A host that pauses its switch for ever stops all senders to it, which form a chain.
 TEST(CreditLoop, is_not_found_in_a_pause_storm) {
   const LinkParams link = pausing_link();
   RingOfSwitches ring(5, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
@@ -175,7 +177,7 @@ TEST(CreditLoop, is_not_found_where_everything_arrives) {
   EXPECT_TRUE(ring.loop().empty());
 }
 
-// A host that keeps its packets starves the ports behind it, which form a chain, not a cycle.
+// A host that does not release its buffer blocks the ports towards it, which form a chain, not a cycle.
 TEST(CreditLoop, is_not_found_where_a_host_takes_nothing_any_more) {
   RingOfSwitches ring(5);
   ring.hosts[2]->release = false;
@@ -188,7 +190,7 @@ TEST(CreditLoop, is_not_found_where_a_host_takes_nothing_any_more) {
   EXPECT_TRUE(ring.loop().empty());
 }
 
-// At no moment of a run whose packets all arrive in the end.
+// No loop at any moment of a run in which all packets arrive.
 TEST(CreditLoop, is_not_found_while_credits_are_on_their_way) {
   RingOfSwitches ring(5, 4 * kLeastInputBufferBytes);
   ring.send_all(1, 20);

@@ -1,4 +1,4 @@
-// Ethernet switches forward by MAC address over all equal paths, and a flow always uses the same path.
+// Ethernet switches forward by MAC address over all equal paths; all packets of a flow use the same path.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -74,8 +74,8 @@ TEST(Ethernet, an_unknown_address_is_dropped) {
   EXPECT_EQ(drops[0].values[3], static_cast<std::uint64_t>(DropReason::kNoRoute));
 }
 
-// Formula: first byte out = edge(62 header bytes at 80 ps and the propagation) + cut-through; the frame has Ethernet
-// 14, IPv6 40, UDP 8, BTH 12, payload 1000, ICRC 4 and check sequence 4 bytes.
+// First byte out = edge(62 header bytes at 80 ps and the propagation) + cut-through latency. The frame has
+// Ethernet 14, IPv6 40, UDP 8, BTH 12, payload 1000, ICRC 4 and frame check sequence 4 bytes.
 TEST(Ethernet, a_switch_waits_for_the_headers_up_to_udp) {
   Spread spread;
   spread.sender.port.send(frame(7, 0xc000, 1));
@@ -87,7 +87,7 @@ TEST(Ethernet, a_switch_waits_for_the_headers_up_to_udp) {
   EXPECT_EQ(sent[1].time_ps, ((heard + cycle - 1) / cycle + cut_through) * cycle);
 }
 
-// A program's IPv4 datagram between two addresses.
+// An IPv4 datagram of a program between two addresses.
 ib::PacketPtr frame_of_program(std::uint64_t to, std::uint8_t from_address, std::uint32_t length = 64) {
   ib::PayloadBuffer buffer = ib::PayloadBuffer::allocate(length);
   const std::span<std::byte> bytes = buffer.fill();

@@ -1,4 +1,5 @@
-// Marks with FECN: by how much waits behind a packet that starts, and by whether the port could send more.
+// FECN marks: by the bytes that wait behind a starting packet, and by whether the port has credits to send
+// more.
 #include "sim/fabric/forward_marking.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,8 @@ TEST(ForwardMarking, short_packets_are_not_marked) {
   EXPECT_TRUE(one.marking.marks(449, true)) << "8 blocks, as credits count them";
 }
 
-// 1 of 4 with a rate of 3: 2,500 of 10,000, with a standard deviation of 43. 0 draws nothing.
+// Marking rate 3: one of 4 packets, 2,500 of 10,000, with a standard deviation of 43. Rate 0 draws no random
+// number.
 TEST(ForwardMarking, the_rate_is_the_mean_number_of_packets_between_marks) {
   OneMarking one({.threshold = 15, .marking_rate = 3}), all({.threshold = 15});
   int marked = 0;
@@ -51,8 +53,9 @@ TEST(ForwardMarking, the_rate_is_the_mean_number_of_packets_between_marks) {
   EXPECT_NEAR(marked, 2'500, 215);
 }
 
-// Packets of 1,066 bytes arrive faster than they leave. The input buffer has 16,896 bytes, so threshold 15 is
-// at 1,056 and threshold 14 at 2,112: a packet is marked if it leaves at least one, or at least two, behind.
+// Packets of 1,066 bytes arrive faster than they are sent. The input buffer has 16,896 bytes: threshold 15 is
+// 1,056 bytes, threshold 14 is 2,112. A packet is marked if at least one, or at least two, packets wait
+// behind it.
 struct Congested {
   Congested(const ib::MarkingSetting& setting, std::uint32_t far_buffer, bool is_released, std::uint32_t count = 6)
       : sender(simulation, 0),
@@ -86,23 +89,25 @@ struct Congested {
   Switch middle;
 };
 
-// Arrivals each 85,280 ps, departures each 266,500, the first 90,000 ps behind its arrival, when the second one is there and not
-// ready. The second one leaves two behind that are, the last but one the last.
+// Arrivals every 85,280 ps, starts every 266,500. The first packet starts 90,000 ps after its arrival, when
+// the second has arrived but is not ready. Two ready packets wait behind the second one; one behind the last
+// but one.
 TEST(ForwardMarking, a_packet_that_leaves_more_than_the_threshold_behind_is_marked_when_it_starts) {
   EXPECT_EQ(Congested({.threshold = 15}, 65'536, true).marked(), (std::vector<std::uint32_t>{1, 2, 3, 4}));
   EXPECT_EQ(Congested({.threshold = 14}, 65'536, true).marked(), (std::vector<std::uint32_t>{1, 2, 3}));
   EXPECT_TRUE(Congested({}, 65'536, true).marked().empty());
 }
 
-// The far end has 66 blocks, of which each packet takes 17, and releases none: behind the third there are 15.
+// The far end has 66 blocks, of which each packet takes 17, and releases none: after the third packet 15 are
+// left.
 TEST(ForwardMarking, a_port_without_credits_for_the_next_packet_is_a_victim) {
   EXPECT_EQ(Congested({.threshold = 15}, kLeastInputBufferBytes, false).marked(), (std::vector<std::uint32_t>{1}));
   EXPECT_EQ(Congested({.threshold = 15, .marks_victims = true}, kLeastInputBufferBytes, false).marked(),
             (std::vector<std::uint32_t>{1, 2}));
 }
 
-// When it releases two at a time, the fourth packet leaves credits for the next one, and has waited itself; the fifth leaves
-// none. When it releases three, the fifth has not waited and leaves some.
+// If two packets are released at a time, the fourth leaves credits for the next one but has itself waited;
+// the fifth leaves none. If three are released, the fifth has not waited and leaves some.
 TEST(ForwardMarking, a_packet_that_has_waited_for_credits_is_not_marked) {
   for (const std::size_t released : {2u, 3u}) {
     Congested net({.threshold = 15}, kLeastInputBufferBytes, false, 12);

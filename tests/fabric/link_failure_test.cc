@@ -1,4 +1,5 @@
-// A link fails at both ends at one instant, or at one end first; packets on it are lost at the receiver.
+// A link fails at both ends at one instant, or at one end first; packets on the line are lost at the
+// receiver.
 #include "tests/fabric/net.h"
 
 namespace verbatim::fabric {
@@ -43,7 +44,7 @@ using Drops = std::vector<FailingCable::Drop>;
 TEST(LinkFailure, loses_what_is_queued_at_once_and_what_is_on_the_line_when_it_would_have_arrived) {
   FailingCable cable;
   for (std::uint32_t i = 0; i < 3; ++i) cable.a.port.send(make_packet(2, 0, i));
-  const std::int64_t fails = kPacket + 1;  // the second has started
+  const std::int64_t fails = kPacket + 1;  // the second packet has started
   cable.run_until(fails);
   set_link(cable.b.port, false);
   EXPECT_EQ(cable.drops(), (Drops{{fails, 0, 2, DropReason::kLinkDown}}));
@@ -82,7 +83,7 @@ TEST(LinkFailure, loses_what_left_before_it_though_the_link_is_up_again_and_noth
   EXPECT_EQ(cable.drops(), (Drops{{to_ps(at(0) + kHead + kLongWay), 1, 0, DropReason::kLostOnLink}}));
 }
 
-// The buffer holds one packet. The space of the lost one is granted at its tail.
+// The buffer holds one packet. The space of a lost packet is granted at the time of its tail.
 TEST(LinkFailure, grants_the_space_of_lost_packets_when_they_would_have_arrived) {
   FailingCable cable(66);
   cable.a.port.send(make_packet(2, 4096, 0));
@@ -154,7 +155,7 @@ TEST(DisabledPort, stays_down_until_it_is_enabled_and_the_cable_is_intact) {
   }
 }
 
-// The far end sees the cable fail and be repaired before it knows that the port is disabled.
+// The far end sees the cable fail and recover before it learns that the port is disabled.
 TEST(DisabledPort, whose_cable_fails_within_a_propagation_carries_packets_again) {
   FailingCable cable;
   cable.a.port.set_enabled(false);
@@ -175,7 +176,7 @@ TEST(DisabledPort, whose_cable_fails_within_a_propagation_carries_packets_again)
   EXPECT_EQ(cable.a.numbers, std::vector<std::uint32_t>{2});
 }
 
-// Each has failed once when the packet leaves, but not for the same cause.
+// Each end has failed once when the packet is sent, but for different reasons.
 TEST(DisabledPort, at_both_ends_within_a_propagation_loses_what_leaves_between) {
   FailingCable cable;
   cable.a.port.set_enabled(false);

@@ -21,7 +21,7 @@ LinkParams cable(FlowControlKind kind = FlowControlKind::kCredits) {
 struct End {
   explicit End(const LinkParams& cable, std::size_t lanes = 1, std::uint32_t far_blocks = 100)
       : link(cable), line(link.byte_time), flow(link, lanes, far_blocks) {}
-  // Frames that have left before `now` become grants of the other end.
+  // Delivers to the other end the grants of frames sent before `now`.
   void advance_to(std::int64_t now, End& other) {
     flow.advance(line, at(now), [&](std::size_t lane, const CreditGrant& grant) { other.flow.add_grant(lane, grant); });
   }
@@ -75,7 +75,7 @@ TEST(NoFlowControl, everything_may_start_and_nothing_occupies_the_line) {
   EXPECT_EQ(b.flow.data_start(b.line, at(7)), at(7));
 }
 
-// 65 blocks each: a buffer of 129 holds one packet until the host has released it. The second one finds no space.
+// Packets of 65 blocks; a buffer of 129 holds one until the host has released it. The second finds no space.
 TEST(NoFlowControl, a_full_buffer_drops_what_arrives) {
   for (const std::uint32_t blocks : {129u, 130u}) {
     Simulation simulation;

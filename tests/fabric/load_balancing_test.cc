@@ -1,4 +1,4 @@
-// The choice among several equally good outputs, where the hash of its flow alone does not decide.
+// The choice among several equally good outputs by policies other than the hash of the flow.
 #include "sim/fabric/load_balancing.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Balanced {
   }
 
   LoadBalancer balancer;
-  std::map<std::uint32_t, std::uint64_t> queued;  // bytes, by port
+  std::map<std::uint32_t, std::uint64_t> queued;  // bytes by port
 };
 
 LoadBalancing by_packet(std::int64_t grade = 1000) { return {.by = "packet", .gap = kGap, .grade_bytes = grade}; }
@@ -102,7 +102,7 @@ TEST(LoadBalancing, flows_that_have_paused_are_forgotten_and_others_are_not) {
   for (std::uint64_t flow = 1; flow <= 60'000; ++flow) balanced.choose(flow);
   const Instant later = Instant{} + kGap - Duration(1);
   for (std::uint64_t flow = 1; flow <= 100; ++flow) first.push_back(balanced.choose(flow, later).value);
-  // More flows than are kept, when most of the first have paused.
+  // More flows than the table keeps, after most of the first flows have paused.
   for (std::uint64_t flow = 100'000; flow < 110'000; ++flow) balanced.choose(flow, later + Duration(1));
   for (std::uint64_t flow = 1; flow <= 100; ++flow)
     EXPECT_EQ(balanced.choose(flow, later + Duration(1)).value, first[flow - 1]) << flow;

@@ -1,4 +1,4 @@
-// Marks of congestion: by how much waits in an output queue.
+// Congestion marks by the bytes that wait in an output queue.
 #include "sim/fabric/marking.h"
 
 #include <gtest/gtest.h>
@@ -46,8 +46,8 @@ ib::PacketPtr make_ip_packet(std::uint32_t number, ib::Ecn ecn) {
   return packet;
 }
 
-// Three packets wait behind one on the line. When a packet joins its queue it finds those before it; when it
-// starts it leaves those behind it. Each has 1,066 bytes.
+// Three packets of 1,066 bytes wait behind one on the line. A packet that joins the queue sees the packets
+// before it; one that starts sees those behind it.
 TEST(Marking, at_the_end_or_the_beginning_of_the_queue) {
   for (const auto where : {MarkingParams::Where::kEnqueue, MarkingParams::Where::kDequeue}) {
     Simulation simulation;
@@ -74,8 +74,8 @@ TEST(Marking, at_the_end_or_the_beginning_of_the_queue) {
           << packet->bth.psn.value;
       EXPECT_EQ(packet->grh->traffic_class & ~ib::kEcnBits, 0x60);
     }
-    // Arrivals every 85,280 ps, departures every 266,500: when packet n arrives, about min(n, ceil(n x 0.68))
-    // wait.
+    // Arrivals every 85,280 ps, starts every 266,500: when packet n arrives, about min(n, ceil(n x 0.68))
+    // packets wait.
     if (where == MarkingParams::Where::kEnqueue) {
       EXPECT_EQ(marked, (std::vector<std::uint64_t>{4, 5}))
           << "the fourth finds two, and does not know of marks";

@@ -24,7 +24,7 @@ inline constexpr ByteTime kEdr4x{80, 1};
 inline constexpr ByteTime kFdr4x{440, 3};
 inline constexpr ByteTime kQdr4x{250, 1};
 
-// The propagation of cables whose length does not matter.
+// Propagation time of cables whose length does not matter.
 inline constexpr std::int64_t kWayPs = 10'000;
 inline constexpr Duration kWay{kWayPs};
 
@@ -71,7 +71,7 @@ class FabricEngine : public Engine {
   Windows windows_{*this, kInWindows};
 };
 
-// Component names are given in sorted order by the test: ids are their places.
+// Component ids are used instead of names: their order is that of the names.
 struct Simulation {
   FabricEngine engine;
   Tracer tracer{engine};
@@ -80,7 +80,7 @@ struct Simulation {
   void connect(Port& a, Port& b, const LinkParams& link) { engine.connect(a, b, link); }
 };
 
-// An end node. Returns buffer space at the packet's tail, unless set to keep it.
+// An end node. Releases buffer space at the packet's tail if `release` is set.
 struct Host final : PacketSink {
   Host(Simulation& simulation, std::uint32_t id, const PortParams& params = {})
       : port(simulation.engine, simulation.tracer, ComponentId{id}, PortNumber{1}, params, *this) {}
@@ -97,14 +97,14 @@ struct Host final : PacketSink {
   }
 
   bool release = true;
-  std::size_t dropped = 0;  // for want of space
+  std::size_t dropped = 0;  // no buffer space
   std::vector<ArrivalTimes> arrivals;
   std::vector<std::uint32_t> numbers;
   std::vector<ib::PacketPtr> kept;
   Port port;
 };
 
-// Nothing has arrived at t - 1 ps, `count` packets at t.
+// Expects count - 1 packets at t - 1 ps and `count` packets at t.
 inline void expect_arrival_at(Simulation& simulation, const Host& host, std::size_t count, Instant t) {
   simulation.engine.run_until(t - Duration(1));
   EXPECT_EQ(host.arrivals.size(), count - 1) << "1 ps before " << to_ps(t);

@@ -1,4 +1,4 @@
-// The output queues of a port alone: no line, no credits, no buffer.
+// The output queues of a port without line, credits and buffer.
 #include "sim/fabric/output_scheduler.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ void push(OutputScheduler& out, std::uint32_t number, ib::VirtualLane lane, Inst
   out.push(ready_packet(number, lane, ready), lane, now);
 }
 
-// The numbers of packets in the order in which the arbiter sends them, when all may start.
+// The numbers of packets in the order of the arbiter, if all lanes may send.
 std::vector<std::uint32_t> send_all(OutputScheduler& out) {
   std::vector<std::uint32_t> numbers;
   while (out.waiting() != 0) {
@@ -63,7 +63,7 @@ TEST(OutputScheduler, counts_the_bytes_of_each_queue) {
   EXPECT_EQ(out.queued_bytes(kLane1), 90u);
 }
 
-// Lane 0 has the high priority table to itself at first; then lane 1 has.
+// First lane 0 is alone in the high priority table, then lane 1.
 TEST(OutputScheduler, new_tables_change_the_lane_that_sends_first) {
   OutputScheduler out = two_lanes({255, {{0, 255}}, {{1, 255}}});
   for (std::uint32_t i = 0; i < 4; ++i) push(out, i, i < 2 ? kLane0 : kLane1, {});
@@ -84,7 +84,8 @@ TEST(OutputScheduler, a_lane_that_loses_its_weight_keeps_its_packets_until_it_ha
   EXPECT_EQ(send_all(out), (std::vector<std::uint32_t>{0, 2}));
 }
 
-// The lifetime of the second begins when the first has expired; after two the lane stalls for eight lifetimes.
+// The lifetime of the second packet starts when the first has expired; after two the lane stalls for eight
+// lifetimes.
 TEST(OutputScheduler, first_packets_expire_a_lifetime_after_they_have_become_the_first) {
   constexpr std::int64_t kLifetime = 1'000;
   OutputScheduler out({.head_lifetime = Duration(kLifetime), .stall_count = 2}, {});

@@ -1,5 +1,5 @@
-// Priority-based flow control between hosts and switches: when pauses are decided, when they have effect,
-// what they hold up.
+// Priority-based flow control between hosts and switches: when pauses are sent, when they take effect, what
+// they stop.
 #include <gtest/gtest.h>
 
 #include "sim/config/headroom.h"
@@ -8,9 +8,9 @@
 namespace verbatim::fabric {
 namespace {
 
-// Four packets fill the reserve. The head of the fourth arrives at 3 x 83,360 + 1,280 + 10,000 = 261,360: the
-// frame has arrived at 261,360 + 5,760 + 10,000 = 277,120, and takes effect 100,000 later. The fifth packet
-// starts at 333,440; the sixth would at 416,800.
+// Four packets fill the reserve. The head of the fourth arrives at 3 x 83,360 + 1,280 + 10,000 = 261,360; the
+// frame arrives at 261,360 + 5,760 + 10,000 = 277,120 and takes effect 100,000 later. The fifth packet starts
+// at 333,440; the sixth would start at 416,800.
 TEST(Pause, a_full_reserve_pauses_the_sender) {
   PausedPair pair(4 * kPacketBlocks, 100, 100'000);
   pair.send(100);
@@ -26,7 +26,7 @@ TEST(Pause, a_full_reserve_pauses_the_sender) {
   EXPECT_EQ(pair.receiver.port.asked_pauses(), 1u);
 }
 
-// Without response time the frame has effect at 277,120, before the fifth packet.
+// Without response time the frame takes effect at 277,120, before the fifth packet starts.
 TEST(Pause, a_packet_that_has_started_is_finished) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.send(100);
@@ -34,7 +34,7 @@ TEST(Pause, a_packet_that_has_started_is_finished) {
   EXPECT_EQ(pair.receiver.arrivals.size(), 4u);
 }
 
-// The frame has effect in the instant in which the fifth packet would start, or a picosecond later.
+// The frame takes effect at the instant at which the fifth packet would start, or a picosecond later.
 TEST(Pause, a_packet_does_not_start_at_the_instant_of_a_pause) {
   const std::int64_t response = 4 * kLineTime - (3 * kLineTime + kHeadTime + kWayPs + kFrameTime + kWayPs);
   for (const std::int64_t later : {0, 1}) {
@@ -45,7 +45,7 @@ TEST(Pause, a_packet_does_not_start_at_the_instant_of_a_pause) {
   }
 }
 
-// All space is given back at 1 us: the frame is at the sender 15,760 later.
+// All space is released at 1 us: the resuming frame takes effect at the sender 15,760 later.
 TEST(Pause, room_resumes_the_sender) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.send(5);
@@ -62,7 +62,7 @@ TEST(Pause, room_resumes_the_sender) {
   EXPECT_EQ(frames[1].values[1], 0u);
 }
 
-// The pause takes effect at 277,120 and ends at 1,015,760. Repeated pauses arrive too late to count.
+// The pause takes effect at 277,120 and ends at 1,015,760. Repeated frames arrive too late to count.
 TEST(Pause, ports_count_pauses_and_packets_by_priority) {
   PausedPair pair(4 * kPacketBlocks, 100, 0, 2);
   pair.sender.port.count_priorities();
@@ -90,7 +90,7 @@ TEST(Pause, ports_count_pauses_and_packets_by_priority) {
   EXPECT_EQ((*pair.sender.port.counters().priorities)[0], ib::PriorityCounts{});
 }
 
-// A frame is repeated when half of its 65,535 quanta have passed, each of 64 bytes.
+// A frame is repeated after half of its 65,535 quanta of 64 bytes.
 TEST(Pause, repeated_frames_count_at_both_ends) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.sender.port.count_priorities();
@@ -98,12 +98,12 @@ TEST(Pause, repeated_frames_count_at_both_ends) {
   pair.send(5);
   const std::int64_t interval = 65'535ll * 64 * 80 / 2, first = 3 * kLineTime + kHeadTime + kWayPs;
   pair.simulation.engine.run_until(at(first + 3 * interval + 2 * kWayPs));
-  // A cable between parts reports them with its next window.
+  // A cable between parts delivers repeated frames with its next window.
   EXPECT_EQ((*pair.sender.port.counters().priorities)[0].rcv_pauses.frames, kInWindows ? 1u : 4u);
   EXPECT_EQ((*pair.receiver.port.counters().priorities)[0].xmit_pauses.frames, 4u);
 }
 
-// After the link has failed no port is paused.
+// A port is not paused after its link has failed.
 TEST(Pause, a_counted_pause_ends_with_its_link) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.sender.port.count_priorities();
@@ -134,7 +134,7 @@ TEST(Pause, a_message_waits_for_the_port_that_pauses) {
   EXPECT_EQ(paused->end, at(1'000'000 + kFrameTime + kWayPs));
 }
 
-// A receiver that had a storm has paused without need.
+// A receiver with a storm has paused without need.
 TEST(Pause, a_message_names_a_storm) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.receiver.port.set_pause_storm(1);
@@ -165,7 +165,7 @@ TEST(Pause, a_sender_stays_paused_while_headroom_is_in_use) {
   EXPECT_EQ(pair.receiver.arrivals.size(), 6u);
 }
 
-// The receiver's own packet starts in the instant of the decision, and the frame waits for it.
+// The receiver's own packet starts at the instant of the decision; the frame waits for its end.
 TEST(Pause, a_frame_goes_behind_a_packet_of_its_instant_and_before_the_next) {
   PausedPair pair(4 * kPacketBlocks, 100);
   const std::int64_t decision = 3 * kLineTime + kHeadTime + kWayPs;
@@ -206,8 +206,8 @@ TEST(Pause, a_lossy_priority_is_not_paused_and_drops) {
   EXPECT_TRUE(simulation.trace.of(TraceEvent::kPauseFrame).empty());
 }
 
-// The receiver's own packet is on the line when the reserve is full. All room is given back at the instant at which the line is
-// free: one frame leaves, and it reports that.
+// The receiver's own packet is on the line when the reserve becomes full. All space is released at the
+// instant at which the line becomes free: one frame is sent, and it says that nothing is paused.
 TEST(Pause, a_frame_reports_the_departures_of_its_instant) {
   PausedPair pair(4 * kPacketBlocks, 100);
   constexpr std::int64_t kDecision = 3 * kLineTime + kHeadTime + kWayPs, kFree = kDecision - 1'000 + kLineTime;
@@ -223,8 +223,9 @@ TEST(Pause, a_frame_reports_the_departures_of_its_instant) {
   EXPECT_EQ(frames[0].values[1], 0u) << "paused";
 }
 
-// Lane 0 of the switch's first port is paused while its packets wait for a receiver that has paused the switch. Packets of
-// another port leave, which would give it room. Lane 1 fills: that does not resume lane 0, of which nothing has left.
+// Lane 0 of the switch's first port is paused while its packets wait for a receiver that has paused the
+// switch. Packets of another port are sent, which frees enough memory. Lane 1 fills; lane 0 is not resumed,
+// because none of its packets has been sent.
 TEST(Pause, a_lane_that_no_packet_leaves_is_not_resumed) {
   constexpr std::uint32_t kCell = 1'024, kHeadroomCells = 20, kPoolCells = 100, kPorts = 4, kLanes = 2;
   Simulation simulation;
@@ -246,12 +247,13 @@ TEST(Pause, a_lane_that_no_packet_leaves_is_not_resumed) {
   receiver.release = false;
   for (std::uint32_t i = 0; i < 40; ++i) other.port.send(make_packet(4, kPayloadBytes, i));
   simulation.engine.run_until(at(10'000'000));
-  // 40 of 100 cells are in use. The receiver takes 4 of these packets; the last of the others leaves as much free as they have.
+  // 40 of 100 cells are in use. The receiver takes 4 of these packets; when the last of the 40 has been sent,
+  // 70 cells are free.
   for (std::uint32_t i = 0; i < 34; ++i) sender.port.send(make_packet(2, kPayloadBytes, i));
   simulation.engine.run_until(at(5'000'000'000));
   EXPECT_EQ(hosts[3]->arrivals.size(), 40u);
   EXPECT_EQ(sender.port.paused_lanes(), 1u);
-  // As many as are free when 35 of them have arrived.
+  // The number of cells that are free after 35 of these packets have arrived.
   for (std::uint32_t i = 0; i < 39; ++i) sender.port.send(make_packet(2, kPayloadBytes, i, 1));
   simulation.engine.run_until(at(6'000'000'000));
   const SharedBuffer& memory = *middle.buffer().groups();
@@ -262,7 +264,8 @@ TEST(Pause, a_lane_that_no_packet_leaves_is_not_resumed) {
   EXPECT_EQ(sender.port.paused_lanes(), 3u);
 }
 
-// A pause is repeated each 65,535 x 64 bytes / 2 = 167.7696 us: 59 times in 10 ms. Nothing of it is an event.
+// A pause is repeated every 65,535 x 64 bytes / 2 = 167.7696 us: 59 times in 10 ms. This takes no engine
+// events.
 TEST(Pause, a_pause_that_lasts_is_repeated_without_events) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.send(100);
@@ -275,8 +278,8 @@ TEST(Pause, a_pause_that_lasts_is_repeated_without_events) {
   EXPECT_EQ(pair.simulation.engine.events_executed(), events + 1) << "the arrival of the receiver's packet";
 }
 
-// Frames in flight are lost when the link fails, and the pause ends. When it comes up, the receiver pauses
-// again.
+// When the link fails, packets on the line are lost and the pause ends. When it is up again, the receiver
+// pauses again.
 TEST(Pause, a_pause_is_asked_for_again_when_the_link_comes_up) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.send(4);
@@ -295,9 +298,9 @@ TEST(Pause, a_pause_is_asked_for_again_when_the_link_comes_up) {
   EXPECT_LT(pair.receiver.arrivals.size(), 14u);
 }
 
-// The worst case of equal packets: the receiver's own largest packet starts at the instant of the decision,
-// and a packet of the sender a picosecond before the pause has effect. The fourth packet finds one block too
-// little in the reserve.
+// The worst case for equal packets: the receiver's own largest packet starts at the instant of the decision,
+// and a packet of the sender starts a picosecond before the pause takes effect. The fourth packet is one
+// block too large for the rest of the reserve.
 TEST(Headroom, the_exact_bound_of_equal_packets_is_enough_and_a_block_less_is_not) {
   constexpr std::int64_t kDecision = 3 * kLineTime + kHeadTime + kWayPs;
   const std::int64_t response = 6 * kLineTime + 1 - (kDecision + kLineTime + kFrameTime + kWayPs);
@@ -334,8 +337,8 @@ TEST(Headroom, the_bound_covers_packets_of_any_size) {
   EXPECT_LT(bound, 2 * config::headroom_of_equal_packets(link, 4'200, 4'200, 144));
 }
 
-// The table of section 1.2 of the facts: cells of 144 bytes, all packets small, an MTU of 9,100 bytes, 1,024
-// of lossless ones.
+// The table of section 1.2 of the facts: cells of 144 bytes, only small packets, an MTU of 9,100 bytes, 1,024
+// of lossless packets.
 TEST(Headroom, the_formula_of_sonic) {
   const auto of = [](std::uint64_t rate_mbps, std::uint32_t metres) {
     return config::sonic_headroom({.rate_mbps = rate_mbps, .cable_mm = metres * 1'000});
@@ -352,9 +355,9 @@ TEST(Headroom, the_formula_of_sonic) {
   EXPECT_EQ(of(123, 5), 0u) << "not in the table";
 }
 
-// A receiver that takes nothing stops a chain of switches one after the other. Switch k pauses the one before
-// it when its reserve of `kReserve` packets is full. Worked out here by hand: of packet n, a[n] is the
-// arrival of its head, d[n] its start.
+// A receiver that releases nothing stops a chain of switches one after the other. Switch k pauses its
+// predecessor when its reserve of `kReserve` packets is full. Calculated without the model: a[n] is the
+// arrival of packet n's head, d[n] its start.
 TEST(Pause, a_receiver_that_takes_nothing_stops_a_chain_hop_by_hop) {
   constexpr std::uint32_t kReserve = 4, kHops = 3;
   constexpr std::int64_t kThrough = 100'000;  // 40 cycles of 2.5 ns
@@ -408,7 +411,7 @@ TEST(Pause, a_receiver_that_takes_nothing_stops_a_chain_hop_by_hop) {
   EXPECT_EQ(frames, expected);
 }
 
-// Two inputs of a switch share its memory: with alpha 1/4 of 400 cells less what both take, each is full at a
+// Two inputs of a switch share its memory: with alpha 1/4 of 400 cells minus the used ones, each is full at a
 // sixth of the pool.
 TEST(Pause, ports_of_a_switch_share_its_memory) {
   Simulation simulation;
@@ -434,7 +437,8 @@ TEST(Pause, ports_of_a_switch_share_its_memory) {
   EXPECT_TRUE(simulation.trace.of(TraceEvent::kPacketDropped).empty());
   EXPECT_EQ(middle.port(PortNumber{1}).asked_pauses(), 1u);
   EXPECT_EQ(middle.port(PortNumber{2}).asked_pauses(), 1u);
-  // n packets each: 16 n <= (400 - 32 n) / 4 fits four of each and, behind those of a, no fifth one of b.
+  // n packets each: 16 n <= (400 - 32 n) / 4 allows four of each; after those of a, a fifth one of b does not
+  // fit.
   const SharedBuffer& memory = *middle.buffer().groups();
   EXPECT_GE(memory.used_cells(0), 64u);
   EXPECT_LE(memory.free_pool_cells(), 400u - 2 * 64);

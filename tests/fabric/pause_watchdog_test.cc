@@ -1,4 +1,4 @@
-// Ports that send pauses without need, and the watchdog of an output that they stop.
+// Ports that send pauses without need, and the watchdog of an output that they block.
 #include <algorithm>
 
 #include "tests/fabric/pausing.h"
@@ -6,10 +6,10 @@
 namespace verbatim::fabric {
 namespace {
 
-constexpr std::int64_t kFrameEffect = kFrameTime + kWayPs;  // of a frame that leaves at 0
+constexpr std::int64_t kFrameEffect = kFrameTime + kWayPs;  // of a frame sent at 0
 constexpr std::int64_t kHeadArrival = kHeadTime + kWayPs;   // of a packet that starts at 0
 
-// The sender has begun 13 packets when the frame of 1 us has effect.
+// The sender has started 13 packets when the frame of 1 us takes effect.
 TEST(PauseStorm, pauses_whatever_room_there_is_until_it_ends) {
   PausedPair pair(1'000, 100);
   pair.receiver.release = true;
@@ -63,7 +63,8 @@ TEST(PauseStorm, leaves_a_full_buffer_paused_when_it_ends) {
   EXPECT_EQ(pair.receiver.arrivals.size(), 10u);
 }
 
-// A host sends by a switch to one that pauses without end, and to a victim. The switch has room for four packets of an input.
+// A host sends through a switch to a host that pauses for ever, and to a victim. The switch has room for four
+// packets per input.
 constexpr std::uint16_t kBroken = 1, kVictim = 2;
 
 struct Watched {
@@ -87,7 +88,7 @@ struct Watched {
   }
   Port& out(int port) { return middle.port(PortNumber{static_cast<std::uint8_t>(port)}); }
   void send(std::uint16_t lid, std::uint32_t number) { sender.port.send(make_packet(lid, kPayloadBytes, number)); }
-  // Times and second values.
+  // Times and second values of storm records.
   std::vector<std::pair<std::int64_t, std::uint64_t>> storms() const {
     std::vector<std::pair<std::int64_t, std::uint64_t>> all;
     for (const TraceRecord& record : simulation.trace.of(TraceEvent::kPauseWatchdog)) {
@@ -108,7 +109,8 @@ struct Watched {
   }
 
   static constexpr std::int64_t kDetection = 10'000'000, kRestoration = 5'000'000;
-  // When the first packet that the host sends at 0 is ready at its output: the edge behind its head, and 40 cycles.
+  // The first packet, sent at 0, is ready at its output 40 cycles after the clock edge that follows its
+  // head's arrival.
   static constexpr std::int64_t kReady = (kHeadArrival + 2'499) / 2'500 * 2'500 + 100'000;
   static constexpr std::int64_t kFound = kReady + kDetection;
 
@@ -120,7 +122,8 @@ struct Watched {
 using Action = WatchdogParams::Action;
 using Storms = std::vector<std::pair<std::int64_t, std::uint64_t>>;
 
-// Five packets for the broken host fill the input, so the host is paused, and with it what it sends to the victim.
+// Five packets for the broken host fill the input, so the host is paused, including its packets to the
+// victim.
 TEST(PauseWatchdog, drops_the_queue_and_so_the_victim_goes_on) {
   Watched net(Action::kDrop);
   for (std::uint32_t i = 0; i < 4; ++i) net.send(kBroken, i);
@@ -133,13 +136,13 @@ TEST(PauseWatchdog, drops_the_queue_and_so_the_victim_goes_on) {
   EXPECT_EQ(net.storms(), (Storms{{Watched::kFound, 1}}));
   EXPECT_EQ(net.dropped(), 4u);
   ASSERT_EQ(net.victim.arrivals.size(), 1u);
-  // The frame that resumes the host leaves at once.
+  // The frame that resumes the host is sent at once.
   const std::int64_t head = Watched::kFound + kFrameEffect + kHeadArrival;
   EXPECT_EQ(net.victim.arrivals.back().head, at((head + 2'499) / 2'500 * 2'500 + 100'000 + kHeadArrival));
   EXPECT_TRUE(net.broken.arrivals.empty());
 }
 
-// Packets that arrive meanwhile are dropped, and the victim is no longer blocked.
+// Packets that arrive during the storm are dropped, and the victim is not blocked.
 TEST(PauseWatchdog, drops_what_comes_while_there_is_a_storm) {
   Watched net(Action::kDrop);
   net.send(kBroken, 0);
@@ -155,7 +158,7 @@ TEST(PauseWatchdog, drops_what_comes_while_there_is_a_storm) {
   EXPECT_EQ(net.out(1).asked_pauses(), 0u);
 }
 
-// The storm ends at 20 us: the pause does 15,760 ps later, the restoration 5 us after that.
+// The storm ends at 20 us, the pause 15,760 ps later; the output is restored 5 us after that.
 TEST(PauseWatchdog, sends_again_when_no_pause_was_seen_for_the_restoration_time) {
   constexpr std::int64_t kEnd = 20'000'000, kRestored = kEnd + kFrameEffect + Watched::kRestoration;
   for (const std::int64_t late : {-1, 0}) {
@@ -173,7 +176,7 @@ TEST(PauseWatchdog, sends_again_when_no_pause_was_seen_for_the_restoration_time)
   }
 }
 
-// Pauses for ever, with 4 us in between, are one storm.
+// Endless pauses with gaps of 4 us are one storm.
 TEST(PauseWatchdog, counts_the_restoration_time_from_the_last_pause) {
   Watched net(Action::kDrop);
   net.send(kBroken, 0);
@@ -205,7 +208,7 @@ TEST(PauseWatchdog, finds_a_second_storm_the_detection_time_after_its_pause) {
   EXPECT_EQ(net.storms(), (Storms{{Watched::kFound, 1}, {41'000'000 + kHeadArrival, 0}, {ready + Watched::kDetection, 1}}));
 }
 
-// The pause ends in the instant in which the detection time is over, or a picosecond later.
+// The pause ends at the instant at which the detection time is over, or a picosecond later.
 TEST(PauseWatchdog, does_not_see_a_storm_in_a_pause_that_ends_in_time) {
   for (const std::int64_t later : {0, 1}) {
     Watched net(Action::kDrop);
@@ -247,7 +250,8 @@ TEST(PauseWatchdog, costs_no_event_without_a_packet) {
   EXPECT_TRUE(net.storms().empty());
 }
 
-// A chain of three switches, and a storm at its end: without a watchdog packets to the victim at the first switch wait for ever.
+// A chain of three switches with a storm at its end: without a watchdog, packets to the victim at the first
+// switch wait for ever.
 TEST(PauseWatchdog, cuts_a_storm_at_the_first_switch) {
   for (const bool has_watchdog : {false, true}) {
     Simulation simulation;
@@ -280,7 +284,7 @@ TEST(PauseWatchdog, cuts_a_storm_at_the_first_switch) {
   }
 }
 
-// The ends of a cable, of which one has no pauses.
+// Two ends of a cable; only one of them uses pauses.
 struct MismatchedPair {
   MismatchedPair(bool sender_pauses, bool receiver_pauses)
       : sender(simulation, 0, ports_with(14 * kPacketBlocks)), receiver(simulation, 1, ports_with(14 * kPacketBlocks)) {

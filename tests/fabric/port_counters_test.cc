@@ -1,4 +1,4 @@
-// Counters of a port (IBA 16.1.3.5), including its waiting time.
+// Port counters (IBA 16.1.3.5), including the waiting time.
 #include "sim/ib/port_counters.h"
 
 #include "sim/ib/group_address.h"
@@ -40,9 +40,9 @@ TEST(PortCountersTest, packets_and_bytes_are_counted_at_both_ends_without_the_vc
   EXPECT_EQ(sent.xmit_wait, Duration(0)) << "the line was never free while there was something to send";
 }
 
-// From the end of the packet before, or from when there is something to send, up to the start.
+// Waiting lasts from the end of the previous packet, or from when there is something to send, to the start.
 TEST(PortCountersTest, waiting_for_credits_is_waiting) {
-  Cable cable(129);  // for one packet and a half
+  Cable cable(129);  // room for one and a half packets
   cable.b.release = false;
   cable.a.port.send(make_packet(2, 4096, 0));
   cable.a.port.send(make_packet(2, 4096, 1));
@@ -71,7 +71,7 @@ TEST(PortCountersTest, a_packet_that_is_dropped_has_waited_too) {
   a.port.send(make_packet(2, 4096, 0));
   a.port.send(make_packet(2, 4096, 1));
   simulation.engine.run();
-  // Its lifetime begins when it becomes the first, which is when the packet before starts.
+  // Its lifetime starts when it becomes the head of the queue, which is when the previous packet starts.
   EXPECT_EQ(simulation.trace.of(TraceEvent::kPacketDropped).at(0).time_ps, 100'000);
   EXPECT_EQ(a.port.counters().xmit_discards, 1u);
   EXPECT_EQ(a.port.counters().xmit_wait, Duration(std::max<std::int64_t>(0, 100'000 - kWire * 80)));
@@ -92,7 +92,7 @@ TEST(PortCountersTest, a_link_that_fails_is_counted_at_both_ends_and_what_was_qu
   Cable cable;
   cable.a.port.send(make_packet(2, 4096, 0));
   cable.a.port.send(make_packet(2, 4096, 1));
-  cable.simulation.engine.run_until(at(8 * 80 + kWayPs));  // the head of the first is there
+  cable.simulation.engine.run_until(at(8 * 80 + kWayPs));  // the head of the first packet has arrived
   set_link(cable.b.port, false);
   cable.a.port.send(make_packet(2, 64, 2));
   set_link(cable.b.port, true);
@@ -126,8 +126,8 @@ TEST(PortCountersTest, a_switch_counts_what_it_cannot_forward_at_the_input_and_w
   simulation.connect(host.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
   host.port.send(make_packet(3, 64));      // no route
   host.port.send(make_packet(2, 64));      // there is no cable
-  host.port.send(make_packet(0, 64));      // to the switch itself, which forwards nothing then
-  host.port.send(make_packet(1, 64, 0, 15));  // two blocks, for which there is no room
+  host.port.send(make_packet(0, 64));      // to the switch itself, which then does not forward it
+  host.port.send(make_packet(1, 64, 0, 15));  // two blocks, which do not fit
   simulation.engine.run();
   const ib::PortCounters& in = hub.port(PortNumber{1}).counters();
   EXPECT_EQ(in.rcv_packets, 4u);

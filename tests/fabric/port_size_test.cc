@@ -1,5 +1,5 @@
-// How much memory an idle port takes, with everything that it allocates and its share of the switch. In a program of its own,
-// because it counts what is allocated.
+// Memory of an idle port, including all allocations and its share of the switch. A program of its own,
+// because it counts allocations.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -40,7 +40,7 @@ std::size_t bytes_per_port(std::uint32_t lanes) {
   const std::vector<ComponentId> first_ids(ids.begin(), ids.begin() + kPorts), second_ids(ids.begin() + kPorts, ids.end());
   SwitchProfile profile;
   profile.virtual_lanes = lanes;
-  // The engine has grown to its sources before the count begins.
+  // Lets the engine's tables grow before counting starts.
   const auto grow = std::make_unique<Timer>(engine, ComponentId{2 * kPorts}, EventClass::kStage, nullptr, [](void*) {});
   const std::size_t before = live_bytes;
   Switch first(engine, tracer, ComponentId{2 * kPorts + 1}, profile, first_ids);

@@ -1,4 +1,4 @@
-// Timing gates of links and ports: bytes over a rate, metres of cable, credits.
+// Times of links and ports: bytes over a rate, metres of cable, credits.
 #include "sim/fabric/port.h"
 
 #include "tests/fabric/net.h"
@@ -6,7 +6,7 @@
 namespace verbatim::fabric {
 namespace {
 
-// Keeps what ports show of their output queues.
+// Records reported changes of output queues.
 struct QueueLog final : FactObserver {
   struct Entry {
     std::int64_t time_ps;
@@ -24,7 +24,7 @@ struct QueueLog final : FactObserver {
   std::vector<Entry> entries;
 };
 
-// The first packet starts at its arrival, the second when the line is free, the third is lost with the link.
+// The first packet starts at its arrival, the second when the line is free; the third is lost with the link.
 TEST(Port, an_output_queue_is_shown_when_packets_come_and_leave) {
   Simulation simulation;
   QueueLog log;
@@ -43,7 +43,7 @@ TEST(Port, an_output_queue_is_shown_when_packets_come_and_leave) {
 }
 
 // head = t0 + ceil((before + 8) * byte time) + propagation; tail = t0 + ceil((before + wire) * byte time) +
-// the same.
+// propagation.
 TEST(Port, a_packet_that_is_sent_again_has_its_size_and_flow_anew) {
   Simulation simulation;
   Host first(simulation, 0), second(simulation, 1);
@@ -103,7 +103,7 @@ TEST(Link, a_busy_period_starts_anew_after_a_gap) {
   EXPECT_EQ(b.arrivals[1].tail, at(3'815 + 3'814 + kWayPs));
 }
 
-// The next packet starts behind the gap: t0 + (before + wire + after) * byte time.
+// The next packet starts after the gap: t0 + (before + wire + after) * byte time.
 TEST(Link, the_gap_behind_a_packet_delays_the_next_and_not_its_own_tail) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
@@ -117,8 +117,8 @@ TEST(Link, the_gap_behind_a_packet_delays_the_next_and_not_its_own_tail) {
   EXPECT_EQ(b.arrivals[1].head, at((90 + 12 + 8) * 80 + kWayPs));
 }
 
-// 4122 bytes are 65 blocks; a buffer of 129 blocks holds one. The second packet starts when the credits of
-// the first are back: release + (8 bytes of flow control) * byte time + propagation.
+// 4122 bytes are 65 blocks; a buffer of 129 blocks holds one packet. The second packet starts when the first
+// one's credits have returned: release + (8 bytes of flow control) * byte time + propagation.
 TEST(Credits, a_packet_waits_until_the_far_end_has_room_for_all_of_it) {
   for (const std::uint32_t blocks : {129u, 130u}) {
     Simulation simulation;
@@ -129,7 +129,7 @@ TEST(Credits, a_packet_waits_until_the_far_end_has_room_for_all_of_it) {
     simulation.connect(a.port, b.port, {kEdr4x, Duration(23'000)});
     a.port.send(make_packet(2, 4096, 0));
     a.port.send(make_packet(2, 4096, 1));
-    if (blocks == 130) {  // no credits missing: back to back
+    if (blocks == 130) {  // enough credits: back to back
       expect_arrival_at(simulation, b, 2, at(4122 * 80 + 8 * 80 + 23'000));
       continue;
     }
@@ -183,7 +183,7 @@ TEST(Credits, may_be_promised_for_later_and_come_in_any_order) {
   expect_arrival_at(simulation, b, 4, at(5'000'000 + 8 * 80 + 8 * 80 + 2 * kWayPs));
 }
 
-// With an update interval I the release at t is reported at ceil(t / I) * I.
+// With an update interval I, a release at t is reported at ceil(t / I) * I.
 TEST(Credits, updates_leave_at_multiples_of_their_interval) {
   Simulation simulation;
   PortParams params;
@@ -254,7 +254,7 @@ TEST(Port, tells_when_a_full_queue_has_room_again) {
   simulation.connect(a.port, b.port, {kEdr4x, kWay});
   RoomLog log{{}, &simulation.engine};
   a.port.set_room_listener(&log, RoomLog::on_room);
-  for (std::uint32_t i = 0; i < 3; ++i) {  // the first one leaves the queue at once
+  for (std::uint32_t i = 0; i < 3; ++i) {  // the first packet leaves the queue at once
     EXPECT_TRUE(a.port.has_room(ib::VirtualLane{0}));
     a.port.send(make_packet(2, 4096, i));
   }
@@ -264,8 +264,8 @@ TEST(Port, tells_when_a_full_queue_has_room_again) {
   EXPECT_EQ(log.calls, (std::vector<std::pair<std::int64_t, int>>{{4122 * 80, 0}}));
 }
 
-// Lane 0 is full, waits for credits that arrive at t, and has the next turn; a packet for lane 1 is also sent
-// at t. In either order of these events, the owner is notified of lane 0's room.
+// Lane 0 is full, has the next turn, and waits for credits that arrive at t, at which a packet for lane 1 is
+// sent as well. In either order of these events, the owner is notified of room on lane 0.
 TEST(Port, tells_of_room_also_when_another_lane_is_sent_to_at_that_instant) {
   Simulation simulation;
   PortParams params;
@@ -287,7 +287,7 @@ TEST(Port, tells_of_room_also_when_another_lane_is_sent_to_at_that_instant) {
     Port& port;
     void fire() { port.send(make_packet(2, 64, 2, 1)); }
   } sender{a.port};
-  // Class kCredit: before the port's own timer.
+  // Event class kCredit is executed before the port's own timer.
   Timer timer = Timer::of<&Sender::fire>(simulation.engine, ComponentId{9}, EventClass::kCredit, &sender);
   timer.schedule_at(back);
   simulation.engine.run();
@@ -317,7 +317,7 @@ TEST(PortDeathTest, giving_back_more_than_was_taken_is_a_bug_of_ours) {
   EXPECT_EXIT(a.port.credits(ib::VirtualLane{0}), testing::ExitedWithCode(70), "CHECK");
 }
 
-// An uncontended packet: one event for its arrival, one for each start that had to wait.
+// A packet without contention takes one event for its arrival, and one for each start that had to wait.
 TEST(Port, a_packet_costs_two_events_at_the_most) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);

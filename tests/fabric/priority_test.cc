@@ -21,7 +21,7 @@ ib::PacketPtr packet_of(std::uint8_t traffic_class, std::uint16_t tag = 0, std::
   return packet;
 }
 
-// A frame of a program with these bytes behind its addresses.
+// A frame of a program with these bytes after the addresses.
 ib::PacketPtr frame_of(std::vector<std::uint8_t> rest) {
   rest.resize(60);
   ib::PayloadBuffer buffer = ib::PayloadBuffer::allocate(72);
@@ -75,7 +75,8 @@ TEST(PriorityMap, frames_of_programs_have_their_ip_header_and_tag) {
 
 constexpr std::uint32_t kSenders = 2;
 
-// Two senders and a receiver at a switch of two lanes: odd priorities leave by lane 1, which has three times the weight.
+// Two senders and a receiver at a switch with two lanes: odd priorities use lane 1, which has three times the
+// weight.
 struct SharedOutput {
   explicit SharedOutput(const std::string& trust = "dscp") : hub(simulation.engine, simulation.tracer, ComponentId{9}, profile(trust), ids()) {
     hub.set_ethernet_routes(ib::MacAddress{2}, routes());
@@ -129,7 +130,7 @@ TEST(Priorities, traffic_classes_share_a_link_by_the_weights_of_their_lanes) {
   net.simulation.engine.run();
   const std::vector<std::uint32_t>& arrived = net.receiver.numbers;
   ASSERT_EQ(arrived.size(), kSenders * kEach);
-  // While both have packets.
+  // Packets sent while both flows have packets.
   constexpr std::size_t kBoth = 1200;
   const auto of_class_32 = static_cast<double>(std::count(arrived.begin(), arrived.begin() + kBoth, 1u));
   EXPECT_NEAR(of_class_32 / kBoth, 0.75, 0.01);
@@ -150,7 +151,7 @@ TEST(Priorities, a_switch_knows_nothing_of_the_service_level_that_no_header_has)
       EXPECT_EQ(packet->lrh.service_level.value, 0);
       EXPECT_EQ(packet->lrh.lane.value, 0);
     }
-    // The space on the lane that the sender used is given back on that lane.
+    // Space is released on the lane that the sender has used.
     net.simulation.engine.run_until(net.simulation.engine.now() + Duration(1'000'000));
     for (std::uint8_t lane = 0; lane < 2; ++lane) {
       EXPECT_EQ(net.senders[0].port.credits(ib::VirtualLane{lane}), SwitchProfile().input_buffer_bytes / 64);

@@ -1,6 +1,6 @@
 // Random traffic over random trees of switches: every packet arrives exactly once and in order per flow, no
-// input buffer exceeds its size, nothing deadlocks. A seed gives the same trace for any order of construction
-// and connection, and with and without windows between ends of cables. Cables may fail.
+// input buffer exceeds its size, nothing deadlocks. A seed produces the same trace for any order of
+// construction and connection, and with and without windows between ends of cables. Cables may fail.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -41,7 +41,7 @@ Shape random_tree(std::uint64_t seed) {
     shape.nodes.push_back({"h" + std::to_string(i), subnet::NodeKind::kAdapter, 1});
     shape.cables.push_back({{switches + i, PortNumber{1}}, free_port(rng.below(switches))});
   }
-  // Whole picoseconds per byte, so that the checks below can compute when a packet has left.
+  // Whole picoseconds per byte: the checks below can compute when a packet has been sent.
   constexpr ByteTime kRates[] = {{80, 1}, {40, 1}, {250, 1}};
   const bool mixed = rng.chance(1, 2);
   for (std::size_t i = 0; i < shape.cables.size(); ++i) {
@@ -56,7 +56,7 @@ Shape random_tree(std::uint64_t seed) {
 
 constexpr std::uint32_t kLargestPacket = 26 + 4096;
 
-// The same with pauses, and memory that the ports of each switch share in every second case.
+// The same shape with pauses; with shared memory in every switch for half of the seeds.
 Shape with_pauses(Shape shape, std::uint64_t seed) {
   Rng rng(seed, "pauses");
   std::uint32_t most_headroom = 0;
@@ -89,7 +89,7 @@ Shape with_pauses(Shape shape, std::uint64_t seed) {
   return shape;
 }
 
-// An end node that sends its list at random times, and keeps arrived packets for random times.
+// An end node that sends its list at random times and releases arrived packets after random times.
 struct RandomHost final : PacketSink {
   RandomHost(Simulation& simulation, ComponentId id, const PortParams& params, std::uint64_t seed,
              const std::string& name)
@@ -155,11 +155,11 @@ struct RandomHost final : PacketSink {
   std::size_t sent = 0;
   std::vector<ib::PacketPtr> outgoing;
   std::vector<Arrival> arrived;
-  std::uint32_t lost_lanes = 0;  // bit n: a packet of lane n was dropped for want of space
+  std::uint32_t lost_lanes = 0;  // bit n: a packet of lane n was dropped because there was no space
   std::map<std::uint32_t, Instant> released;  // by packet number
 };
 
-// A cable that fails or is repaired, or one of its ends that is disabled or enabled.
+// A cable that fails or recovers, or one of its ends that is disabled or enabled.
 struct LinkChange {
   Instant when;
   std::size_t cable = 0;
@@ -169,7 +169,7 @@ struct LinkChange {
   static constexpr int kBothEnds = 2;
 };
 
-// Changes of one end of a cable, in events of its own.
+// A change of one end of a cable, as an event.
 struct ChangingEnd {
   ChangingEnd(Engine& engine, Port& port, int end)
       : engine(engine),
@@ -324,15 +324,15 @@ TEST_P(RandomTraffic, arrives_exactly_once_and_in_order_per_flow) {
   EXPECT_EQ(got, fabric.expected);
 }
 
-// Follows each packet by the trace: it fills a buffer from the arrival of its head until it has left by the
-// next link, or until the host gave it back.
+// Follows each packet by the trace: it uses a buffer from the arrival of its head until it has been sent over
+// the next link, or until the host has released it.
 TEST_P(RandomTraffic, never_overfills_an_input_buffer_and_never_runs_dry) {
   const Shape shape = random_tree(GetParam());
   Fabric fabric(shape, GetParam(), false);
   struct Change {
     std::int64_t time;
     std::int64_t blocks;
-    bool operator<(const Change& other) const {  // at one instant, departures precede
+    bool operator<(const Change& other) const {  // at one instant, departures come first
       return std::tie(time, blocks) < std::tie(other.time, other.blocks);
     }
   };
@@ -395,8 +395,8 @@ TEST_P(RandomTraffic, gives_the_same_trace_when_ends_of_cables_meet_between_wind
   EXPECT_EQ(at_once.simulation.trace.records, in_windows.simulation.trace.records);
 }
 
-// Changes at any time, and at those at which something happens in a fabric without them: a packet is on the cable, or one starts
-// or arrives anywhere, or a window may end.
+// Changes at random times, and at the times of events in an undisturbed fabric: a packet is on the cable, or
+// a packet starts or arrives anywhere, or a window may end.
 std::vector<LinkChange> random_changes(const Shape& shape, std::uint64_t seed) {
   Fabric undisturbed(shape, seed, false);
   const std::vector<TraceRecord>& records = undisturbed.simulation.trace.records;
@@ -425,7 +425,7 @@ std::vector<LinkChange> random_changes(const Shape& shape, std::uint64_t seed) {
     down.end = rng.chance(1, 2) ? LinkChange::kBothEnds : static_cast<int>(rng.below(2));
     LinkChange up = down;
     up.up = true;
-    // Often before the far end knows of it, or before packets and grants on the line have arrived.
+    // Often before the far end learns of it, or before packets and grants on the line have arrived.
     if (!rng.chance(1, 4)) up.when += below(rng.chance(1, 2) ? 100'000 : 5'000'000);
     changes.push_back(down);
     changes.push_back(up);
@@ -468,7 +468,7 @@ TEST_P(RandomTraffic, gives_the_same_losses_when_ends_of_cables_meet_between_win
   }
 }
 
-// The seeds above meet losses in queues, at switches and on lines, at both ends of a cable and at one.
+// The seeds above lose packets in queues, at switches and on lines, by failures of both ends and of one end.
 TEST(RandomChanges, lose_packets_everywhere) {
   std::map<std::uint64_t, std::uint64_t> drops;  // by reason
   std::uint64_t lost_between_switches = 0;
@@ -490,8 +490,8 @@ TEST(RandomChanges, lose_packets_everywhere) {
   EXPECT_GT(lost_between_switches, 20u);
 }
 
-// With the computed headroom no lossless packet is lost, whatever the receivers keep; pauses of each end
-// agree with its buffer.
+// With the computed headroom no lossless packet is lost, even if receivers release nothing; pauses at each
+// end agree with its buffer.
 TEST_P(RandomTraffic, loses_nothing_lossless_where_priorities_are_paused) {
   const Shape shape = with_pauses(random_tree(GetParam()), GetParam());
   Fabric fabric(shape, GetParam(), false);
@@ -530,7 +530,7 @@ TEST_P(RandomTraffic, gives_the_same_pauses_between_windows_and_whatever_fails) 
   }
 }
 
-// The seeds above pause, use headroom, and drop what is lossy.
+// The seeds above cause pauses, use of headroom, and drops of lossy packets.
 TEST(RandomPauses, come_in_most_fabrics) {
   std::size_t with_frames = 0, with_drops = 0;
   for (std::uint64_t seed = 1; seed < 41; ++seed) {

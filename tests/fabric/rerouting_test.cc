@@ -1,4 +1,5 @@
-// Links of an Ethernet switch that fail: a port leaves its groups after a delay and returns, flows elsewhere stay where they are.
+// Links of an Ethernet switch that fail: a port leaves its groups after a delay and returns; other flows keep
+// their ports.
 #include "sim/fabric/rerouting.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +51,7 @@ struct Group {
     simulation.connect(host.port, hub.port(PortNumber{port}), link);
   }
 
-  // By which output each flow leaves now; a flow that is dropped has none.
+  // The output that each flow uses at present; a flow that is dropped has none.
   std::map<std::uint32_t, int> ways() {
     for (Host& output : outputs) output.numbers.clear();
     for (std::uint32_t flow = 0; flow < kFlows; ++flow) sender.port.send(packet_of(flow));
@@ -61,7 +62,7 @@ struct Group {
     }
     return ways;
   }
-  // One flow, looked up at `when`.
+  // Whether a packet of the flow, looked up at `when`, arrives.
   bool arrives(std::uint32_t flow, Instant when) {
     for (Host& output : outputs) output.numbers.clear();
     const Duration way = kWay + kEdr4x.time_for(62);
@@ -140,7 +141,7 @@ TEST(Rerouting, a_port_leaves_its_group_and_returns_the_delay_after_its_link_cha
   }
 }
 
-// Its record is of the port, at the time of the first packet that leaves by another one, or by it again.
+// The record has the component of the port and the time of the first packet that avoids it or uses it again.
 TEST(Rerouting, a_port_that_leaves_its_group_or_returns_is_recorded_once) {
   Group group;
   const auto records = [&] { return group.simulation.trace.of(TraceEvent::kRoutesChanged); };
@@ -173,7 +174,7 @@ TEST(Rerouting, a_link_that_is_back_before_the_delay_has_passed_was_never_withdr
   EXPECT_EQ(group.ways(), before);
   group.pass(kDelay);
   EXPECT_EQ(group.ways(), before);
-  // Nor is one that is down again for a moment used before it has been up for the delay.
+  // A link that fails again before it has been up for the delay stays unused.
   group.set(1, false);
   group.pass(kDelay);
   group.set(1, true);
@@ -201,7 +202,7 @@ TEST(Rerouting, where_no_output_is_left_packets_are_dropped_as_at_a_dead_link) {
   const auto drops = group.simulation.trace.of(TraceEvent::kPacketDropped);
   ASSERT_EQ(drops.size(), kFlows);
   for (const TraceRecord& drop : drops) EXPECT_EQ(drop.values[3], static_cast<std::uint64_t>(DropReason::kLinkDown));
-  // A port that returns gets all flows.
+  // The only port that has returned gets all flows.
   group.set(2, true);
   group.pass(kDelay);
   EXPECT_EQ(group.ways().size(), kFlows);
@@ -245,7 +246,8 @@ TEST(Rerouting, nothing_of_it_is_an_event) {
   EXPECT_TRUE(group.simulation.engine.empty());
 }
 
-// Two switches with three cables between them, which fail and are repaired at random, and a host at each; routes change, too.
+// Two switches with three cables between them, which fail and recover at random, and a host at each; routes
+// change, too.
 struct FailingCables {
   static constexpr std::uint32_t kPackets = 3'000, kCables = 3;
 

@@ -1,4 +1,4 @@
-// Port sets of destinations, and which port of a set a flow takes.
+// Port sets of destinations, and the port of a set that a flow uses.
 #include "sim/fabric/route_table.h"
 
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ ib::Packet flow(int from, int to, int port) {
   return packet;
 }
 
-// 20,480 flows over each number of paths: binomial, so five standard deviations are exceeded once in two
-// million.
+// 20,480 flows over each number of paths: a binomial distribution, which exceeds five standard deviations
+// once in two million cases.
 TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
   for (const std::uint64_t salt : {0ull, 1ull, ~0ull}) {
     for (const std::uint32_t count : {2u, 3u, 4u, 18u, 128u, 253u}) {
@@ -67,8 +67,8 @@ TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
   }
 }
 
-// Flows that one switch sends to the first of four ports are spread evenly by the next switch, unless both
-// have the same salt.
+// Flows that one switch sends to the first of four ports are distributed evenly by the next switch, unless
+// both have the same salt.
 TEST(FlowHash, switches_with_salts_of_their_own_split_what_another_has_chosen) {
   std::vector<int> other(4), same(4);
   int all = 0;

@@ -1,4 +1,4 @@
-// Memory that ports share: reserve, pool with a dynamic threshold, headroom.
+// Shared memory of ports: reserve, pool with a dynamic threshold, headroom.
 #include "sim/fabric/shared_buffer.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(SharedBuffer, a_packet_takes_whole_cells) {
   EXPECT_EQ(buffer.used_cells(0), 2u);
 }
 
-// alpha 1: a group may have as much as is free of the pool, so at the most half of it: 50 of 100.
+// alpha 1: a group may use as much of the pool as is free, so at most half of it: 50 of 100.
 TEST(SharedBuffer, the_threshold_is_alpha_times_what_is_free) {
   SharedBuffer buffer(100 * kCell, kCell);
   buffer.add_group(group(0, 0));
@@ -43,7 +43,7 @@ TEST(SharedBuffer, the_threshold_is_alpha_times_what_is_free) {
   EXPECT_FALSE(admit(buffer, 0, 1)) << "51 are more than the 50 that are free";
 }
 
-// alpha 1/8 of 90 cells: 11. Another group leaves 45 free, of which 1/8 are 5.
+// alpha 1/8 of 90 cells: 11. If another group leaves 45 free: 5.
 TEST(SharedBuffer, what_others_take_lowers_the_threshold) {
   SharedBuffer buffer(90 * kCell, kCell);
   buffer.add_group(group(0, 0, -3));
@@ -55,7 +55,7 @@ TEST(SharedBuffer, what_others_take_lowers_the_threshold) {
   EXPECT_FALSE(admit(buffer, 0, 1));
 }
 
-// With alpha 128 the threshold is above the pool, which ends at its own size.
+// With alpha 128 the threshold exceeds the pool; its size is the limit.
 TEST(SharedBuffer, nobody_takes_more_of_the_pool_than_there_is) {
   SharedBuffer buffer(100 * kCell, kCell);
   buffer.add_group(group(0, 0, 7));
@@ -66,7 +66,7 @@ TEST(SharedBuffer, nobody_takes_more_of_the_pool_than_there_is) {
 
 TEST(SharedBuffer, a_lossless_group_is_full_when_it_uses_headroom_or_all_that_it_may) {
   SharedBuffer buffer(110 * kCell, kCell);
-  buffer.add_group(group(0, 10));  // the pool: 100
+  buffer.add_group(group(0, 10));  // pool: 100 cells
   EXPECT_TRUE(admit(buffer, 0, 49));
   EXPECT_FALSE(buffer.is_full(0)) << "51 are free";
   EXPECT_TRUE(admit(buffer, 0, 5)) << "54 are more than 51: headroom";
@@ -86,9 +86,9 @@ TEST(SharedBuffer, a_lossy_group_is_never_full) {
 
 TEST(SharedBuffer, what_leaves_gives_back_headroom_first_and_then_the_pool) {
   SharedBuffer buffer(120 * kCell, kCell);
-  buffer.add_group(group(10, 10));    // the pool: 100
+  buffer.add_group(group(10, 10));    // pool: 100 cells
   EXPECT_TRUE(admit(buffer, 0, 60));  // 10 of the reserve, 50 of the pool
-  EXPECT_TRUE(admit(buffer, 0, 8));   // of the headroom
+  EXPECT_TRUE(admit(buffer, 0, 8));   // in the headroom
   EXPECT_EQ(buffer.free_pool_cells(), 50u);
   buffer.release(0, 10 * kCell, at(5));
   EXPECT_EQ(buffer.next_release(0), at(5));
@@ -104,7 +104,7 @@ TEST(SharedBuffer, what_leaves_gives_back_headroom_first_and_then_the_pool) {
   EXPECT_EQ(buffer.free_pool_cells(), 100u);
 }
 
-// Two groups share 100 cells, each may have as much as is free.
+// Two groups share 100 cells; each may use as much as is free.
 TEST(SharedBuffer, packets_that_stay_keep_a_group_from_having_room_again) {
   using Kept = std::vector<std::uint64_t>;
   SharedBuffer buffer(120 * kCell, kCell);
@@ -155,10 +155,10 @@ TEST(SharedBuffer, a_group_has_room_again_below_the_resume_offset_or_when_it_is_
   buffer.add_group(params);
   EXPECT_TRUE(admit(buffer, 0, 50));
   EXPECT_TRUE(buffer.is_full(0));
-  buffer.release(0, 3 * kCell, at(1));  // 47 in use, 53 are free: 6 below the threshold
+  buffer.release(0, 3 * kCell, at(1));  // 47 used, 53 free: 6 below the threshold
   buffer.settle(at(1));
   EXPECT_FALSE(buffer.has_room_again(0));
-  buffer.release(0, 1 * kCell, at(2));  // 46, 54: 8 below
+  buffer.release(0, 1 * kCell, at(2));  // 46 used, 54 free: 8 below
   buffer.settle(at(2));
   EXPECT_TRUE(buffer.has_room_again(0));
 }
@@ -173,7 +173,7 @@ TEST(SharedBuffer, an_empty_group_has_room_however_little_is_free) {
   EXPECT_FALSE(buffer.has_room_again(0));
 }
 
-// It would never be resumed: nothing of it leaves.
+// An empty group could not be resumed, because no packet leaves it.
 TEST(SharedBuffer, an_empty_group_is_not_full_however_little_is_free) {
   SharedBuffer buffer(20 * kCell, kCell);
   buffer.add_group(group(0, 10));

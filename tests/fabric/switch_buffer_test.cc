@@ -64,7 +64,7 @@ TEST(PerPortBuffer, lanes_of_a_lossy_link_are_bounded_one_by_one) {
   EXPECT_TRUE(two.buffer.admit(kFirst, kManagementLane, 1'000'000, at(0))) << "VL15 is not bounded";
 }
 
-// 68 blocks and 42 bytes, of which the headroom takes 20 blocks and 30 bytes: 21 blocks.
+// 68 blocks and 42 bytes, of which the headroom of 20 blocks and 30 bytes takes 21 blocks.
 TEST(PerPortBuffer, headroom_and_reserve_of_a_lane_are_whole_blocks_of_its_buffer) {
   Buffer two({});
   LinkParams link;
@@ -79,7 +79,7 @@ TEST(PerPortBuffer, headroom_and_reserve_of_a_lane_are_whole_blocks_of_its_buffe
   EXPECT_FALSE(two.buffer.admit(kFirst, kFirstLane, 26, at(0)));
 }
 
-// One block; the headroom needs 10 bytes of a second one.
+// One block; the headroom would need 10 bytes of a second one.
 TEST(PerPortBuffer, headroom_is_no_more_than_the_blocks_of_a_lane) {
   Buffer two({});
   LinkParams link;

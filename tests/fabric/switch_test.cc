@@ -1,4 +1,4 @@
-// Timing gates of the switch, and what it does with packets that compete or have nowhere to go.
+// Times of the switch, and its handling of packets that compete or have no route.
 #include "sim/fabric/switch.h"
 
 #include "tests/fabric/net.h"
@@ -6,7 +6,7 @@
 namespace verbatim::fabric {
 namespace {
 
-// Core clock 400 MHz: edges every 2500 ps. Hosts 1 … n hang on ports 1 … n with LID = port number.
+// Core clock 400 MHz: edges every 2500 ps. Hosts 1 … n are at ports 1 … n, with LID = port number.
 struct Star {
   Star(const SwitchProfile& profile, const std::vector<LinkParams>& links,
        const PortParams& host_params = {}) {
@@ -45,7 +45,7 @@ std::int64_t edge_after(std::int64_t ps) { return (ps + 2499) / 2500 * 2500; }
 const LinkParams kEdrLink{kEdr4x, Duration(10'000)};
 const LinkParams kQdrLink{kQdr4x, Duration(10'000)};
 
-// A copy for every port of the tree except the input, all at the time of a unicast packet.
+// The switch sends a copy to every port of the tree except the input, each at the time of a unicast packet.
 TEST(Switch, replicates_multicast_packets_to_the_other_ports_of_the_tree) {
   Star star(profile_400mhz(36), {kEdrLink, kEdrLink, kEdrLink, kEdrLink});
   star.hub->set_multicast_ports({PortNumber{1}, PortNumber{2}, PortNumber{4}});
@@ -59,7 +59,8 @@ TEST(Switch, replicates_multicast_packets_to_the_other_ports_of_the_tree) {
   EXPECT_TRUE(star.host(3).arrivals.empty());
 }
 
-// The input buffer is free when the last copy has left: here the one behind 4 KB for the slow host.
+// The input buffer is released when the last copy has been sent: here the copy to the slow host, which waits
+// behind 4 KB.
 TEST(Switch, a_multicast_packet_stays_in_its_input_buffer_until_the_last_copy_has_left) {
   Star star(profile_400mhz(0), {kEdrLink, kEdrLink, kQdrLink});
   star.hub->set_multicast_ports({PortNumber{1}, PortNumber{2}, PortNumber{3}});
@@ -83,7 +84,7 @@ TEST(Switch, drops_multicast_packets_without_a_tree) {
   EXPECT_EQ(star.host(1).port.credits(ib::VirtualLane{0}), 65536u / 64);
 }
 
-// Cut-through: head in at 8 * 80 + 10000, next edge, latency, then 8 * 80 + 10000 again.
+// Cut-through: the head arrives at 8 * 80 + 10000, then next edge, latency, and again 8 * 80 + 10000.
 TEST(Switch, cuts_through_after_its_latency_in_cycles_from_the_next_edge) {
   for (const std::uint32_t latency : {0u, 1u, 36u}) {
     Star star(profile_400mhz(latency), {kEdrLink, kEdrLink});
@@ -102,7 +103,7 @@ TEST(Switch, cuts_through_to_a_slower_output) {
   expect_arrival_at(star.simulation, star.host(2), 1, at(start + 8 * 250 + 10'000));
 }
 
-// To a faster output the latency counts from the tail: the output would run dry otherwise.
+// Towards a faster link the latency counts from the tail: otherwise the output would run out of data.
 TEST(Switch, stores_and_forwards_to_a_faster_output) {
   Star star(profile_400mhz(36), {kQdrLink, kEdrLink});
   star.send(1, 2, 4096);
@@ -133,8 +134,8 @@ TEST(Switch, an_interval_of_one_input_does_not_delay_another) {
   EXPECT_EQ(star.host(3).arrivals[0].head, star.host(4).arrivals[0].head);
 }
 
-// The second of two simultaneous packets starts when the first has left: start + wire * byte time. Ties are
-// resolved by the ports' component numbers.
+// The second of two simultaneous packets starts when the first has been sent: start + wire * byte time. The
+// component numbers of the ports decide ties.
 TEST(Switch, an_output_serves_simultaneous_packets_by_input_and_one_after_the_other) {
   for (const bool reversed : {false, true}) {
     Star star(profile_400mhz(36), {kEdrLink, kEdrLink, kEdrLink});
@@ -148,7 +149,7 @@ TEST(Switch, an_output_serves_simultaneous_packets_by_input_and_one_after_the_ot
 }
 
 TEST(Switch, an_output_serves_packets_in_the_order_in_which_they_become_ready) {
-  // The packet of the slow input is stored first, so a later one of the fast input overtakes it.
+  // The slow input's packet is stored completely first, so a later packet of the fast input overtakes it.
   Star star(profile_400mhz(36), {kQdrLink, kEdrLink, kEdrLink});
   star.send(1, 3, 4096, 1);
   star.simulation.engine.run_until(at(100'000));
@@ -157,8 +158,8 @@ TEST(Switch, an_output_serves_packets_in_the_order_in_which_they_become_ready) {
   EXPECT_EQ(star.host(3).numbers, (std::vector<std::uint32_t>{2, 1}));
 }
 
-// Input buffer of one packet: the second enters the switch's cable when the first has left by the output and
-// its credits are back: start + wire * byte time + 8 * 80 + 10000.
+// Input buffer of one packet: the second enters the switch's cable when the first has been sent by the output
+// and its credits have returned: start + wire * byte time + 8 * 80 + 10000.
 TEST(Switch, a_packet_occupies_its_input_buffer_until_its_last_byte_has_left) {
   SwitchProfile profile = profile_400mhz(36);
   profile.input_buffer_bytes = kLeastInputBufferBytes;
@@ -182,7 +183,7 @@ TEST(Switch, back_pressure_reaches_the_sender_and_no_further_packet_moves) {
   for (std::uint32_t i = 0; i < 20; ++i) star.send(1, 2, 4096, i);
   star.simulation.engine.run();
   EXPECT_EQ(star.host(2).arrivals.size(), 2u);
-  // Two have arrived, three fill the switch's buffer, fifteen wait at the sender.
+  // Two packets have arrived, three fill the switch's buffer, fifteen wait at the sender.
   EXPECT_EQ(star.host(1).port.queued_bytes(ib::VirtualLane{0}), 15u * 4122);
   for (std::size_t i = 0; i < 20; ++i) {
     star.host(2).port.release(*star.host(2).kept.at(i));
@@ -203,8 +204,7 @@ TEST(Switch, a_blocked_output_does_not_stop_packets_for_another) {
   EXPECT_EQ(star.host(3).numbers, std::vector<std::uint32_t>{9});
 }
 
-// Three inputs keep one output busy: while all have packets, none is ever more than one packet behind
-// another.
+// Three inputs send to one output: while all have packets, none is more than one packet behind another.
 TEST(Switch, saturated_inputs_share_an_output_evenly) {
   SwitchProfile profile = profile_400mhz(36);
   profile.input_buffer_bytes = 4 * 65 * 64;
@@ -219,13 +219,13 @@ TEST(Switch, saturated_inputs_share_an_output_evenly) {
     ++counts[star.host(4).numbers[i]];
     for (int from = 1; from < 3; ++from) EXPECT_LE(std::abs(counts[from] - counts[from + 1]), 1) << i;
   }
-  // And the output never pauses.
+  // The output has no gaps.
   for (std::size_t i = 1; i < 300; ++i) {
     EXPECT_EQ(star.host(4).arrivals[i].head - star.host(4).arrivals[i - 1].head, Duration(4122 * 80));
   }
 }
 
-// Host 1 has one lane; host 2 and the switch have four: each packet uses the lane of its service level on the
+// Host 1 has one lane; host 2 and the switch have four: a packet uses the lane of its service level on the
 // second link, and its buffer space on the first link is returned on the lane of its arrival.
 TEST(Switch, each_link_has_its_own_lane_for_a_service_level) {
   Simulation simulation;

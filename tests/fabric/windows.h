@@ -1,5 +1,5 @@
-// Runs a fabric in windows, as if every cable with a propagation time joined two parts of it (`sim/fabric/link_inbox.h`), or at
-// once. Both must give the same trace. Between runs, time may be within a window, so that what a test does then is a part of it.
+// Runs a fabric in windows, as if every cable with a propagation time joined two parts of it (`sim/fabric/link_inbox.h`), or
+// without windows. Both must produce the same trace. A run may end within a window: actions of the test then belong to it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Windows {
     length_ = std::min(length_, link.propagation);
   }
 
-  // Executes until no event is left, and no grant for which a packet waits. Afterwards it is the time of the last event.
+  // Runs until there is no event and no grant for which a packet waits; returns at the time of the last event.
   void run() {
     if (ends_.empty()) return engine_.run();
     for (;;) {
@@ -31,7 +31,7 @@ class Windows {
       exchange(kNever);
     }
   }
-  // Executes every event up to and including `end`; afterwards it is `end`.
+  // Runs every event up to and including `end`; returns at time `end`.
   void run_until(Instant end) {
     if (ends_.empty()) return engine_.run_until(end);
     while (begin_ + length_ <= end) {
@@ -43,7 +43,7 @@ class Windows {
   std::uint64_t count() const { return count_; }
 
  private:
-  // The next window begins when something happens, or at `limit`.
+  // Ends the window. The next one starts at the next event, or at `limit`.
   void exchange(Instant limit) {
     begin_ += length_;
     for (Port* port : ends_) port->finish_window(begin_);
@@ -53,7 +53,7 @@ class Windows {
     for (const Port* port : ends_) next = std::min(next, port->next_grant_departure());
     if (next = std::min(next, limit); next != kNever) begin_ = std::max(begin_, next);
   }
-  // Whether an inbox has something that makes an event.
+  // Whether an inbox has an entry that causes an event.
   bool has_more() const {
     bool has_grants = false, has_waiting = false;
     for (const Port* port : ends_) {
@@ -71,7 +71,7 @@ class Windows {
   const bool enabled_;
   std::vector<Port*> ends_;
   Duration length_ = Duration::max();
-  Instant begin_{};  // of the window
+  Instant begin_{};  // start of the window
   std::uint64_t count_ = 0;
 };
 

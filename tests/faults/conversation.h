@@ -1,5 +1,5 @@
-// Two adapters that talk while packets are lost, doubled, corrupted and late: a plan, its run, and what of
-// the result the specification does not allow. No processes.
+// Two adapters that communicate while packets are lost, duplicated, corrupted and delayed: a plan, its run,
+// and violations of the specification in its result. Without processes.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct Step {
   bool is_fenced = false;
 };
 
-// The nth packet that leaves a side's port, and what happens to it.
+// The nth packet that leaves a side's port, and its fault.
 struct Loss {
   bool from_a = true;
   Action action = Action::kDrop;
@@ -37,8 +37,8 @@ struct Plan {
   std::uint8_t retry_cnt = 7;
   bool end_to_end_credits = false;
   hca::LossRecoveryProfile recovery;
-  std::uint64_t freedom_seed = 0;  // of choices within the specification; 0: none are made
-  bool may_fail = false;  // by too many losses in a row: only as specified
+  std::uint64_t freedom_seed = 0;  // seed of choices within the specification; 0: none
+  bool may_fail = false;  // too many losses in a row may cause the specified error
 };
 
 std::ostream& operator<<(std::ostream& stream, const Plan& plan);
@@ -47,18 +47,18 @@ class Conversation {
  public:
   explicit Conversation(const Plan& plan);
 
-  // Runs to the end; "" when every byte, completion and atomic is as it must be, else what is not.
+  // Runs to the end. Returns "" if every byte, completion and atomic is as specified, otherwise the first violation.
   std::string run();
 
   test::Pair& pair() { return pair_; }
-  // Whether a side got a retry error.
+  // Whether a side had a retry error.
   bool has_failed() const { return has_failed_; }
   std::uint64_t retransmissions() const { return pair_.world.trace.count(TraceEvent::kRetransmission); }
 
  private:
   using Side = test::Pair::Side;
 
-  // Where things lie in a side's buffer.
+  // Layout of a side's buffer.
   static constexpr std::uint64_t kSlot = 4096, kArea = 256 << 10;
   static constexpr std::uint64_t kOut = 0, kReceived = kArea, kWritten = 2 * kArea, kReadInto = 3 * kArea,
                                  kReadFrom = 4 * kArea, kResults = 5 * kArea, kCounter = 6 * kArea,
@@ -71,7 +71,7 @@ class Conversation {
   }
   static bool writes(Kind kind) { return kind == Kind::kWrite || kind == Kind::kWriteImm; }
   static std::uint64_t word(Side& side, std::uint64_t offset);
-  // Effects of the first `count` steps at the peer.
+  // Effects at the peer of the first `count` steps.
   struct Effects {
     std::uint64_t counter = 0, word = 0;
     std::size_t receives = 0;

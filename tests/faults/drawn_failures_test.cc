@@ -1,4 +1,4 @@
-// Draws failures within a budget.
+// Random failures within a budget.
 #include "sim/faults/drawn_failures.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Packets that are hit because it was chosen so, within a budget.
+// Faults of packets, chosen by the run's choices within a budget.
 #include "sim/faults/drawn_faults.h"
 
 #include "sim/faults/fault_script.h"

@@ -1,4 +1,4 @@
-// The packets that a rule hits, the effect, and its time.
+// The packets that a rule selects, the fault's effect, and its time.
 #include "sim/faults/fault_script.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using fabric::make_packet;
 
-// Two nodes and a cable of 1 ns, EDR 4x.
+// Two nodes joined by a 1 ns EDR 4x cable.
 struct Line {
   explicit Line(const std::vector<Rule>& rules) {
     simulation.connect(a.port, b.port, {fabric::kEdr4x, Duration(1'000)});
@@ -20,7 +20,7 @@ struct Line {
     for (std::uint32_t i = 0; i < packets; ++i) a.port.send(make_packet(2, payload, i));
     simulation.engine.run();
   }
-  // All credits have been returned.
+  // Whether all credits have been returned.
   bool is_whole() {
     simulation.engine.run_until(simulation.engine.now() + Duration(1'000'000));
     return a.port.credits(ib::VirtualLane{0}) == 65536 / fabric::kCreditBlockBytes;
@@ -61,7 +61,7 @@ TEST(FaultScript, numbers_select_the_first_then_every_so_many_th_so_many_in_all)
   }
 }
 
-// Numbers of the packets that a rule hits, of so many.
+// The numbers of the packets that the rule selects among the first `packets`.
 std::vector<std::uint32_t> hits_of(const Rule& rule, std::uint32_t packets, const std::string& stream = "a") {
   fabric::Simulation simulation;
   fabric::Host a{simulation, 0}, b{simulation, 1};
@@ -78,7 +78,7 @@ std::vector<std::uint32_t> hits_of(const Rule& rule, std::uint32_t packets, cons
   return numbers;
 }
 
-// Lengths of what is hit in a row.
+// The lengths of runs of consecutive numbers.
 std::vector<std::uint32_t> runs_of(const std::vector<std::uint32_t>& numbers) {
   std::vector<std::uint32_t> runs;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -95,7 +95,7 @@ Rule drop_by_chance(std::uint64_t parts, std::uint64_t of, Burst burst = {}) {
   return rule;
 }
 
-// Standard deviation of the number of hits: sqrt(100,000 * 0.01 * 0.99) = 31.
+// The standard deviation of the number of selected packets is sqrt(100,000 * 0.01 * 0.99) = 31.
 TEST(FaultScript, a_rate_hits_each_packet_with_that_chance) {
   EXPECT_NEAR(static_cast<double>(hits_of(drop_by_chance(1, 100), 100'000).size()), 1000, 4 * 31);
   EXPECT_EQ(hits_of(drop_by_chance(0, 100), 1'000).size(), 0u);
@@ -108,7 +108,7 @@ TEST(FaultScript, what_a_rate_hits_follows_from_its_stream_alone) {
   EXPECT_NE(hits_of(rule, 1'000), hits_of(rule, 1'000, "b"));
 }
 
-// Two lines: what is drawn for the packets of one does not depend on those of the other.
+// Two cables: random numbers for packets of one do not depend on packets of the other.
 TEST(FaultScript, rules_of_other_ports_draw_nothing) {
   fabric::Simulation simulation;
   fabric::Host a{simulation, 0}, b{simulation, 1};
@@ -141,8 +141,9 @@ TEST(FaultScript, a_burst_of_given_length_hits_so_many_in_a_row) {
   for (const std::uint32_t run : runs_of(hits_of(drop_by_chance(1, 1'000, {5, false}), 100'000))) EXPECT_EQ(run % 5, 0u);
 }
 
-// A burst ends behind each packet with chance 1/8; the next may begin at once, with chance 1/1000. 100,000 packets have about
-// 100,000 / (1000 + 8) = 99 bursts, whose lengths have the mean 8 and the standard deviation 7.5; that of the mean is 0.75.
+// A burst ends after each packet with probability 1/8; the next may start at once, with probability 1/1000.
+// 100,000 packets have about 100,000 / (1000 + 8) = 99 bursts; the mean length is 8 with standard deviation
+// 7.5, that of the mean is 0.75.
 TEST(FaultScript, a_geometric_burst_has_that_length_in_the_mean) {
   const Numbers runs = runs_of(hits_of(drop_by_chance(1, 1'000, {8, true}), 100'000));
   EXPECT_NEAR(static_cast<double>(runs.size()), 99, 40);
@@ -167,7 +168,7 @@ TEST(FaultScript, operation_and_time_narrow_what_counts) {
   EXPECT_EQ(line.script.fired(2), 2u) << "one packet may be hit by several rules";
 }
 
-// A lost packet occupies the line as if it arrived: arrival of the next = (26 + 8) * 80 ps + 1 ns.
+// A lost packet takes its time on the line: the next one arrives at (26 + 8) * 80 ps + 1 ns.
 TEST(FaultScript, a_dropped_packet_takes_its_time_on_the_line) {
   Line line({drop({1, 1, 1})});
   line.send(2);
@@ -179,7 +180,7 @@ TEST(FaultScript, a_dropped_packet_takes_its_time_on_the_line) {
   EXPECT_EQ(line.simulation.trace.of(TraceEvent::kPacketTransmitted).size(), 2u);
 }
 
-// The copy follows at once, before what was queued behind: heads at 8, 34 and 60 bytes.
+// The copy follows at once, before queued packets: heads at 8, 34 and 60 bytes.
 TEST(FaultScript, a_duplicate_follows_its_original_at_once_and_is_no_victim_itself) {
   Rule rule;
   rule.action = Action::kDuplicate;
@@ -213,7 +214,7 @@ TEST(FaultScript, a_delayed_packet_comes_so_much_later_and_is_overtaken) {
   EXPECT_TRUE(line.is_whole());
 }
 
-// Packets that no switch would mark are left alone, and do not count.
+// Packets that are not ECN-capable are not marked and do not count.
 TEST(FaultScript, a_mark_hits_the_ith_packet_that_is_ecn_capable) {
   Rule rule;
   rule.action = Action::kMark;
@@ -234,7 +235,7 @@ TEST(FaultScript, a_mark_hits_the_ith_packet_that_is_ecn_capable) {
   EXPECT_EQ(line.script.fired(0), 1u);
 }
 
-// The low bits of its opcode are those of a SEND Middle.
+// The low bits of a CNP's opcode are those of a SEND Middle.
 TEST(FaultScript, a_congestion_notification_is_a_packet_without_operation) {
   Rule middle = drop({1, 1, 0}), any = drop({1, 1, 0});
   middle.operation = ib::Operation::kSendMiddle;
@@ -277,12 +278,12 @@ TEST(FaultScript, hidden_corruption_counts_packets_with_payload_only) {
   EXPECT_EQ(line.script.seen(0), 0u);
 }
 
-// Fails between the head of one packet and that of the next: (26 * n + 8) * 80 ps + 1 ns.
+// The link fails between the heads of two packets, which arrive at (26 * n + 8) * 80 ps + 1 ns.
 TEST(FaultScript, a_link_that_fails_loses_what_is_queued_and_on_the_line_and_comes_back_whole) {
   for (const std::int64_t shift : {-1, 0, 1}) {
     Rule rule;
     rule.action = Action::kLinkDown;
-    rule.down = at((26 * 2 + 8) * 80 + 1'000 + shift);  // the head of packet 2
+    rule.down = at((26 * 2 + 8) * 80 + 1'000 + shift);  // head of packet 2
     rule.up = rule.down + Duration(1'000'000);
     Line line({rule});
     for (std::uint32_t i = 0; i < 10; ++i) line.a.port.send(make_packet(2, 0, i));
@@ -291,7 +292,7 @@ TEST(FaultScript, a_link_that_fails_loses_what_is_queued_and_on_the_line_and_com
     EXPECT_EQ(line.b.numbers.size(), through) << shift;
     EXPECT_FALSE(line.a.port.is_up());
     EXPECT_FALSE(line.b.port.is_up());
-    const std::size_t on_line = shift < 0 ? 1 : 0;  // lost at the time at which it would have arrived
+    const std::size_t on_line = shift < 0 ? 1 : 0;  // lost at the time of its arrival
     EXPECT_EQ(line.simulation.trace.of(TraceEvent::kPacketDropped).size(), 10 - through - on_line);
     line.a.port.send(make_packet(2, 0, 50));
     line.b.port.send(make_packet(1, 0, 51));
@@ -333,7 +334,7 @@ TEST(FaultScript, a_full_output_queue_tells_its_sender_when_the_link_fails) {
   EXPECT_TRUE(line.a.port.has_room(ib::VirtualLane{0}));
 }
 
-// A storm of 1 us to 3 us, and one of 2 us to 4 us: the sender is paused until the second ends.
+// Storms from 1 us to 3 us and from 2 us to 4 us: the sender is paused until the second one ends.
 TEST(FaultScript, storms_of_a_port_overlap) {
   fabric::PausedPair pair(1'000, 100);
   pair.receiver.release = true;

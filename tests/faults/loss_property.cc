@@ -15,7 +15,7 @@ rc::Gen<Step> any_step() {
   return rc::gen::build<Step>(
       rc::gen::set(&Step::kind,
                    rc::gen::map(rc::gen::inRange(0, 8), [](int n) { return static_cast<Kind>(n); })),
-      // Up to six packets, and often exactly whole ones.
+      // Up to six packets, often with an exact number of MTUs.
       rc::gen::set(&Step::length, rc::gen::oneOf(rc::gen::inRange<std::uint32_t>(0, 1400),
                                                  rc::gen::element<std::uint32_t>(0, 256, 512, 1024))),
       rc::gen::set(&Step::is_fenced, rc::gen::map(rc::gen::inRange(0, 6), [](int n) { return n == 5; })));
@@ -41,7 +41,7 @@ rc::Gen<Loss> any_loss() {
       rc::gen::set(&Loss::delay_us, rc::gen::element<std::uint32_t>(0, 1, 5, 50, 500, 1'000, 3'000)));
 }
 
-// A retry needs a packet that was lost or late; a duplicate is harmless.
+// Only lost and delayed packets can cause retries; duplicates cannot.
 std::vector<Loss> at_most_seven_harmful(std::vector<Loss> losses) {
   int harmful = 0;
   std::erase_if(losses, [&](const Loss& loss) { return loss.action != Action::kDuplicate && ++harmful > 7; });
@@ -80,7 +80,7 @@ Plan any_plan(bool may_fail, Recovery recovery) {
   return plan;
 }
 
-// Checks so many plans; `counts` are those in which something worth the test happened.
+// Checks `plans` random plans; `counts` says whether a plan exercised what the test is about.
 void check_plans(std::uint64_t seed, int plans, bool may_fail, Recovery recovery, bool (*counts)(const Conversation&)) {
   rc::detail::TestParams params;
   params.seed = seed;

@@ -1,5 +1,5 @@
-// The sums of Breaking Band: a message pushed through a model whose stages take what the paper measures for
-// its components and nothing else, so that the latency is their sum when every component is counted once.
+// The sums of Breaking Band: a message passes a model whose stages take the times that the paper has measured
+// for its components. The latency is their sum if the model counts every component once.
 #include <cmath>
 
 #include "tests/fidelity/target.h"
@@ -14,14 +14,14 @@ constexpr double kMdSetup = 27.78, kBarrierMd = 17.33, kBarrierDoorbell = 21.07,
 constexpr double kLlpProg = 61.63, kBusyPost = 8.99, kMeasurement = 49.69;
 constexpr double kPcie = 137.49, kWire = 274.81, kSwitch = 108.00, kRcToMemory = 240.96;
 constexpr double kHlpPost = 26.56, kHlpReceive = 224.66;
-// Shares of LLP_prog and HLP_prog in a message of the overall injection, if several complete at a time.
+// LLP_prog and HLP_prog per message of the overall injection, where several messages complete at a time.
 constexpr double kPostProgress = 59.82, kOverallMisc = 3.17;
 
 constexpr double kLlpPost = kMdSetup + kBarrierMd + kBarrierDoorbell + kPioCopy + kMisc;
 
 Duration ns(double value) { return Duration(std::llround(value * 1000)); }
 
-// Lanes and lines whose bytes take 1 fs: components are measured with their bytes' time in them.
+// A byte takes 1 fs on lanes and cables, because the measured components include the time of their bytes.
 constexpr ByteTime kNoTime{1, 1'000'000};
 
 // From the doorbell that pushes 8 bytes until the receiver's completion is visible, in ns.
@@ -29,7 +29,7 @@ double fabric_ns() {
   test::PairOptions options;
   hca::HcaProfile& profile = options.world.profile;
   profile = {};
-  profile.core_clock_hz = 1'000'000'000'000;  // edges at every picosecond: no waits for them
+  profile.core_clock_hz = 1'000'000'000'000;  // edges at every picosecond, so nothing waits for them
   for (hca::Stage* stage : {&profile.doorbell, &profile.wqe_decode, &profile.packetize,
                             &profile.receive_check, &profile.acknowledge, &profile.completion})
     *stage = {0, 1};
@@ -40,8 +40,8 @@ double fabric_ns() {
   options.world.link.byte_time = kNoTime;
   options.world.link.propagation = ns(kWire + kSwitch);
   test::Pair pair(options);
-  // Components also include the time on the lanes of PCI Express: the pushed line, the payload, a request for
-  // the record of receives, the entry.
+  // The components also include the time on the PCI Express lanes: the pushed line, the payload, a read
+  // request for the record of receives, the completion entry.
   const std::uint32_t header = profile.pcie.write_header_bytes;
   const ByteTime lane = host::pcie_byte_time(profile.pcie.generation, profile.pcie.lanes);
   const std::uint32_t pushed = 64 + header,

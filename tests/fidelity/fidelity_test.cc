@@ -1,4 +1,4 @@
-// The short form of every target is within its bounds, and the tool reports values that are not.
+// The short form of every target is within its bounds; the tool reports values that are not.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -38,7 +38,7 @@ TEST_P(Target, short_form_is_within_its_bounds) {
 INSTANTIATE_TEST_SUITE_P(Fidelity, Target, ::testing::ValuesIn(targets_with_a_file()),
                          [](const auto& info) { return info.param; });
 
-// A folder with the published values, one of which is replaced.
+// A folder with the published values, one of which is changed.
 class AlteredValues {
  public:
   AlteredValues(const std::string& target, const std::string& from, const std::string& to) {

@@ -5,7 +5,7 @@
 namespace verbatim::fidelity {
 
 namespace {
-// Programs look so often.
+// Interval at which the programs poll.
 constexpr Duration kStep{200'000};
 }  // namespace
 
@@ -62,7 +62,7 @@ void Flood::poll(Side& side) {
 void Flood::post(Side& side) {
   const std::int64_t now = pair.world.now_ps();
   const std::size_t count = side.flows.size();
-  // A round without a queue pair that has room ends it.
+  // The loop ends after a round in which no queue pair had space.
   for (std::size_t idle = 0; idle < count;) {
     if (options_.outstanding > 0 && side.posted + options_.batch > options_.outstanding) return;
     if (options_.post_time > Duration(0) && side.core_free_ps > now) return;

@@ -1,5 +1,5 @@
-// Many queue pairs of two adapters kept busy without processes: as many requests are always posted as a
-// window allows, and every message that passes is counted in the trace.
+// Many queue pairs of two adapters that are always busy, without processes: as many requests are posted as a
+// window allows, and messages are counted by trace records.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ struct FloodOptions {
   fabric::LinkParams link;
   ib::QpType type = ib::QpType::kRc;
   std::uint32_t queue_pairs = 32;
-  std::uint32_t window = 128;  // requests posted and not known to be complete, per queue pair; a power of two
-  std::uint32_t outstanding = 0;  // and of all queue pairs of one side together; 0: any number
+  std::uint32_t window = 128;  // limit of incomplete requests per queue pair; a power of two
+  std::uint32_t outstanding = 0;  // limit for all queue pairs of a side; 0: none
   std::uint32_t batch = 16;       // requests per doorbell
   std::uint32_t signal_every = 16;
-  bool at_random = false;  // queue pairs are chosen at random, else in turns
-  bool both_ways = false;  // the server posts, too
-  Duration post_time{0};   // of the one core that posts, per request; 0: there are enough cores
+  bool at_random = false;  // selection of queue pairs: at random, or one after another
+  bool both_ways = false;  // the server posts requests, too
+  Duration post_time{0};   // of a single posting core, per request; 0: posting takes no time
   std::uint64_t buffer_bytes = 1 << 20;
 };
 
 class Flood {
  public:
-  // Fills in everything but flags, for the request that a queue pair is about to post.
+  // Fills in everything except flags for the request that a queue pair is about to post.
   using Make = std::function<test::SendRequest(Flood& flood, Rng& rng)>;
 
   Flood(const FloodOptions& options, Make make);
 
-  // Events of this kind a second, in millions, at the client's or server's adapter or port ("client/p1"):
-  // after `warm_up`, for `time`.
+  // Events of this kind per second, in millions, at a component of the client or server ("client/p1"),
+  // counted for `time` after `warm_up`.
   double rate(const char* component, TraceEvent event, Duration warm_up, Duration time);
 
   test::Pair pair;
@@ -43,12 +43,12 @@ class Flood {
  private:
   struct Flow {
     test::Qp qp;
-    std::uint32_t complete = 0;  // requests known to be
+    std::uint32_t complete = 0;  // number of requests known to be complete
   };
   struct Side {
     test::Pair::Side* side = nullptr;
     std::vector<Flow> flows;
-    std::uint32_t posted = 0;  // and not known to be complete
+    std::uint32_t posted = 0;  // requests not known to be complete
     std::size_t turn = 0;
     std::int64_t core_free_ps = 0;
   };

@@ -1,4 +1,5 @@
-// Time that recovery from one lost packet takes, as Lumina measures it: times of packets at the switch between two adapters.
+// Time of the recovery from one lost packet, measured like Lumina's: by times of packets at the switch
+// between two adapters.
 #include <cstdio>
 
 #include "sim/ib/aeth.h"
@@ -12,7 +13,8 @@ namespace {
 constexpr std::uint32_t kFirst = 1000, kLost = 1005, kBytes = 20 * 1024;
 constexpr ByteTime k40Gbps{200, 1}, k100Gbps{80, 1};
 
-// From the lost packet to the NAK, or the request for what is missing, and from there to the packet that was missing; us.
+// Times in us: from the lost packet to the NAK, or to the request for the missing data, and from there to the
+// missing packet.
 struct Recovery {
   double generation = -1, reaction = -1;
 };
@@ -30,7 +32,7 @@ Recovery recovery_of(const hca::HcaProfile& profile, ByteTime byte_time, bool is
   receiver.keep = [&](ib::Packet& packet) { return packet.bth.psn.value != kLost || seen++ > 0; };
   pair.a.program.post_send(pair.a.qp, is_read ? test::read_from(pair, 0, kBytes) : test::write_to(pair, 0, kBytes));
   pair.world.run();
-  // Port 1 leads to the client.
+  // Port 1 of the switch is the client's.
   const std::uint32_t to_client = pair.world.components.id("switch/p1").value, to_server = pair.world.components.id("switch/p2").value;
   std::int64_t lost = -1, reported = -1, repeated = -1;
   for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPacketTransmitted)) {

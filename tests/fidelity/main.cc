@@ -1,4 +1,4 @@
-// tools/fidelity: the model against published measurements, one line for each value.
+// tools/fidelity compares the model to published measurements, one line per value.
 #include "tests/fidelity/target.h"
 #include "tests/published/tool.h"
 

@@ -1,4 +1,4 @@
-// Message rates: adapters flooded by requests of many queue pairs, against a peer that is never the limit.
+// Message rates: adapters flooded by requests of many queue pairs, with a peer that is never the bottleneck.
 #include <string>
 
 #include "tests/fidelity/flood.h"
@@ -14,7 +14,7 @@ using test::SendRequest;
 
 constexpr Duration kWarmUp{20'000'000}, kTime{60'000'000};
 
-// An adapter that is faster than all others, as many clients are together.
+// An adapter that is faster than all others; it replaces many clients.
 hca::HcaProfile many_clients() {
   hca::HcaProfile profile;
   profile.core_clock_hz = 2'000'000'000;
@@ -34,10 +34,10 @@ fabric::LinkParams link_of(ByteTime byte_time) {
   link.byte_time = byte_time;
   return link;
 }
-// Both FDR ports of a Connect-IB as one of eight lanes.
+// Both FDR ports of a Connect-IB together as one link of eight lanes.
 constexpr ByteTime kTwoFdrPorts{220, 3}, kFdrPort{440, 3}, kEdrPort{80, 1};
 
-// A queue pair that the receiver lacks: packets are dropped at the rate of its checks.
+// The receiver does not have this queue pair: it drops packets at the rate of its checks.
 constexpr std::uint32_t kNobody = 0xfffff0;
 
 struct Sends {
@@ -89,7 +89,7 @@ double inbound_reads(const hca::HcaProfile& adapter, std::uint32_t bytes) {
   return flood.rate("server/p1", TraceEvent::kPacketTransmitted, kWarmUp, kTime);
 }
 
-// On `counters` words of 8 bytes, chosen at random.
+// Atomics on `counters` words of 8 bytes, selected at random.
 double atomics(const hca::HcaProfile& adapter, ByteTime byte_time, std::uint32_t counters) {
   Flood flood(inbound(adapter, byte_time), [counters](Flood& self, Rng& rng) {
     SendRequest request;
@@ -103,8 +103,8 @@ double atomics(const hca::HcaProfile& adapter, ByteTime byte_time, std::uint32_t
   return flood.rate("server/hca", TraceEvent::kDmaWrite, kWarmUp, kTime);
 }
 
-// READs of 32 bytes a second of one of two like adapters, each of which reads from the other over so many
-// queue pairs, chosen at random.
+// READs of 32 bytes per second of one of two equal adapters; each reads from the other over `queue_pairs`
+// queue pairs selected at random.
 double reads_both_ways(const hca::HcaProfile& adapter, ByteTime byte_time, std::uint32_t queue_pairs) {
   FloodOptions options;
   options.client = options.server = adapter;
@@ -122,13 +122,13 @@ double reads_both_ways(const hca::HcaProfile& adapter, ByteTime byte_time, std::
     request.rkey = self.pair.b.mr.rkey;
     return request;
   });
-  // Until contexts have been used so often that none is fetched for the first time.
+  // Warm-up until no context is fetched for the first time.
   const std::int64_t rounds = 1 + queue_pairs / 512;
   return flood.rate("client/hca", TraceEvent::kCompletion, 4 * rounds * kWarmUp, 2 * kTime);
 }
 
-// Time of a message on the posting core. Of the paper's machine only the rate of one core with four queue
-// pairs is known, so that line does not test the adapter.
+// Time of a message on the posting core. The paper only has the rate of one core with four queue pairs for
+// this machine, so that value cannot test the adapter.
 constexpr Duration kPostTime{31'000};
 
 }  // namespace
@@ -147,7 +147,7 @@ Simulated measure_kalia_rates(const Wanted& wanted) {
       return ud_sends(connectx3, {count, 60, 16, Duration(0), kFdrPort});
     });
   }
-  // The last sizes before another line, and the first with it.
+  // The largest sizes that fit into a number of lines, and the smallest ones that need another line.
   for (const std::uint32_t bytes : {60u, 61u, 124u, 125u, 188u, 189u, 252u, 253u, 316u}) {
     for (const std::uint32_t batch : {16u, 1u}) {
       measure("ud_send_b" + std::to_string(batch) + "." + std::to_string(bytes), [&] {

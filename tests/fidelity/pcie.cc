@@ -1,4 +1,4 @@
-// Bandwidths of PCI Express: the DMA engine alone, with as many transfers as keep a lane busy.
+// Bandwidths of PCI Express: the DMA engine alone, with enough transfers to keep a lane busy.
 #include <utility>
 
 #include "sim/host/dma_engine.h"
@@ -10,7 +10,7 @@ namespace {
 using host::DmaEngine;
 using host::PcieProfile;
 
-// A connection on which only the lanes take time.
+// A connection whose lanes are the only part that takes time.
 PcieProfile lanes_only(std::uint32_t generation, std::uint32_t lanes) {
   PcieProfile profile;
   profile.generation = generation;
@@ -39,7 +39,7 @@ constexpr std::uint32_t kTransfers = 1000;
 
 double seconds(Duration duration) { return static_cast<double>(to_ps(duration)) * 1e-12; }
 
-// Time until the data of `count` reads, requested at time 0, are all in the adapter.
+// Time until the data of `count` reads, requested at time 0, have arrived in the adapter.
 Duration time_of_reads(const PcieProfile& profile, std::uint32_t count, std::uint32_t bytes) {
   Engine engine;
   Transfers transfers;
@@ -49,7 +49,7 @@ Duration time_of_reads(const PcieProfile& profile, std::uint32_t count, std::uin
   return transfers.last - Instant{};
 }
 
-// Bytes a second of many reads, without the time until the first completion begins.
+// Bytes per second of many reads, without the time until the start of the first completion.
 double read_rate(const PcieProfile& profile, std::uint32_t bytes) {
   const Duration time =
       time_of_reads(profile, 2 * kTransfers, bytes) - time_of_reads(profile, kTransfers, bytes);
@@ -65,7 +65,7 @@ double write_rate(const PcieProfile& profile, std::uint32_t bytes) {
   return kTransfers * static_cast<double>(bytes) / seconds(left - Instant{});
 }
 
-// When `count` pushes of so many bytes have all arrived.
+// Time until `count` pushes of `bytes` bytes have arrived.
 Duration time_of_pushes(const PcieProfile& profile, std::uint32_t count, std::uint32_t bytes) {
   Engine engine;
   DmaEngine dma(engine, ComponentId{0}, profile);
@@ -83,7 +83,7 @@ double bytes_in(const PcieProfile& profile, Duration time) {
 
 Simulated measure_kalia_pcie(const Wanted&) {
   const PcieProfile profile = kalia();
-  // Appendix A: ten WQEs of 65 bytes, which are two lines each.
+  // Appendix A: ten WQEs of 65 bytes, which take two lines each.
   constexpr std::uint32_t kWqes = 10, kWqeLines = 128, kDoorbell = 8;
   const Duration requests = host::tlp_byte_time(profile).time_for(profile.read_header_bytes);
   const Duration doorbell = time_of_pushes(profile, 1, kDoorbell);
@@ -104,7 +104,7 @@ Simulated measure_pcie_model(const Wanted&) {
   } kConnections[] = {{"gen3_x8", 3, 8}, {"gen3_x16", 3, 16}, {"gen4_x16", 4, 16}, {"gen5_x16", 5, 16}};
   for (const auto& [name, generation, lanes] : kConnections) {
     PcieProfile profile = lanes_only(generation, lanes);
-    // Bytes from ACK to ACK that the specification recommends for MPS 256 (table 3-7).
+    // Bytes between ACK DLLPs, as recommended by the specification for MPS 256 (table 3-7).
     profile.dllp_interval_bytes = lanes == 8 ? 203 : 168;
     const auto gigabits = [](double bytes_per_second) { return bytes_per_second * 8 / 1e9; };
     const std::string of = std::string(".") + name;

@@ -1,4 +1,4 @@
-// perftest's programs on the devices of published sweeps.
+// perftest's programs on the devices of published measurements.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 using perftest::BandwidthLine;
 using perftest::LatencyLine;
 
-// The client's output of a pair of these programs; empty, with the reason on standard error, on failure.
+// The client's output of a pair of perftest programs. On failure: "", with the reason on standard error.
 std::string client_output(const std::string& command, const std::string& topology) {
   const support::RunReport run = support::run_pair(command, command + " server", topology);
   if (run.code == 0) return run.output("client");
@@ -20,7 +20,7 @@ std::string client_output(const std::string& command, const std::string& topolog
   return "";
 }
 
-// Sizes of the keys VERB.BYTES.
+// The values of BYTES in keys VERB.BYTES.
 std::vector<long> sizes_of(const Wanted& wanted, const std::string& verb) {
   std::vector<long> sizes;
   for (const std::string& key : wanted) {
@@ -30,7 +30,8 @@ std::vector<long> sizes_of(const Wanted& wanted, const std::string& verb) {
   return sizes;
 }
 
-// t_typical of ib_VERB_lat by VERB.BYTES; one run for many sizes, one for each of few.
+// Adds t_typical of ib_VERB_lat by VERB.BYTES: in one run if there are many sizes, otherwise in one run per
+// size.
 void add_latencies(Simulated& simulated, const Wanted& wanted, const std::string& verb,
                    const std::string& topology) {
   constexpr std::size_t kFew = 6;
@@ -52,7 +53,7 @@ double difference(const Simulated& simulated, const std::string& verb, long more
   return at(more) - at(less);
 }
 
-// Average Gb/s of the best size.
+// The average Gb/s of the best size.
 double bandwidth_gbps(const std::string& program, const std::string& topology) {
   double best = 0;
   for (const BandwidthLine& line :

@@ -1,4 +1,4 @@
-// Device profiles as topologies/ has them.
+// Device profiles from topologies/.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace verbatim::fidelity {
 
-// Profile of the first host of topologies/TOPOLOGY.json. Ends the program with the findings on errors.
+// The profile of the first host of topologies/TOPOLOGY.json. On errors, prints the findings and exits.
 hca::HcaProfile hca_profile_of(const std::string& topology);
-// topologies/profiles/NAME.json. Ends the program with the findings on errors.
+// The profile topologies/profiles/NAME.json. On errors, prints the findings and exits.
 hca::HcaProfile adapter_profile(const std::string& name);
 
 }  // namespace verbatim::fidelity

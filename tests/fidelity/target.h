@@ -12,7 +12,7 @@ using published::Wanted;
 
 std::span<const published::Target> targets();
 
-// Each in a file of its own.
+// Each target has a file of its own.
 Simulated measure_kalia_pcie(const Wanted& wanted);
 Simulated measure_pcie_model(const Wanted& wanted);
 Simulated measure_breaking_band(const Wanted& wanted);

@@ -1,4 +1,5 @@
-// How long a ConnectX-6 takes to give a silent peer up: one SEND, of which nothing arrives, in the model.
+// Time until a ConnectX-6 of the model reports that a peer is silent: one SEND, all packets of which are
+// lost.
 #include <cstdio>
 
 #include "tests/fidelity/profiles.h"
@@ -8,7 +9,7 @@
 namespace verbatim::fidelity {
 namespace {
 
-// From the post to its completion with an error, in ms.
+// Time from the post to the completion with an error, in ms.
 double detection_ms(const hca::HcaProfile& profile, unsigned timeout, unsigned retries) {
   test::PairOptions options;
   options.world.profile = profile;

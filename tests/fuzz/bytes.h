@@ -1,4 +1,4 @@
-// Numbers from the bytes of an input, in as few bytes as they need; zeros behind its end.
+// Numbers from an input's bytes, each from as few bytes as its range needs; zeros after the input's end.
 #pragma once
 
 #include <algorithm>

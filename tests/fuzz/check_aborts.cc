@@ -1,5 +1,5 @@
-// A CHECK that does not hold ends a program by _Exit, which neither libFuzzer nor replay.cc would notice:
-// here it aborts, and the input is kept or named.
+// A failed CHECK ends a program by _Exit, which neither libFuzzer nor replay.cc would notice. Here it aborts,
+// so the input is kept or named.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// Memory shared by shim and simulator, with two adapters: a program whose actions are drawn from the input
-// shares an adapter with an honest one. Nothing may crash or run for ever, and the honest program's message
-// arrives complete.
+// Memory shared by shim and simulator, with two adapters: a program whose actions the input decides shares an
+// adapter with a correct program. No input may cause a crash or an endless run, and the correct program's
+// message arrives complete.
 #include <cstdint>
 #include <span>
 
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.arena_bytes = 64 << 10;
   options.cqe = 16;
   options.path.timeout = 6;
-  if (size % 2 == 1) {  // adapters that must read everything that they work with, and have little room
+  if (size % 2 == 1) {  // adapters with small caches, which read everything from memory
     hca::HcaProfile& profile = options.world.profile;
     profile.context_cache = {2, 256, 1};
     profile.protection_cache = {2, 64, 1};
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(sent.size() == 1 && sent[0].wr_id == 2 && sent[0].status == 0);
   CHECK(pair.b.equals(0, kMessage, 7));
 
-  // After the program's end, everything that it started ends by itself.
+  // After the program's end, everything that it has started ends.
   pair.world.client->close(attacker.program.context);
   pair.world.run_for(Duration{1'000'000'000});
   CHECK(pair.world.engine.empty());

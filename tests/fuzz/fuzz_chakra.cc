@@ -1,5 +1,4 @@
-// JSON as a Chakra execution trace of three ranks: it is refused with findings, or it is a graph without a
-// circle.
+// JSON text as a Chakra execution trace of three ranks: refused with findings, or a graph without cycles.
 #include <cstdint>
 #include <string>
 #include <string_view>

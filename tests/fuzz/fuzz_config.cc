@@ -1,6 +1,6 @@
-// The JSON front end: any text leads to findings or to a spec that can be built. An input is one file
-// (topology, scenario or profile); after a line "====" may follow a scenario, whose topology "t.json" is the
-// first file.
+// The readers of JSON files: any text results in findings or in a spec that can be built. An input is one
+// file (topology, scenario or profile); after a line "====" a scenario may follow, whose topology "t.json" is
+// the first file.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace verbatim;
 
-// In memory if there is such a file system; removed when the program ends.
+// In memory if there is a tmpfs; removed when the program ends.
 class Folder {
  public:
   Folder() {
@@ -51,7 +51,7 @@ void build(const config::TopologySpec& topology, const std::vector<config::Fault
   for (int i = 0; i < 1000 && !simulation.engine().empty(); ++i) simulation.engine().step();
 }
 
-// Findings exactly when there is no spec, and all of them can be printed.
+// There are findings if and only if there is no spec; all of them can be printed.
 template <class Spec>
 void expect_consistent(const std::optional<Spec>& spec, const config::Diagnostics& diagnostics) {
   CHECK(spec.has_value() == diagnostics.empty());

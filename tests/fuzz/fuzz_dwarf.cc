@@ -1,9 +1,9 @@
-// Line tables and call frame information of files that programs map. The first byte of an input chooses what
-// follows:
-//   0  an address to look up (8 bytes) and a whole ELF file
-//   1  an address, sizes of .debug_str and .debug_line_str (2 bytes each), and those sections, then
-//   .debug_line 2  an address, where in the section a description begins (2 bytes), then .eh_frame
-// A line that is found has a name and a number; a frame's rule keeps within what the instructions allow.
+// Line tables and call frame information of files that programs map. The first byte of an input selects the format of
+// the rest:
+//   0  an address to look up (8 bytes), then a whole ELF file
+//   1  an address, sizes of .debug_str and .debug_line_str (2 bytes each), those sections, then .debug_line
+//   2  an address, the offset of a description in the section (2 bytes), then .eh_frame
+// A line found has a name and a number; a frame rule is within the limits of the instructions.
 #include <elf.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 using Input = std::span<const std::byte>;
 
-// The number at the front of an input, which then begins behind it; zero where the input ends before.
+// Removes a number from the front of an input and returns it; zero if the input is too short.
 template <class Number>
 Number take(Input& input) {
   Number number{};
@@ -40,7 +40,7 @@ Input take_bytes(Input& input, std::size_t size) {
   return taken;
 }
 
-// An ELF file that holds what is added to it.
+// An ELF file with added sections.
 class File {
  public:
   File() : bytes_(sizeof(Elf64_Ehdr)) {}
@@ -101,7 +101,7 @@ void look_up_line(Input input, std::uint64_t address) {
   look_up(file.bytes(), address);
 }
 
-// The table has one row, for every address: the input's description.
+// The table has one row for all addresses, which refers to the input's description.
 void look_up_frame(Input input, std::uint64_t address) {
   const auto description = take<std::uint16_t>(input);
   File file;

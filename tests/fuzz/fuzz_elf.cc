@@ -1,6 +1,6 @@
 // Files that programs map or execute, read as ELF: functions, symbols, needed libraries, code. The first
-// eight bytes of an input are an address to look up; if it is odd the file's bytes are also searched as
-// memory at that address. The file follows. All results must be within the file.
+// eight bytes of an input are an address to look up; if it is odd, the rest is also searched as memory at
+// that address. The file follows. All results must be within the file.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ void read_code(std::span<const std::byte> file) {
   }
 }
 
-// The readers of what is to be executed open files by their paths.
+// Readers of executables open files by path.
 void read_program(std::span<const std::byte> file) {
   static const int fd = memfd_create("file", MFD_CLOEXEC);
   static const std::string path = "/proc/self/fd/" + std::to_string(fd);

@@ -1,4 +1,4 @@
-// Files of flows: they are refused with findings, or they are flows between nodes that there are.
+// Files of flows: refused with findings, or flows between existing nodes.
 #include <cstdint>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// GOAL text: it is refused with findings, or it is a graph without a circle.
+// GOAL text: refused with findings, or a graph without cycles.
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,6 @@
-// Files of other tools (sim/config/import): any text leads to findings, or to a topology that the reader
-// accepts or refuses with findings. The first byte selects the format, or recognition; after a line "===="
-// may follow another file.
+// Files of other tools (sim/config/import): any text results in findings, or in a topology that the reader
+// accepts or refuses with findings. The first byte selects the format, or automatic detection; after a line
+// "====" another file may follow.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,7 +26,7 @@ std::vector<Source> sources_of(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::size_t kMost = 256;  // nodes that are built
+  constexpr std::size_t kMost = 256;  // larger topologies are not built
   if (size == 0) return 0;
   const auto formats = format_names();
   const std::size_t choice = data[0] % (formats.size() + 1);

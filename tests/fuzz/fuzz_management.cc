@@ -1,8 +1,8 @@
-// Hostile management datagrams sent by a program through umad: an input's bytes are datagrams for the agents
-// of both hosts and of the switch between them (subnet management by LID and by directed route, subnet
-// administrator, counters, connection management) while connections are made and closed. Nothing may crash or
-// run for ever. An input without subnet management, which may legitimately stop everything, ends with an
-// honest connection that must succeed.
+// Hostile management datagrams that a program sends through umad: an input's bytes are datagrams for the
+// agents of both hosts and of the switch between them (subnet management by LID and by directed route, subnet
+// administrator, counters, connection management) while connections are made and closed. No input may cause a
+// crash or an endless run. An input without subnet management, which may legitimately stop everything, ends
+// with a correct connection that must succeed.
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -66,7 +66,7 @@ class Program final : public cm::EventSink {
 
  private:
   std::vector<std::unique_ptr<cm::RdmaId>> accepted_;
-  std::uint32_t next_qpn_ = 0x4000;  // a queue pair that connects a second time has a stale connection
+  std::uint32_t next_qpn_ = 0x4000;  // a second connection of a queue pair number would be stale
 };
 
 struct Nobody final : management::MadClient {
@@ -74,7 +74,7 @@ struct Nobody final : management::MadClient {
   void on_unanswered(std::uint32_t, const ib::ManagementDatagram&) override {}
 };
 
-// Sum over all inputs; printed at the end.
+// Sums over all inputs, printed at the end.
 struct Sent {
   std::uint64_t datagrams = 0;
   ~Sent() { std::fprintf(stderr, "fuzz_management: %llu datagrams sent\n", static_cast<unsigned long long>(datagrams)); }
@@ -86,7 +86,7 @@ class Attack {
     spares_subnet_ = bytes_.chance(1, 2);
     for (std::size_t host = 0; host < 2; ++host) {
       const std::string name = topology().hosts[host].name;
-      // The identifiers that its connection manager gives out.
+      // The first identifier of the host's connection manager.
       first_id_[host] = static_cast<std::uint32_t>(Rng(kSeed, "cm/" + name).below(1u << 31)) + 1;
       for (std::uint32_t queue = 0; queue < 2; ++queue) {
         for (const std::uint8_t rmpp : {0, 1}) {
@@ -168,13 +168,13 @@ class Attack {
     const auto& agents = agents_[host][queue];
     management::MadBytes message(datagram.mad.begin(), datagram.mad.end());
     if (bytes_.chance(1, 16)) message.resize(bytes_.below(2000));
-    // umad refuses what is shorter than a header.
+    // umad refuses datagrams without a complete header.
     if (message.size() < 36) return;
     ++sent.datagrams;
     simulation_.port_management(host).agents().send(agents[bytes_.below(agents.size())], sending, std::move(message));
   }
 
-  // A header that agents look behind, and a few fields that say something.
+  // A header that agents accept, and some random fields.
   void fill(ib::Mad& mad, std::uint8_t management_class) {
     constexpr std::uint8_t kMethods[] = {mad::kGet, mad::kSet, mad::kSend, mad::kTrap, mad::kReport, mad::kTrapRepress,
                                          mad::kGetTable, mad::kDelete, mad::kGetResponse, mad::kGetTableResponse};
@@ -199,7 +199,7 @@ class Attack {
     if (management_class == mad::kCommunicationManagement && bytes_.chance(1, 2)) ask_for_service(mad);
   }
 
-  // The numbers of a connection that there may be.
+  // Identifiers of connections that may exist.
   void name_connection(ib::Mad& mad) {
     for (const std::size_t at : {mad::kHeaderBytes, mad::kHeaderBytes + 4}) {
       if (bytes_.chance(1, 8)) continue;
@@ -208,7 +208,7 @@ class Attack {
     }
   }
 
-  // A REQ or a SIDR_REQ to those who listen.
+  // A REQ or SIDR_REQ for the listening service.
   void ask_for_service(ib::Mad& mad) {
     constexpr std::uint64_t kService = 0x0000'0000'0106'0000 | kPort;
     constexpr std::size_t kPrivate = 140, kSidrPrivate = 16;

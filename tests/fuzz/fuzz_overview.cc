@@ -1,5 +1,5 @@
-// Bytes as the overview of a run in a recording: what can be read is written as it was, and shown as the page
-// of report has it.
+// Bytes as the overview of a run in a recording: whatever is readable is written back unchanged, and shown as
+// in the page of report.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// The packet decoder: any bytes give a sentence or a packet. A decoded packet can be encoded, decodes to the
-// same bytes again, and then has the right CRCs. The first byte selects the kind of frame.
+// The packet decoder: any bytes result in a sentence or in a packet. A decoded packet is encoded and decoded
+// again to the same bytes, and then has the right CRCs. The first byte selects the kind of frame.
 #include <cstdint>
 #include <span>
 #include <vector>

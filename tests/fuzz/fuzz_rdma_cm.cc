@@ -1,6 +1,7 @@
-// Hostile commands for /dev/infiniband/rdma_cm: an input's bytes are what two programs, on two hosts with two adapters each,
-// write there, beside honest ones that listen. This process plays the programs: answers go to its own memory, at places that a
-// command names; some lead nowhere. Nothing may crash, hang, or be written beside its place.
+// Hostile commands for /dev/infiniband/rdma_cm: an input's bytes are written there by two programs, on two
+// hosts with two adapters each, beside correct programs that listen. This process plays the programs:
+// commands contain addresses for answers in its memory; some are invalid. No input may cause a crash, a hang,
+// or a write outside the answer.
 #include <netinet/in.h>
 #include <rdma/rdma_user_cm.h>
 #include <sys/mman.h>
@@ -28,7 +29,7 @@ const config::TopologySpec& topology(bool roce) {
   return kTopologies[roce ? 1 : 0];
 }
 
-// Where answers may go: two pages with nothing behind them, all of which is as it was unless an answer is due.
+// Memory for answers: two pages followed by an unmapped one. Only answers may change it.
 struct Memory {
   static constexpr std::size_t kBytes = 8192;
   std::byte* start;
@@ -90,7 +91,7 @@ class Attack {
  private:
   void run_for(Duration time) { fuzz::run_for(simulation_.engine(), time); }
 
-  // In the middle, at the very end, or nowhere.
+  // An address at the beginning, near the end, or null.
   std::uint64_t pointer() {
     const auto start = reinterpret_cast<std::uint64_t>(memory_);
     const std::uint64_t kind = bytes_.below(16);
@@ -143,7 +144,7 @@ class Attack {
     std::vector<std::byte> body(bytes_.chance(1, 16) ? bytes_.below(512) : usual);
     fill(header.cmd, body);
     for (std::uint64_t changes = bytes_.chance(1, 4) ? bytes_.below(4) : 0; changes > 0 && !body.empty(); --changes) {
-      // Not of the pointer that most begin with: this process is the one that would be written to.
+      // The answer's address is not changed: a wild one would let the simulator overwrite this process.
       const std::size_t at = bytes_.below(body.size());
       if (at >= 8 && !is_pointer(header.cmd, at)) body[at] = static_cast<std::byte>(bytes_.below(256));
     }
@@ -154,7 +155,7 @@ class Attack {
     std::copy(body.begin(), body.end(), all.begin() + sizeof header);
     if (bytes_.chance(1, 64)) all.resize(bytes_.below(all.size() + 1));
     const auto& file = files_[host][bytes_.below(2)];
-    // A command of less than its length never writes more than there is room for.
+    // The 64 bytes after the answer's space must not change.
     std::memset(memory_ + header.out, 0x5a, 64);
     const supervisor::IoResult result = file->command(*processes_[host], all);
     if (result) CHECK(*result >= -4095 && *result <= static_cast<std::int64_t>(all.size()));

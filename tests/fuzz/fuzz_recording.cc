@@ -1,5 +1,5 @@
-// Recordings: an input that begins like a file is read as one, otherwise as uncompressed entries. Readable
-// content is shown as by the commands.
+// Recordings: an input that begins like a recording file is read as one, any other as uncompressed entries.
+// Commands show readable content.
 #include <zstd.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 using namespace verbatim;
 using Kind = observe::RecordingResult::Kind;
 
-// Readers say why exactly when there is a reason.
+// Readers return a sentence if and only if the recording is not whole.
 void expect_consistent(const observe::RecordingResult& result) {
   CHECK((result.kind == Kind::kWhole) == result.sentence.empty());
 }
@@ -44,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     result = cli::read_run_recording(bytes, &run);
   } else {
     result = cli::read_run_entries(bytes, &run);
-    // Compressed they are the same, and bytes behind the frame are refused. Not every time: a context takes long to make.
+    // Compressed entries have the same result, and bytes after the frame are refused. Only for some inputs,
+    // because creating a compression context is slow.
     if (size % 16 == 0) {
       const std::string file = file_of(bytes);
       cli::RecordedRun again;

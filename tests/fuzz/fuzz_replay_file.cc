@@ -1,4 +1,4 @@
-// Replay files: any text is valid, or gives a sentence with its name.
+// Replay files: any text is valid, or results in a sentence with the file's name.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Sessions: any text is valid, or gives a sentence with its name.
+// Sessions: any text is valid, or results in a sentence with the file's name.
 #include <cstdint>
 #include <string>
 #include <string_view>

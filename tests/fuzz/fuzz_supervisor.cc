@@ -1,6 +1,7 @@
 // Program memory read by the supervisor. One of two hosts runs a process that fills its region and memory
-// from the input's bytes and makes the resulting requests, the other an honest process. Nothing may crash or
-// hang, nothing is left behind, and the honest program ends as intended unless the whole run was stopped.
+// from the input's bytes and makes the resulting requests, the other a correct process. No input may cause a
+// crash or a hang, or leave anything, and the correct program ends as intended unless the whole run was
+// stopped.
 #include <spdlog/spdlog.h>
 #include <sys/wait.h>
 
@@ -53,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.limits.virtual_end = Instant{} + std::chrono::seconds(10);
   options.limits.stuck_after_ms = 200;
   if (size % 2 == 1) options.mode = supervisor::Mode::kCallByCall;
-  // A program executed by a puppet is a puppet with a shorter script.
+  // A program executed by a puppet is another puppet, which skips 16 more bytes of the input.
   bool honest_started = false;
   std::size_t said = 0;
   options.launcher = [&](const supervisor::LaunchRequest& request) {
@@ -65,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     said += 16;
     return fuzz::launch_puppet(request, input);
   };
-  // libFuzzer's, which it starts when it names functions (-print_funcs): a child that stays.
+  // A child that libFuzzer starts to print function names (-print_funcs) and that stays.
   const bool has_symbolizer = waitpid(-1, nullptr, WNOHANG) == 0;
   supervisor::RunResult result;
   {

@@ -1,5 +1,5 @@
-// Text traces: lines that are records, and for some of the inputs what commands show of them. Behind a line "====" are those
-// of facts.txt, and behind another one a run.json.
+// Text traces: lines that are records, and for some inputs the output of commands that show them. After a
+// line "====" lines of facts.txt follow, and after another one a run.json.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Slow: every target as the libFuzzer program that it is, for two minutes from its corpus, with both sanitizers.
+// Slow: runs every target's libFuzzer program for two minutes from its corpus, with both sanitizers.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ TEST_P(LibFuzzer, finds_nothing_in_two_minutes) {
   const auto built = cli::run_command({"cmake", "--build", build, "--target", name, "--parallel", "2"});
   ASSERT_EQ(built.code, 0) << built.out << built.err;
 
-  // Kept when something was found. Whoever a target makes of itself may read and write there.
+  // The folder is kept for found inputs. All users may access it, because targets change their user.
   const std::string folder = build + "/found/" + name;
   fs::remove_all(folder);
   fs::create_directories(folder + "/inputs");
@@ -42,7 +42,7 @@ TEST_P(LibFuzzer, finds_nothing_in_two_minutes) {
     words.push_back("-dict=" + std::string(VERBATIM_SOURCE_DIR) + "/tests/fuzz/config.dict");
   words.insert(words.end(), {folder + "/inputs", folder + "/corpus"});
   const auto run = cli::run_command(words);
-  // libFuzzer, too, ends with 77 when it has found something.
+  // Exit code 77 is libFuzzer's for a found input, too.
   if (run.code == 77 && run.err.find("SUMMARY: ") == std::string::npos) GTEST_SKIP() << run.err;
   const std::string end = run.err.substr(run.err.size() - std::min<std::size_t>(run.err.size(), 6000));
   EXPECT_EQ(run.code, 0) << "the input lies in " << folder << "\n" << end;

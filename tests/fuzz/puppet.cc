@@ -28,16 +28,16 @@ namespace {
 using protocol::Request;
 using protocol::ThreadSlot;
 
-// Target of its pointers: a few pages, followed by unmapped memory.
+// Memory for pointers: a few pages, followed by unmapped memory.
 constexpr std::uint64_t kMemory = 0x1000'0000, kMemoryBytes = 4 * 4096;
-constexpr std::uint32_t kSlots = 8;  // that it checks for its token
+constexpr std::uint32_t kSlots = 8;  // the slots that it checks for its token
 
 class Puppet {
  public:
   Puppet(std::byte* region, std::span<const std::uint8_t> input) : region_(region), bytes_(input) {
     mmap(reinterpret_cast<void*>(kMemory), kMemoryBytes, PROT_READ | PROT_WRITE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    // Words of what a call may be given, at places that an input finds easily.
+    // Texts for arguments of calls, at addresses that inputs find easily.
     constexpr const char* kTexts[] = {"/proc/self/maps", "/dev/urandom", "/sys/class/infiniband", "socket",
                                       "/bin/true",       "..",           "/dev/infiniband/uverbs0"};
     for (std::size_t i = 0; i < std::size(kTexts); ++i) std::strcpy(memory(i * 64), kTexts[i]);
@@ -72,7 +72,7 @@ class Puppet {
   }
   static char* memory(std::uint64_t offset) { return reinterpret_cast<char*>(kMemory + offset); }
 
-  // Small, large, negative, or a pointer.
+  // A small, large or negative number, or a pointer.
   std::int64_t number() {
     switch (bytes_.below(8)) {
       case 0:
@@ -85,7 +85,7 @@ class Puppet {
       case 4:
         return -static_cast<std::int64_t>(bytes_.below(256));
       case 5:
-        return static_cast<std::int64_t>(kMemory + kMemoryBytes - bytes_.below(256));  // ends soon
+        return static_cast<std::int64_t>(kMemory + kMemoryBytes - bytes_.below(256));  // near the end
       default:
         return static_cast<std::int64_t>(kMemory + 64 * bytes_.below(kMemoryBytes / 64));
     }
@@ -113,7 +113,7 @@ class Puppet {
       case 6:
       case 7:
         return scribble(reinterpret_cast<std::byte*>(memory(0)), kMemoryBytes);
-      case 8: {  // a clock, and doorbells before it
+      case 8: {  // a clock and earlier doorbells
         own.clock_ps += static_cast<std::int64_t>(bytes_.below(65536));
         own.doorbell_count = static_cast<std::uint32_t>(bytes_.below(40));
         for (std::uint32_t i = 0; i < own.doorbell_count && i < protocol::kMaxQueuedDoorbells; ++i) {
@@ -139,7 +139,7 @@ class Puppet {
     }
   }
 
-  // One that could be right.
+  // A command with a plausible header.
   void command() {
     protocol::CommandHeader header{};
     header.type = static_cast<protocol::CommandType>(bytes_.below(60));
@@ -155,7 +155,7 @@ class Puppet {
     ask(current_, request);
   }
 
-  // Gives the token back as thread `index` and waits until one of its threads has it again.
+  // Returns the token as thread `index` and waits until one of the puppet's threads has it.
   void ask(std::uint32_t index, Request request) {
     ThreadSlot& own = slot(index);
     own.request = request;
@@ -173,7 +173,7 @@ class Puppet {
         return;
       }
       const timespec moment{0, 100'000};
-      // The supervisor wakes only a process that announced its sleep.
+      // The supervisor only wakes processes that have announced their sleep, hence the timeout.
       syscall(SYS_futex, &own.go, FUTEX_WAIT, static_cast<std::uint32_t>(protocol::Baton::kNothing), &moment, nullptr, 0);
     }
   }

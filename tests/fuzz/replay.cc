@@ -1,6 +1,6 @@
 // Runs a fuzz target without libFuzzer: `NAME_replay [--random N] [--seed S] FILE|FOLDER…`. Every file is an
-// input; then N more are made from them by seeded mutations, or from nothing. If an input ends the program,
-// it is named: `--seed S --random N --only I` runs the I-th made input only, `--write FILE` also stores it.
+// input; then N inputs are made by seeded mutations or from random bytes. An input that ends the program is
+// named: `--seed S --random N --only I` runs only the I-th generated input, `--write FILE` also stores it.
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
-// Errors found by a sanitizer raise a signal, so that the input is named.
+// Sanitizer errors raise a signal, whose handler names the input.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __ubsan_default_options();
 extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
@@ -33,7 +33,7 @@ using Input = std::vector<std::uint8_t>;
 char running[512];
 
 void tell(int signal) {
-  // Not safe in a handler of a program that continues; this one ends.
+  // write() of global data is sufficient here, because the program ends.
   const char text[] = "\nwhile running ";
   if (write(2, text, sizeof text - 1) < 0 || write(2, running, std::strlen(running)) < 0 ||
       write(2, "\n", 1) < 0) {
@@ -48,8 +48,8 @@ Input read_input(const fs::path& path) {
   return Input(std::istreambuf_iterator<char>(file), {});
 }
 
-// One to eight changes: bytes turned, taken out, put in, repeated, taken over from another input; or an input
-// that has nothing to do with any.
+// One to eight mutations: bytes changed, removed, inserted, repeated, or copied from another input; or an
+// input of random bytes.
 Input make_input(verbatim::Rng& random, const std::vector<Input>& corpus) {
   constexpr std::size_t kLongest = 4096;
   Input input;
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
 
   std::vector<Input> corpus;
   const auto run = [](const Input& input) {
-    alarm(60);  // an input that takes so long has found a hang
+    alarm(60);  // a longer run is a hang
     LLVMFuzzerTestOneInput(input.data(), input.size());
   };
   for (const fs::path& file : files) {

@@ -1,4 +1,4 @@
-// Output of the commands that show a run: the ladder in both forms, the data of the report's page, the trace for Perfetto.
+// Output of commands that show a run: the ladder in both forms, the data of the report page, the Perfetto trace.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace verbatim::fuzz {
 
-// Whether a target shows what it has read from `input`. Showing takes milliseconds, reading microseconds: the libFuzzer program
-// shows one input in 64, chosen by its bytes. The replay program shows every one.
+// Whether a target shows what it has read from `input`. Showing takes milliseconds, reading microseconds: the
+// libFuzzer program shows one input of 64, selected by its bytes; the replay program shows all.
 inline bool is_shown(std::string_view input) {
 #ifdef VERBATIM_LIBFUZZER
   constexpr std::size_t kReadForEachShown = 64;

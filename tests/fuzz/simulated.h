@@ -10,7 +10,7 @@
 
 namespace verbatim::fuzz {
 
-// One of the shipped topologies, such as "two_hosts.json".
+// Loads a shipped topology, such as "two_hosts.json".
 inline config::TopologySpec load_topology(const std::string& file) {
   config::Diagnostics diagnostics;
   const std::string folder = VERBATIM_SOURCE_DIR "/topologies";

@@ -1,9 +1,9 @@
-// `golden [ROW…]`: compares the table with this machine, or some rows of it. Started by tools/golden.
-//   --update           writes digests and versions of this machine into the table and prints what changed
+// `golden [ROW…]`: compares the table, or some rows of it, to runs on this machine. Started by tools/golden.
+//   --update           stores digests and versions of this machine in the table and prints the changes
 //   --simulator FILE   another verbatim than the one built beside it
-//   --programs FOLDER  the own programs of another build
+//   --programs FOLDER  the project's programs from another build
 //   --runs N           each row N times
-//   --option WORD      for `verbatim run`, again for each word
+//   --option WORD      a word for `verbatim run`; may be repeated
 #include <gnu/libc-version.h>
 #include <unistd.h>
 
@@ -21,8 +21,8 @@ namespace {
 using namespace verbatim;
 using namespace verbatim::golden;
 
-// Ways of running a row that must not matter. A row in which one does gets no digest: a table that holds on one
-// machine only is worse than a gap in it.
+// Settings that must not influence a row's digest. A row with different digests gets none: a missing digest
+// is better than one that is only valid on one machine.
 std::vector<Setting> ways_to_run(const Setting& setting) {
   std::vector<Setting> ways(4, setting);
   ways[1].request.options.insert(ways[1].request.options.end(), {"--poke-period", "7"});
@@ -34,7 +34,7 @@ std::vector<Setting> ways_to_run(const Setting& setting) {
   return ways;
 }
 
-// The digest common to all settings; "" and a message if they differ.
+// The digest that all settings have; "" and a message if they differ.
 std::string common_digest(const Row& row, const Setting& setting) {
   std::string digest;
   for (const Setting& way : ways_to_run(setting)) {

@@ -1,4 +1,4 @@
-// Slow: the table a thousand runs long, in all surroundings, and for every build of the simulator and the
+// Slow: the whole table a thousand times, in all environments, and with every build of simulator and
 // programs.
 #include <gmock/gmock.h>
 
@@ -73,7 +73,7 @@ TEST(GoldenSweep, where_a_facility_is_missing) {
   }
 }
 
-// Simulator, shim and programs by another compiler or with other optimisation.
+// Simulator, shim and programs built by another compiler or with other optimisation.
 struct Build {
   const char* name;
   const char *c, *cxx, *optimisation;

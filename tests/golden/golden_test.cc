@@ -26,7 +26,7 @@ void expect_golden(const Setting& setting, const Choice& choice = nullptr) {
   EXPECT_THAT(result.differing, IsEmpty());
 }
 
-// Rows of every kind.
+// Some rows of every kind.
 bool is_sample(const Row& row) {
   static const std::set<std::string> kNames = {"verbs_every_operation", "verbs_random_spec", "tcp",
                                                "threads",               "fork",              "clocks",
@@ -36,7 +36,7 @@ bool is_sample(const Row& row) {
   return kNames.contains(row.name);
 }
 
-// Fewer, for surroundings of many kinds; the sweep has all rows.
+// Fewer rows, for tests with many environments; the sweep has all rows.
 bool is_small_sample(const Row& row) {
   static const std::set<std::string> kNames = {"verbs_random_spec", "tcp", "fork", "ibv_rc_pingpong", "clocks", "credentials"};
   return kNames.contains(row.name);
@@ -88,7 +88,7 @@ TEST(Golden, holds_where_a_facility_is_missing) {
 
 TEST(Golden, holds_twice) { expect_golden({.runs = 2}, is_sample); }
 
-// Ensures that every machine can compare some rows, whatever packages are installed.
+// Every machine can compare some rows, whatever packages are installed.
 TEST(Table, is_mostly_the_projects_own_programs) {
   const std::size_t rows = table().rows.size();
   const auto own = static_cast<std::size_t>(std::count_if(table().rows.begin(), table().rows.end(), is_own));
@@ -97,7 +97,8 @@ TEST(Table, is_mostly_the_projects_own_programs) {
   EXPECT_GT(2 * table().least_compared, rows);
 }
 
-// A row may be without a digest only as long as its programs execute what a machine answers as it likes.
+// A row may lack a digest only as long as its programs execute instructions whose results depend on the
+// machine.
 TEST(Table, has_digests) {
   for (const Row& row : table().rows) {
     if (row.digest.empty()) {

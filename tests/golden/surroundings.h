@@ -1,4 +1,4 @@
-// Machines and users that the golden table must hold on, as far as one machine can play them.
+// Environments in which the golden table must hold, as far as one machine can provide them.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace verbatim::golden {
 
-// The last processor that this process may use, and no other.
+// A command prefix that restricts the process to the last processor that this process may use.
 std::vector<std::string> on_one_processor();
 
-// Words to put before a command so that it runs in user, mount and process namespaces of its own, as in a container
-// without privileges; empty, and why not, when this machine does not permit it.
+// A command prefix for user, mount and process namespaces of its own, as in an unprivileged container. If
+// this machine does not permit it: empty, with the reason.
 std::vector<std::string> in_namespaces(std::string* reason);
 
-// A copy of the rows' files in a folder that anybody may read, and a command prefix that runs as an
-// unprivileged user. Empty prefix, with the reason, if the tests are not run by root.
+// A copy of the rows' files in a world-readable folder, and a command prefix for an unprivileged user. If the
+// tests do not run as root, the prefix is empty, with the reason.
 class Unprivileged {
  public:
   Unprivileged();
@@ -29,7 +29,7 @@ class Unprivileged {
   Setting setting_;
 };
 
-// Names of what `verbatim run --assume-missing` can do without; empty, and why, while it cannot.
+// The facilities that `verbatim run --assume-missing` can do without; if they cannot be listed: empty, with the reason.
 std::vector<std::string> facilities(std::string* reason);
 
 }  // namespace verbatim::golden

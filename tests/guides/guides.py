@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the commands that README.md, the guides and the labs' texts show, and compares what they print; tools/guides calls it.
 
-A text file has these marks; tools/guide/README.md tells authors about them:
+A text file has these marks, which tools/guide/README.md describes for authors:
   ```console       commands ("$ command", continued after a backslash) and their output, standard output and error together
   ```json a.json   (any language, then a file name) a file that the commands after it find in their folder
-  ```sh            commands that a test cannot run; all of them stand in not_run.txt
+  ```sh            commands that a test cannot run; not_run.txt lists all of them
   <!-- generated: NAME --> ... <!-- end -->   the output of `verbatim guide-block NAME`; in roff `.\\" generated: NAME`, `.\\" end`
 In an expected output a line "…" stands for any lines, and "…" within a line for any characters. A command that does not end with 0
 has a last line "[exit code N]".
@@ -34,10 +34,10 @@ def default_files():
             + sorted(ROOT.glob("scenarios/labs/*/README.md")))
 
 
-# --- what differs from run to run or from machine to machine ---
+# --- output that depends on the run or the machine ---
 
 def has_table_library():
-    """Whether digests can be compared: system calls are a part of them, and another C library makes others."""
+    """Whether digests can be compared: they cover system calls, which depend on the version of the C library."""
     wanted = json.loads((ROOT / "tests/golden/table.json").read_text())["c_library"]
     return os.confstr("CS_GNU_LIBC_VERSION").split()[-1] == wanted
 
@@ -59,12 +59,12 @@ def line_matches(expected, actual, exact):
 
 
 def without_code(lines):
-    """The lines before "[exit code N]", and that line in a list."""
+    """Splits lines into those before "[exit code N]" and a list with that line, which is empty without an exit code."""
     return (lines[:-1], lines[-1:]) if lines and lines[-1].startswith("[exit code ") else (lines, [])
 
 
 def output_matches(expected, actual, exact):
-    """Whether the lines fit; "…" does not stand for the exit code."""
+    """Whether the lines match; "…" does not match the exit code."""
     expected, expected_code = without_code(expected)
     actual, code = without_code(actual)
     if code != expected_code:
@@ -85,14 +85,14 @@ def likeness(part, lines):
 
 
 def updated_line(old, new):
-    """The new line; the old one if it fits; as short as the old one if that ends with "…"."""
+    """The old line if it matches the new one, else the new line, cut to the old length if the old one ends with "…"."""
     if line_matches(old, new, True):
         return old
     return new[:len(old) - 1] + ANY if old.endswith(ANY) and len(new) >= len(old) else new
 
 
 def updated(expected, actual):
-    """The actual lines, with "…" where the expected ones have it: between two of these, the lines that are most alike."""
+    """The actual lines with the "…" lines of the expected ones; between two of these, the most similar actual lines."""
     expected = without_code(expected)[0]
     actual, code = without_code(actual)
     return updated_lines(expected, actual) + code
@@ -168,7 +168,7 @@ class Runner:
 
 
 class Text:
-    """A text file: what it has is compared or updated, block by block."""
+    """A text file, whose blocks are compared or updated one by one."""
 
     def __init__(self, path, build):
         self.path = path
@@ -301,7 +301,7 @@ def shell_commands(lines):
 
 
 def compare_not_run(texts, update):
-    """not_run.txt has every command that no test runs, by the text it stands in."""
+    """Compares or updates not_run.txt, the list of commands that no test runs, each with the name of its text."""
     lines = [f"{text.name}: {line}" for text in texts for line in text.not_run]
     shown = NOT_RUN.read_text().split("\n")
     head = [line for line in shown if line.startswith("#")]

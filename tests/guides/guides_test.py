@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does tools/guides see what is wrong, and does its update keep what an author has marked? Usage: guides_test.py BUILD"""
+"""Tests that tools/guides finds differences and that --update keeps the marks of authors. Usage: guides_test.py BUILD"""
 import contextlib
 import pathlib
 import sys

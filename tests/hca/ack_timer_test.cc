@@ -1,4 +1,4 @@
-// Firmware's conversion of the transport timer: retransmission times of an unanswered SEND.
+// The firmware's conversion of the transport timer: retransmission times of an unanswered SEND.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kUnit = 4'096'000;
 
 struct Silence {
-  std::vector<std::int64_t> retransmissions;  // after the first packet was sent, ps
+  std::vector<std::int64_t> retransmissions;  // ps after the first packet
   std::int64_t detected = 0;
 };
 
@@ -32,7 +32,7 @@ Silence silence(const hca::AckTimerProfile& timer, unsigned timeout, unsigned re
   return seen;
 }
 
-// Each retransmission takes well under a microsecond of its own.
+// Each retransmission itself takes less than a microsecond.
 void expect_about(std::int64_t actual, std::int64_t expected) {
   EXPECT_GE(actual, expected);
   EXPECT_LT(actual, expected + 8'000'000);

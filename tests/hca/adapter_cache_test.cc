@@ -1,5 +1,5 @@
-// Caches of contexts and translations: what a miss costs, how many go on at a time, and that order and data
-// stay what they are however small a cache is.
+// Caches of contexts and translations: the cost of a miss, the number of concurrent misses; order and data do
+// not depend on the size of a cache.
 #include <gtest/gtest.h>
 
 #include "sim/core/rng.h"
@@ -16,7 +16,8 @@ PairOptions options_with(std::uint32_t contexts, std::uint32_t translations, std
   return options;
 }
 
-// Times at which WRITEs are decoded, one posted on each queue pair in turn, with time for it to complete.
+// Times from post to decode of WRITEs, posted on the given queue pairs one after another, each after the
+// previous one's end.
 std::vector<std::int64_t> way_to_decode(const PairOptions& options, const std::vector<std::uint32_t>& turns) {
   ManyPairs pairs(options, 4);
   std::vector<std::int64_t> times;
@@ -30,7 +31,7 @@ std::vector<std::int64_t> way_to_decode(const PairOptions& options, const std::v
 }
 
 TEST(AdapterCache, a_miss_costs_one_read_of_the_context_before_the_request_is_fetched) {
-  // The clock has a period of 2.5 ns, so whole numbers of it are compared.
+  // Times are compared in whole clock periods of 2.5 ns.
   const auto without = way_to_decode(options_with(0, 0), {0, 0, 1, 0});
   const auto with = way_to_decode(options_with(64, 0), {0, 0, 1, 0});
   const std::int64_t miss = miss_time(256), period = 2'500;
@@ -41,7 +42,7 @@ TEST(AdapterCache, a_miss_costs_one_read_of_the_context_before_the_request_is_fe
 }
 
 TEST(AdapterCache, the_least_recently_used_entry_makes_room) {
-  // Room for two: 0 1 0 2 throws out 1, and 0 is still there.
+  // Two entries: 0 1 0 2 evicts 1; 0 is still present.
   const auto times = way_to_decode(options_with(2, 0), {0, 1, 0, 2, 0, 1});
   const auto hit = way_to_decode(options_with(0, 0), {0}).front();
   const auto is_hit = [&](std::size_t i) { return times[i] == hit; };
@@ -54,7 +55,7 @@ TEST(AdapterCache, the_least_recently_used_entry_makes_room) {
 }
 
 TEST(AdapterCache, so_many_misses_go_on_at_a_time_as_there_are_slots) {
-  // Four queue pairs at once, all missing: with one slot the second waits for all of the first's read.
+  // Four queue pairs miss at once: with one slot the second one's read starts after the first one's.
   const auto spread = [](std::uint32_t slots) {
     ManyPairs pairs(options_with(64, 0, slots), 4);
     for (std::uint32_t i = 0; i < 4; ++i) pairs.a.program.post_send(pairs.of_a[i], pairs.write(i, 8));
@@ -64,7 +65,7 @@ TEST(AdapterCache, so_many_misses_go_on_at_a_time_as_there_are_slots) {
     return decoded.back().time_ps - decoded.front().time_ps;
   };
   const std::int64_t miss = miss_time(256);
-  // The first request's fetch waits behind the next context, the last one's for nothing.
+  // The first request's fetch waits for the read of the next context, the last one's for nothing.
   constexpr double kNear = 30'000;
   EXPECT_NEAR(static_cast<double>(spread(1)), static_cast<double>(3 * miss), kNear);
   EXPECT_NEAR(static_cast<double>(spread(2)), static_cast<double>(miss), kNear);
@@ -139,8 +140,8 @@ TEST(AdapterCache, empty_pieces_of_a_gather_need_no_translation) {
   EXPECT_EQ(gathered({empty(0), empty(0)}), gathered({empty(4095), empty(~0ull)}));
 }
 
-// Every operation on many queue pairs through caches of very few entries, under loss: the same data,
-// completions of each queue pair in order.
+// Every operation on many queue pairs with tiny caches and packet loss: data are right, and the completions
+// of each queue pair are in order.
 TEST(AdapterCache, order_and_data_do_not_depend_on_the_caches) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,4 +1,4 @@
-// Responses of commands agree with queries, and with the adapter's behaviour.
+// Answers of commands agree with queries and with the adapter's behaviour.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -22,7 +22,7 @@ TEST(AgreementTest, a_query_tells_the_psns_that_come_next) {
   };
   EXPECT_EQ(psns(pair.a), std::pair(0xfffffeu, 0xfffffeu));
   pair.a.program.post_send(pair.a.qp, write_to(pair, 0, 700));   // three packets
-  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, 500));  // a response of two
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, 500));  // a response of two packets
   pair.world.run();
   EXPECT_EQ(psns(pair.a), std::pair(3u, 0xfffffeu));
   EXPECT_EQ(psns(pair.b), std::pair(0xfffffeu, 3u));
@@ -93,7 +93,7 @@ TEST(AgreementTest, a_completion_queue_is_no_longer_than_the_device_says) {
   EXPECT_LE(resize.cqe, device.attributes.max_cqe);
 }
 
-// ibv_reg_mr_iova(3), as the Linux core checks for every adapter.
+// ibv_reg_mr_iova(3); the Linux core makes this check for every adapter.
 TEST(AgreementTest, an_iova_has_the_place_in_its_page_that_the_address_has) {
   Pair pair;
   const auto status = [&](std::uint64_t offset, std::uint64_t iova) {
@@ -163,7 +163,7 @@ TEST(AgreementTest, an_ethernet_address_that_cannot_be_is_no_neighbour_to_wait_f
   EXPECT_EQ(create_ah(pair, path), EINVAL) << "of another IP version than the source";
 }
 
-// IBA 9.6.1.2: without the GRH that its path has, or with another one, a packet is not the peer's.
+// IBA 9.6.1.2: a packet without its path's GRH, or with another one, is not accepted.
 TEST(AgreementTest, the_grh_of_a_connection_is_that_of_its_path) {
   for (int kind = 0; kind < 5; ++kind) {
     PairOptions options;

@@ -1,4 +1,5 @@
-// Programs that run ahead of the adapter's time: what is in their queues before it counts, and what of theirs does not count yet.
+// Programs that run ahead of the adapter's time: entries are in their queues before they are visible, and the
+// programs' own actions take effect later.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -9,7 +10,7 @@ namespace {
 using ib::QpState;
 using ib::WcStatus;
 
-// The next entry of the ring, whether or not it is visible; null: it is not there.
+// The next entry of the ring, visible or not; null if it has not been written.
 const protocol::Cqe* next_entry(Program& program, const Cq& cq, std::uint32_t skipped = 0) {
   const std::uint32_t number = cq.consumer + skipped;
   const auto* entry = reinterpret_cast<const protocol::Cqe*>(program.at(cq.ring)) + (number & (cq.entries - 1));
@@ -46,7 +47,7 @@ TEST(AheadTest, what_a_program_took_ahead_of_time_is_given_back_at_its_own_time)
   pair.world.run();
   pair.a.program.drain(pair.a.send_cq);
   ASSERT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 4u);
-  // The queue is full until then for the adapter, so that one more is one too many.
+  // For the adapter the queue is full until then, so one more entry overruns it.
   auto* const ring = reinterpret_cast<protocol::Cqe*>(pair.b.program.at(pair.b.recv_cq.ring));
   for (int i = 0; i < 4; ++i) ring[i].visible_at_ps = pair.world.now_ps() + 1'000'000'000;
   pair.b.program.post_recv(pair.b.qp, 5, {pair.b.sge(0, 8)});
@@ -58,7 +59,7 @@ TEST(AheadTest, what_a_program_took_ahead_of_time_is_given_back_at_its_own_time)
 
 TEST(AheadTest, completions_on_their_way_move_up_when_those_of_another_queue_pair_are_written_first) {
   Pair pair;
-  // Both queue pairs of `a` complete in one queue; they are connected to the same peer, one after the other.
+  // Both queue pairs of `a` complete in one queue; one after the other is connected to the same peer.
   Qp other = pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq, pair.options.capabilities);
   Qp peer = pair.b.program.create_qp(pair.b.send_cq, pair.b.recv_cq, pair.options.capabilities);
   const PathOptions path;

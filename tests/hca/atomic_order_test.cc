@@ -13,14 +13,14 @@ namespace verbatim::test {
 namespace {
 
 constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
-constexpr std::uint64_t kFrom = 4096;  // what WRITEs bring
+constexpr std::uint64_t kFrom = 4096;  // source of WRITEs
 constexpr std::uint64_t kAtomics = 4;
 
 enum class Receives { kOwn, kShared, kXrc };
 
 class AtomicOrderTest : public ::testing::TestWithParam<Receives> {
  protected:
-  // `seed` 0: hardware as users know it.
+  // `seed` 0: default choices.
   void connect(std::uint64_t seed) {
     choices_ = seed == 0 ? std::unique_ptr<Choices>(std::make_unique<DefaultChoices>())
                          : std::make_unique<SeededChoices>(seed, World::component_names());
@@ -94,7 +94,7 @@ class AtomicOrderTest : public ::testing::TestWithParam<Receives> {
     for (const protocol::Cqe& entry : sent) EXPECT_EQ(entry.status, 0u);
     for (std::uint64_t i = 0; i < kAtomics; ++i) EXPECT_EQ(word(*client, 8 * i), i);
   }
-  // When the receive completes, all additions are done.
+  // When the receive completes, all atomic additions have been done.
   void receive_behind_atomics(WqeOpcode opcode, std::uint32_t length) {
     for (std::uint64_t seed = 0; seed <= kSeeds; ++seed) {
       SCOPED_TRACE(seed);
@@ -168,7 +168,7 @@ TEST_P(AtomicOrderTest, atomics_on_different_words_are_seen_in_order) {
   }
 }
 
-// A reset drops requests that wait at the responder, and none is executed later.
+// RESET drops requests that wait at the responder; none is executed later.
 TEST_P(AtomicOrderTest, a_reset_forgets_what_waits_for_atomics) {
   ASSERT_NO_FATAL_FAILURE(connect(0));
   post_recv();

@@ -1,4 +1,4 @@
-// RC atomics: what they do to memory, who may, order, repetition, the rate on one location.
+// RC atomics: effects on memory, access rights, order, repetition, the rate on one location.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -119,7 +119,7 @@ TEST(AtomicTest, what_cannot_be_executed_here_never_leaves) {
   }
 }
 
-// IBA 9.7.5.1.4: the value must be added once however often the answer is lost.
+// IBA 9.7.5.1.4: the value must be added once however often the response is lost.
 TEST(AtomicTest, a_duplicate_is_answered_from_the_saved_result) {
   PairOptions options;
   options.path.timeout = 5;
@@ -139,7 +139,7 @@ TEST(AtomicTest, as_many_results_are_saved_as_there_are_resources) {
   options.path.timeout = 5;
   options.path.max_rd_atomic = options.path.max_dest_rd_atomic = 3;
   Pair pair(options);
-  // All answers of the first round are lost.
+  // All responses of the first round are lost.
   pair.world.to_client.keep = [n = 0](ib::Packet&) mutable { return n++ >= 3; };
   for (int i = 0; i < 3; ++i) pair.a.program.write_send(pair.a.qp, fetch_add(pair, 64, 1, 8 * i));
   pair.a.program.ring(pair.a.qp);
@@ -167,7 +167,7 @@ TEST(AtomicTest, answers_keep_the_order_of_the_requests) {
   EXPECT_EQ(pair.world.trace.count(TraceEvent::kRetransmission), 0u);
 }
 
-// A READ behind an atomic sees its result (IBA 9.5).
+// A READ after an atomic sees its result (IBA 9.5).
 TEST(AtomicTest, a_read_behind_an_atomic_sees_it) {
   Pair pair;
   pair.a.program.write_send(pair.a.qp, fetch_add(pair, 64, 9));
@@ -179,7 +179,7 @@ TEST(AtomicTest, a_read_behind_an_atomic_sees_it) {
   EXPECT_EQ(word(pair.a, 16), 9u);
 }
 
-// One location takes one operation per DMA read of it; different ones overlap.
+// Operations on one location take one DMA read each; those on different locations overlap.
 TEST(AtomicTest, operations_on_one_location_follow_each_other) {
   const auto gap = [](std::uint64_t stride) {
     PairOptions options;
@@ -200,7 +200,7 @@ TEST(AtomicTest, operations_on_one_location_follow_each_other) {
     return to_ps(host::pcie_byte_time(profile.pcie.generation, profile.pcie.lanes).time_for(bytes));
   };
   const std::int64_t one_way = to_ps(profile.pcie.one_way_latency);
-  // The previous write is visible after its own latency, before the read that follows it in the lane.
+  // The next read follows the write in the lane, and the write is visible before it.
   const std::int64_t read =
       pcie(8 + 24 + 24) + one_way + to_ps(profile.pcie.memory_read_latency) + pcie(28) + one_way;
   const std::int64_t same = gap(0), different = gap(8);
@@ -208,7 +208,7 @@ TEST(AtomicTest, operations_on_one_location_follow_each_other) {
   EXPECT_LT(different, 50'000);
 }
 
-// Against plain arithmetic: each operation happens once, in order, and brings the value before it.
+// Compared to plain arithmetic: each operation happens once, in order, and returns the previous value.
 TEST(AtomicTest, random_operations_over_a_lossy_path_happen_once) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Rng rng(seed, "test/atomic");
@@ -226,7 +226,7 @@ TEST(AtomicTest, random_operations_over_a_lossy_path_happen_once) {
       const std::uint64_t offset = 64 + 8 * rng.below(3);
       const std::uint64_t add = rng.below(1000);
       if (rng.chance(1, 3)) {
-        // Either the present value or another, at random.
+        // The present value or another one, at random.
         const std::uint64_t compare = expected[offset] + rng.below(2);
         auto request = compare_swap(pair, offset, compare, add);
         request.sges = {pair.a.sge(4096 + 8 * i, 8)};
@@ -259,7 +259,7 @@ TEST(AtomicTest, the_device_says_so) {
 }
 
 TEST(AtomicTest, so_many_are_under_way_as_the_profile_allows_and_locations_share_locks) {
-  // Every atomic on a location of its own; time per atomic in DMA reads, in hundredths.
+  // Every atomic has a location of its own. Returns the time per atomic, in hundredths of a DMA read.
   const auto reads_each = [](std::uint32_t locks, std::uint32_t in_flight, std::uint64_t stride) {
     PairOptions options;
     options.world.profile.atomics = {locks, in_flight};
@@ -297,7 +297,7 @@ TEST(AtomicTest, so_many_are_under_way_as_the_profile_allows_and_locations_share
 }
 
 TEST(AtomicTest, one_that_waits_for_a_lock_lets_those_of_other_queue_pairs_pass) {
-  // Queue pair 0 has two on one location, then queue pair 1 has one on another.
+  // Queue pair 0 has two atomics on one location, then queue pair 1 has one on another location.
   const auto order = [](std::uint32_t in_flight) {
     PairOptions options;
     options.world.profile.atomics = {4096, in_flight};

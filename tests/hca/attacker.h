@@ -1,6 +1,6 @@
 // A program that writes random data wherever it can: rings, records, doorbells and mailboxes of one adapter,
-// between valid work. Its actions are drawn from a source: random numbers in the test, an input's bytes in
-// the fuzzer.
+// between valid requests. A source decides its actions: random numbers in the test, an input's bytes in the
+// fuzzer.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace verbatim::test {
 
-// Source: `next()`, any number; `below(n)`; `chance(n, m)`, true n times of m.
+// Source: `next()` returns any number, `below(n)` one below n; `chance(n, m)` is true n times of m.
 template <class Source>
 class Attacker {
  public:
-  // It attacks world.client, with twelve queue pairs connected among themselves.
+  // It attacks world.client, with twelve queue pairs that are connected with each other.
   Attacker(World& world, Source& source, std::uint64_t buffer_bytes, std::uint64_t arena_bytes)
       : program(world, *world.client, buffer_bytes, arena_bytes, 666),
         world_(world),
@@ -42,7 +42,7 @@ class Attacker {
       case 4:
       case 5:
       case 6:
-      case 7: {  // something that looks like work, sometimes with a detail wrong
+      case 7: {  // a plausible request, sometimes with one wrong field
         Qp& qp = qps_[source_.below(qps_.size())];
         if (qp.made.number == 0) break;
         const bool wrong = source_.chance(1, 10);
@@ -102,8 +102,8 @@ class Attacker {
   Program program;
 
  private:
-  // Its own context, or an unused one: the supervisor replaces the program's number by the adapter's, so
-  // another program's never appears here.
+  // Its own context or an unused number: the supervisor replaces the program's number by the adapter's, so
+  // the context of another program cannot occur here.
   std::uint32_t context_number() {
     return source_.chance(9, 10) ? program.context : static_cast<std::uint32_t>(number()) | 1u << 20;
   }
@@ -132,7 +132,7 @@ class Attacker {
       }
     }
   }
-  // A mailbox with a plausible head and random contents.
+  // A mailbox with a plausible header and random contents.
   void command() {
     alignas(8) std::byte mailbox[1024] = {};
     for (std::uint64_t words = source_.below(32); words > 0; --words) {
@@ -147,7 +147,7 @@ class Attacker {
     protocol::CommandHeader header{};
     header.type = static_cast<protocol::CommandType>(source_.below(48));
     if (header.type == protocol::CommandType::kCloseDevice) header.type = protocol::CommandType::kQueryPort;
-    // Destroying everything at once would leave nothing to attack.
+    // Most destructions are omitted: otherwise nothing would be left to attack.
     if (header.type == protocol::CommandType::kDestroyQp && !source_.chance(1, 8))
       header.type = protocol::CommandType::kQueryQp;
     header.size = size_of(header.type, kSizes[source_.below(std::size(kSizes))]);
@@ -215,14 +215,14 @@ class Attacker {
     request.swap = mr_.lkey;
     request.immediate = ib::kRemoteWrite | ib::kRemoteRead | static_cast<std::uint32_t>(source_.below(64));
   }
-  // Two connections of each kind, one of them with the shared receive queue where that is allowed.
+  // Two connections of each type, one of them with the shared receive queue where that is allowed.
   Qp make_qp(std::size_t i) {
     const ib::QpType types[] = {ib::QpType::kRc, ib::QpType::kRc, ib::QpType::kRc,
                                 ib::QpType::kUc, ib::QpType::kUd, ib::QpType::kUd};
     const bool shares = i / 2 == 1 || i / 2 == 5;
     return program.create_qp(cq_, cq_, {8, 8, 4, 4, 64}, types[i / 2], shares ? srq_.made.handle : 0);
   }
-  // Both ends of a connection start again, made anew when a random command has destroyed them.
+  // Reconnects both ends of a connection; makes those anew that a random command has destroyed.
   void revive(std::size_t first) {
     PathOptions path;
     path.mtu = 1;

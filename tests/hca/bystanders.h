@@ -1,5 +1,5 @@
-// Two programs that mind their own business, one on each adapter of a world, while others there do as they please:
-// they send each other messages and must not notice.
+// Two correct programs, one on each adapter of a world, which exchange messages while other programs do
+// anything: they must not notice the others.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Bystanders {
     for (Pair::Side* side : {&client, &server}) EXPECT_EQ(side->program.to_rts(side->qp, options.path), 0);
   }
 
-  // Both sides send all messages, more bytes than an input buffer holds.
+  // Both sides send all messages, which have more bytes than an input buffer.
   void begin(std::uint8_t seed) {
     seed_ = seed;
     for (Pair::Side* side : {&client, &server}) {
@@ -34,7 +34,7 @@ struct Bystanders {
       }
     }
   }
-  // All of them have ended correctly.
+  // Expects that all messages have completed successfully.
   void expect_done() {
     for (Pair::Side* side : {&client, &server}) {
       const auto sent = side->program.drain(side->send_cq), received = side->program.drain(side->recv_cq);

@@ -1,4 +1,4 @@
-// Shared by tests of the adapter's caches: sizes of entries, the time of a miss, and the name of the wait in trails.
+// Shared by tests of the adapter's caches: sizes of entries, the time of a miss, names of waits in trails.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace verbatim::test {
 
 inline constexpr std::uint32_t kContextEntry = 256, kProtectionEntry = 64, kTranslationEntry = 32;  // bytes
 
-// A DMA read of fewer bytes than a completion on an idle connection of the test profile.
+// A DMA read of fewer bytes than one completion TLP has, on an idle connection of the test profile.
 inline std::int64_t miss_time(std::uint64_t bytes) {
   const host::PcieProfile pcie = test_profile().pcie;
   const ByteTime byte = host::pcie_byte_time(pcie.generation, pcie.lanes);
@@ -33,7 +33,7 @@ inline hca::HcaProfile profile_with_caches(std::uint32_t contexts, std::uint32_t
   return profile;
 }
 
-// From the posts of WRITEs to their gathers, one of each piece, when the one before is over.
+// Times from posts of WRITEs to their gathers: one WRITE for each piece, each after the end of the previous one.
 inline std::vector<std::int64_t> gather_times(Pair& pair, const std::vector<protocol::Sge>& pieces) {
   std::vector<std::int64_t> times;
   for (const protocol::Sge& piece : pieces) {
@@ -49,7 +49,7 @@ inline std::vector<std::int64_t> gather_times(Pair& pair, const std::vector<prot
   return times;
 }
 
-// Time of each name in the trails of messages.
+// Sums of times in the trails of messages, by name.
 struct TimesByName final : MessageObserver {
   std::map<std::string, std::int64_t> all;
   void on_message(const MessageReport& report) override {

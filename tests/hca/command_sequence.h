@@ -1,5 +1,5 @@
-// A program that gives commands which look right, drawn at random, and the model of what they must be answered:
-// command_sequence_test.cc. Every name is of this one test.
+// A program that sends random plausible commands, and a model of the expected answers, for
+// command_sequence_test.cc. All names belong to this test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,12 +39,12 @@ hca::HcaProfile small_profile() {
 struct Object {
   std::vector<std::pair<Kind, std::uint32_t>> uses;  // by handle, once for each use
   std::uint32_t users = 0;
-  std::uint32_t groups = 0;  // of a queue pair: those that it may be attached to
+  std::uint32_t groups = 0;  // of a queue pair: the groups that it may be attached to
   ib::QpType type = ib::QpType::kRc;
   Qp qp;
   Cq cq;
   std::uint32_t key = 0;
-  Program* maker = nullptr;  // in whose arena its rings lie
+  Program* maker = nullptr;  // whose arena contains its rings
 };
 
 struct Tally {
@@ -131,7 +131,7 @@ class Sequence {
 
  private:
   // Selects the acting program: the one that opened the device, or one that imported it. Importers are
-  // created and end, leaving their objects.
+  // created and end, and leave their objects.
   void share() {
     actor_ = programs_.front().get();
     if (has_importer_ && random_.below(3) == 0) actor_ = programs_.back().get();
@@ -149,7 +149,7 @@ class Sequence {
 
   bool is_full(Kind kind) const { return alive_[kind] >= kLimits[kind]; }
   bool is_alive(Kind kind, std::uint32_t handle) const { return objects_[kind].contains(handle); }
-  // Mostly one that is there; else one that was, or anything.
+  // Usually an existing handle; otherwise a destroyed one, or any number.
   std::uint32_t pick(Kind kind) {
     const auto& there = objects_[kind];
     if (!there.empty() && random_.below(12) != 0) {
@@ -169,8 +169,8 @@ class Sequence {
     object.maker = actor_;
     return object;
   }
-  // Whether the answer is the right one to a command that makes an object; true if it has made one. `valid`: nothing is
-  // wrong with it; `may_lack_room`: memory may be short.
+  // Checks the status of a command that creates an object; returns true if it was created. `valid`: the
+  // command has no error; `may_lack_room`: memory may be insufficient.
   bool judge(Kind kind, CommandType type, int status, bool valid, bool may_lack_room = false) {
     Tally& tally = tallies_[static_cast<std::uint32_t>(type)];
     if (status == 0) {
@@ -353,7 +353,7 @@ class Sequence {
     object.qp.made = create;
   }
 
-  // The next transition of one of them, or any, with attributes that may be wrong in one place.
+  // The next transition of a queue pair, or any transition, with attributes that may be wrong in one place.
   void modify_qp() {
     const std::uint32_t handle = pick(kQp);
     const auto it = objects_[kQp].find(handle);
@@ -520,7 +520,7 @@ class Sequence {
       }
     }
   }
-  // Requests that reach what is being made and destroyed around them.
+  // Requests to objects that are being created and destroyed.
   void work() {
     if (!objects_[kQp].empty()) {
       Object& object = objects_[kQp].at(pick_alive(kQp));
@@ -569,7 +569,7 @@ class Sequence {
     --alive_[kind];
   }
 
-  std::vector<std::unique_ptr<Program>> programs_;  // who opened, then importers; only the last of them may be there still
+  std::vector<std::unique_ptr<Program>> programs_;  // the opener, then importers; only the last one may still exist
   Program* actor_ = nullptr;
   bool has_importer_ = false;
   World& world_;

@@ -1,7 +1,7 @@
-// Random valid-looking commands, a million for each seed, with a model of the existing objects and their
-// users: destroying a used object is EBUSY, a destroyed one is EINVAL, references to missing objects are
-// refused, handles are unique, limits are exact, and when the programs have ended none of their objects is
-// left. Traffic continues meanwhile.
+// Random plausible commands, a million for each seed, with a model of the existing objects and their users:
+// destroying a used object is EBUSY, a destroyed one EINVAL, references to missing objects are refused,
+// handles are unique, limits are exact, and when the programs have ended none of their objects is left.
+// Messages are transferred meanwhile.
 #include "tests/hca/command_sequence.h"
 
 namespace verbatim::test {
@@ -22,7 +22,7 @@ TEST_P(CommandSequence, is_answered_as_the_model_says) {
   std::uint32_t process = 1000;
   for (int round = 0; round < 1'000'000 && !testing::Test::HasFailure(); ++round) {
     auto& program = programs[random.below(kPrograms)];
-    // One that ends leaves nothing; its successor begins anew.
+    // A program that ends leaves nothing; its successor starts without objects.
     if (program == nullptr || random.below(3000) == 0) {
       program.reset();
       program = std::make_unique<Sequence>(world, random, ++process, tallies, alive);
@@ -53,13 +53,13 @@ TEST_P(CommandSequence, is_answered_as_the_model_says) {
   for (made = 0; last.create_ah(1) != 0;) ++made;
   EXPECT_EQ(made, kLimits[kAh]);
 
-  // Every kind of answer has been seen of every command.
+  // Every kind of answer has occurred for every command.
   for (const auto& [type, tally] : tallies) {
     std::printf("command %2u: done %7llu, refused %7llu, EBUSY %6llu, ENOMEM %6llu\n", type,
                 static_cast<unsigned long long>(tally.done), static_cast<unsigned long long>(tally.refused),
                 static_cast<unsigned long long>(tally.busy), static_cast<unsigned long long>(tally.full));
     EXPECT_GT(tally.done, 300u) << type;
-    if (type == static_cast<std::uint32_t>(CommandType::kOpenXrcd)) continue;  // nothing is wrong with any
+    if (type == static_cast<std::uint32_t>(CommandType::kOpenXrcd)) continue;  // no error is possible
     EXPECT_GT(tally.refused + tally.full, 1000u) << type;
   }
 }

@@ -6,7 +6,7 @@
 namespace verbatim::test {
 namespace {
 
-// Makes every choice differ from the default.
+// Returns an alternative that is not the default at every choice.
 struct OtherChoices final : Choices {
   std::uint32_t draw(std::string_view, ComponentId, std::uint32_t n) override { return n - 1; }
 };
@@ -150,7 +150,7 @@ TEST(CompletionChoiceTest, the_event_on_arm_is_a_choice) {
   hca::PortAddress address;
   address.lid = ib::Lid{1};
   hca::Hca hca(engine, tracer, choices, ComponentId{0}, "mlx5_0", test_profile(), address, 1);
-  World world;  // only for the program's clock
+  World world;  // for the program's clock only
   Program program(world, hca);
   Cq cq = program.create_cq(4, true);
   Qp qp = program.create_qp(cq, cq);

@@ -1,5 +1,5 @@
-// Marks, notifications and rates between endpoints, whole and light: times follow from those of the notifications and from the
-// rules of the controller alone.
+// Marks, notifications and rates between endpoints, full and light. Expected times are computed from those of
+// the notifications and the controller's rules only.
 #include <gtest/gtest.h>
 
 #include "sim/hca/congestion/controllers.h"
@@ -13,7 +13,7 @@ namespace {
 using hca::CongestionCounters;
 using hca::Rate;
 
-// A packet leaves a port.
+// A packet that leaves a port.
 struct Seen {
   std::int64_t when = 0;
   ib::Opcode opcode{};
@@ -23,7 +23,8 @@ struct Seen {
   std::uint32_t wire_bytes = 0;
 };
 
-// Marks the packets with these numbers, from 0, that leave a port, if they are ECN-capable; remembers all.
+// Marks the packets with these numbers, from 0, that leave a port, if they are ECN-capable; records all
+// packets.
 struct Marks final : fabric::PacketFaults {
   const Engine* engine = nullptr;
   std::set<std::size_t> numbers;
@@ -46,7 +47,7 @@ Setting marked_setting(bool is_light, const std::string& controller = "dcqcn-nv"
   return setting;
 }
 
-// The first endpoint sends; what leaves both is seen.
+// The first endpoint sends; packets of both are recorded.
 struct MarkedNet : EndpointNet {
   MarkedNet(const Setting& setting, std::set<std::size_t> numbers) : EndpointNet(setting) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -56,7 +57,7 @@ struct MarkedNet : EndpointNet {
     marks[0].numbers = std::move(numbers);
     sources[0].each.length = 4 << 20;
   }
-  // By the second endpoint.
+  // Notifications that the second endpoint has sent.
   std::vector<Seen> notifications() const {
     std::vector<Seen> all;
     for (const Seen& one : marks[1].seen) {
@@ -64,7 +65,8 @@ struct MarkedNet : EndpointNet {
     }
     return all;
   }
-  // When the first endpoint's transport has them: the switch sends each, 98 bytes long, over 9.2 ns of cable to a check of 30 ns.
+  // Arrival times at the first endpoint's transport: the switch sends each notification, 98 bytes long, over
+  // 9.2 ns of cable, and the check takes 30 ns.
   std::vector<std::int64_t> notified() const {
     std::vector<std::int64_t> all;
     for (const TraceRecord& record : trace.all(TraceEvent::kPacketTransmitted)) {
@@ -109,7 +111,8 @@ TEST(CongestionTest, a_marked_packet_gives_one_notification_ahead_of_data) {
   }
 }
 
-// Full packets are 333.6 ns apart at 100 Gb/s: those that leave within 4 us of the first one that is marked are not answered.
+// Full packets are 333.6 ns apart at 100 Gb/s: marked packets within 4 us of the first one cause no
+// notification.
 TEST(CongestionTest, marks_within_the_minimum_time_are_counted_and_lost) {
   for (const bool is_light : {false, true}) {
     MarkedNet net(marked_setting(is_light), {3, 4, 5, 14, 15, 16, 17});
@@ -120,7 +123,7 @@ TEST(CongestionTest, marks_within_the_minimum_time_are_counted_and_lost) {
   }
 }
 
-// Full packets arrive 333.6 ns apart, and are checked 1 us apart: the buffer grows by two packets of three.
+// Full packets arrive every 333.6 ns, and one is checked per 1 us: the buffer grows by two of three packets.
 TEST(CongestionTest, a_receive_buffer_that_fills_makes_notifications_without_marks) {
   const auto counters = [](std::uint32_t threshold, std::uint32_t interval_cycles) {
     Setting setting = marked_setting(false);
@@ -163,15 +166,15 @@ TEST(CongestionTest, without_ecn_nothing_is_marked) {
   }
 }
 
-// The 31st packet, 10 us after the first, is answered, too. Its cut is at the end of the 4 us period, counted
-// from the first notification, in which its notification arrives. From then on every packet leaves as
+// The 31st packet, 10 us after the first, is answered, too. Its cut is at the end of the period of 4 us,
+// counted from the first notification, in which its notification arrives. From then on every packet leaves as
 // specified: a gap after the start of the previous packet, for its 4178 or 4194 bytes at the current rate; or
-// at an increase within that gap, if the gap at the new rate has passed by then.
+// at a rate increase within that gap, if the gap at the new rate is already over.
 TEST(CongestionTest, the_rate_falls_and_rises_at_the_computed_times) {
   for (const bool is_light : {false, true}) {
     SCOPED_TRACE(is_light);
     Setting setting = marked_setting(is_light);
-    setting.profile.gather_buffer_bytes = 1 << 15;  // what has been gathered by the cut leaves within 10 us
+    setting.profile.gather_buffer_bytes = 1 << 15;  // limited, so that packets gathered before the cut leave within 10 us
     MarkedNet net(setting, {0, 30});
     net.post(2);
     net.run();
@@ -179,7 +182,7 @@ TEST(CongestionTest, the_rate_falls_and_rises_at_the_computed_times) {
     ASSERT_EQ(notified.size(), 2u);
     constexpr std::int64_t kUs = 1'000'000;
     const std::int64_t cut = notified[0] + ((notified[1] - notified[0]) / (4 * kUs) + 1) * 4 * kUs;
-    // Alpha at the cut: an update each microsecond, of which one has a notification.
+    // Alpha at the cut: an update every microsecond, one of which has a notification.
     std::uint64_t alpha = 1023;
     for (std::int64_t update = notified[0] + kUs; update <= cut; update += kUs) {
       const bool is_marked = update > notified[1] && update - kUs <= notified[1];
@@ -192,7 +195,7 @@ TEST(CongestionTest, the_rate_falls_and_rises_at_the_computed_times) {
       for (const auto& [since, rate] : rates) mbps = since <= when ? rate : mbps;
       return Rate::of_mbps(mbps);
     };
-    const std::int64_t handed_over = hca::LightDelays(setting.profile).send(4096).count();  // from being taken to leaving
+    const std::int64_t handed_over = hca::LightDelays(setting.profile).send(4096).count();  // from selection to departure
     std::size_t checked = 0;
     const std::vector<Seen>& sent = net.marks[0].seen;
     for (std::size_t i = 1; i < sent.size(); ++i) {
@@ -217,7 +220,8 @@ TEST(CongestionTest, the_rate_falls_and_rises_at_the_computed_times) {
   }
 }
 
-// 25781 Mb/s (IBV_RATE_25_GBPS) on a link of 100 Gb/s, on InfiniBand: packets of 4096 + 26 bytes, 16 more in the first.
+// 25781 Mb/s (IBV_RATE_25_GBPS) on an InfiniBand link of 100 Gb/s: packets of 4096 + 26 bytes, 16 more in the
+// first one.
 TEST(CongestionTest, a_static_rate_spaces_packets_also_those_that_are_sent_again) {
   std::vector<std::vector<std::vector<std::uint64_t>>> seen;
   for (const bool is_light : {false, true}) {
@@ -263,7 +267,7 @@ TEST(CongestionTest, a_static_rate_that_is_no_less_than_the_links_changes_nothin
   EXPECT_EQ(seen[0], seen[1]);
 }
 
-// Many queue pairs wait in one calendar: each has its own rate.
+// Many queue pairs wait in one calendar; each has a rate of its own.
 TEST(CongestionTest, queue_pairs_do_not_wait_for_each_other) {
   for (const bool is_light : {false, true}) {
     Setting setting;
@@ -278,7 +282,7 @@ TEST(CongestionTest, queue_pairs_do_not_wait_for_each_other) {
       net.ends[0]->post_source(first.number, 1);
     }
     net.run();
-    // 25 packets of each; four at 25781 Mb/s do not fill the link, three do so even less.
+    // 25 packets each; three queue pairs of 25781 Mb/s do not fill the link.
     const std::int64_t alone = 24 * Rate::of_mbps(25'781).time_for(4096 + 26).count();
     for (const Traffic& one : more) {
       ASSERT_EQ(one.completed.size(), 1u);
@@ -300,7 +304,8 @@ struct RateLimitTime final : MessageObserver {
   }
 };
 
-// The packet that completes the message is the last of 26; its trail holds the wait for the rate since it could have been taken.
+// The packet that completes the message is the last of 26; its trail contains the wait for the rate limit
+// since it could have been selected.
 TEST(CongestionTest, the_trail_of_a_message_names_the_rate_limit) {
   for (const bool is_light : {false, true}) {
     Setting setting;

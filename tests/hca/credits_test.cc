@@ -1,5 +1,5 @@
-// End-to-end flow control (IBA 9.7.7.2.5): what acknowledgements grant, what is held back, and that nothing
-// is held for ever.
+// End-to-end flow control (IBA 9.7.7.2.5): credits granted by acknowledgements, requests held back, and that
+// none is held for ever.
 #include <gtest/gtest.h>
 
 #include "sim/core/rng.h"
@@ -24,7 +24,7 @@ PairOptions with_credits(bool on = true) {
   return options;
 }
 
-// Messages that began at `from` and are not yet answered, the most at any time; and RNR NAKs.
+// The maximum number of unanswered messages that began at `from`, and the number of RNR NAKs.
 struct Watch {
   explicit Watch(Pair& pair) {
     pair.world.to_server.keep = [this](ib::Packet& packet) {
@@ -71,9 +71,9 @@ TEST(EndToEndCreditsTest, messages_without_a_receive_are_not_held_and_take_no_cr
     credits.on_begin(false);
   }
   EXPECT_TRUE(credits.may_begin(true));
-  credits.on_begin(true);  // the one there is a receive for
+  credits.on_begin(true);  // uses the credit of the posted receive
   credits.on_grant(grant(101, 1));
-  credits.on_begin(true);  // limited
+  credits.on_begin(true);  // the limited message
   EXPECT_FALSE(credits.may_begin(true));
   EXPECT_TRUE(credits.may_begin(false));
 }
@@ -96,7 +96,7 @@ TEST(EndToEndCreditsTest, numbers_wrap_after_24_bits) {
   EndToEndCredits credits;
   credits.start(true);
   std::uint32_t executed = 0;
-  // Far past the wrap; three receives are always there.
+  // Far beyond the wrap of the message number; three receives are always available.
   for (std::uint32_t i = 0; i < (1u << 24) + 1000; ++i) {
     if (!credits.may_begin(true)) {
       ASSERT_EQ(i - executed, executed == 0 ? 1u : 4u) << i;
@@ -140,7 +140,7 @@ TEST(CreditsTest, without_them_and_with_a_shared_queue_code_31_is_sent) {
     for (const std::uint8_t syndrome : watch.syndromes) {
       EXPECT_EQ(syndrome, ib::ack_syndrome(ib::kUnlimitedCredits));
     }
-    // From the first acknowledgement on nothing holds the others back.
+    // After the first acknowledgement no message is held back.
     EXPECT_GT(watch.most, 3);
   }
 }
@@ -177,14 +177,14 @@ TEST(CreditsTest, only_the_limited_message_is_answered_not_ready) {
     for (std::uint64_t i = 0; i < 6; ++i) {
       pair.a.program.post_send(pair.a.qp, {.wr_id = i, .sges = {pair.a.sge(0, 8)}});
     }
-    pair.world.run_for(Duration{35'000'000});  // three tries of the second
+    pair.world.run_for(Duration{35'000'000});  // three attempts of the second message
     const int tries = watch.rnr_naks;
     EXPECT_GE(tries, 2);
     std::size_t sent = 0;
     for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPacketTransmitted)) {
       if (record.component == pair.world.components.id("client/p1").value) ++sent;
     }
-    // The first message, and the second as often as it was refused; what follows it only without credits.
+    // The first message, and the second once per refusal; later ones only without credits.
     EXPECT_EQ(sent == static_cast<std::size_t>(1 + tries), on) << sent;
     for (std::uint64_t i = 1; i < 6; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
     pair.world.run();
@@ -221,7 +221,8 @@ TEST(CreditsTest, writes_reads_and_atomics_wait_for_no_credit_but_behind_a_send_
   for (std::uint64_t i = 0; i < 30; ++i) pair.a.program.post_send(pair.a.qp, request(kinds[i % 3], i));
   pair.world.run();
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 30u);
-  // Two SENDs without a receive: the first is limited, the second is held, and the WRITE behind it with it.
+  // Two SENDs without a receive: the first one is limited, the second one and the WRITE after it are held
+  // back.
   pair.a.program.post_send(pair.a.qp, {.wr_id = 30, .sges = {pair.a.sge(0, 8)}});
   pair.a.program.post_send(pair.a.qp, {.wr_id = 31, .sges = {pair.a.sge(0, 8)}});
   pair.a.program.post_send(pair.a.qp, request(WqeOpcode::kRdmaWriteWithImm, 32));
@@ -234,7 +235,7 @@ TEST(CreditsTest, writes_reads_and_atomics_wait_for_no_credit_but_behind_a_send_
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 3u);
 }
 
-// IBA 9.7.7.2.5: a responder that advertised no receives sends an update when there are some, so that the
+// IBA 9.7.7.2.5: a responder that has advertised no receives sends an update when there are some, so that the
 // requester need not probe with a limited message. `idle`: nothing is outstanding; otherwise a message has
 // been refused and waits for its timer.
 TEST(CreditsTest, receives_that_are_posted_after_the_last_are_told_of) {
@@ -255,7 +256,8 @@ TEST(CreditsTest, receives_that_are_posted_after_the_last_are_told_of) {
     EXPECT_EQ(before, idle ? 1u : 2u);
     for (std::uint64_t i = 1; i < 5; ++i) pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
     pair.world.run_for(Duration{100'000'000});
-    // One acknowledgement of nothing more; the first post rang, and the others were there when the record was read.
+    // One acknowledgement only: the first post rang the doorbell, and the other receives were posted when the
+    // record was read.
     ASSERT_EQ(acknowledged.size(), before + 1);
     EXPECT_EQ(acknowledged.back(), 1000u);
     EXPECT_EQ(watch.syndromes.back(), ib::ack_syndrome(ib::credit_code(4)));
@@ -281,7 +283,7 @@ TEST(CreditsTest, without_credits_nobody_is_told_of_receives) {
   EXPECT_EQ(watch.syndromes.size(), 1u);
 }
 
-// A receive posted while the record is being read, before or after it is sampled, is never missed.
+// A receive posted while the record is being read, before or after its value is sampled, is never missed.
 TEST(CreditsTest, a_receive_posted_at_any_moment_is_told_of) {
   for (std::int64_t at = 0; at < 3'000'000; at += 20'000) {
     Pair pair(with_credits());
@@ -296,7 +298,7 @@ TEST(CreditsTest, a_receive_posted_at_any_moment_is_told_of) {
   }
 }
 
-// The acknowledgement that would have let the next message go is lost: its repetition brings the same
+// The acknowledgement that would have released the next message is lost; its repetition grants the same
 // credits.
 TEST(CreditsTest, a_lost_grant_comes_again_with_the_repeated_acknowledgement) {
   PairOptions options = with_credits();
@@ -313,7 +315,7 @@ TEST(CreditsTest, a_lost_grant_comes_again_with_the_repeated_acknowledgement) {
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 10u);
 }
 
-// The adapter learns of receives in time: a queue that is kept filled never runs dry on the wire.
+// The adapter learns of receives in time: credits never run out while the queue is kept half full.
 TEST(CreditsTest, a_queue_kept_half_full_holds_nothing_back_after_the_first_message) {
   PairOptions options = with_credits();
   options.capabilities = {256, 64, 4, 4, 64};

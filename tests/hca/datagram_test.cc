@@ -1,4 +1,4 @@
-// Unreliable datagrams: address handles, Q_Keys, the 40 bytes before the data, and what is dropped.
+// Unreliable datagrams: address handles, Q_Keys, the 40 bytes before the data, dropped datagrams.
 #include <gtest/gtest.h>
 
 #include "sim/ib/wire.h"
@@ -81,8 +81,8 @@ TEST(DatagramTest, a_global_route_header_is_delivered) {
   EXPECT_EQ(byte(4) << 8 | byte(5), 12 + 8 + 100 + 4);
   EXPECT_EQ(byte(6), 0x1b);
   EXPECT_EQ(byte(7), 7);
-  EXPECT_EQ(byte(23), 1);  // from
-  EXPECT_EQ(byte(39), 2);  // to
+  EXPECT_EQ(byte(23), 1);  // source GID
+  EXPECT_EQ(byte(39), 2);  // destination GID
   EXPECT_TRUE(pair.b.equals(1025, 97, 7));
 }
 
@@ -119,7 +119,7 @@ TEST(DatagramTest, a_wrong_qkey_a_missing_queue_pair_or_receive_is_dropped_witho
   }
 }
 
-// IBA 10.2.5: the high bit selects the sender's own Q_Key.
+// IBA 10.2.5: a Q_Key with the high bit set is replaced by that of the sending queue pair.
 TEST(DatagramTest, a_controlled_qkey_stands_for_the_queue_pairs_own) {
   Datagrams pair;
   pair.b.program.post_recv(pair.b.qp, 4, {pair.b.sge(0, 4096)});

@@ -1,4 +1,4 @@
-// A hardware failure of an adapter: events, remaining objects, and consequences for its peers.
+// A hardware failure of an adapter: events, remaining objects, and effects on its peers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ std::vector<std::uint32_t> types(const Program& program) {
   return types;
 }
 
-// Formula: readable one event latency after the failure. It concerns no port.
+// The event is readable one event latency after the failure. It has no port number.
 TEST(DeviceFailureTest, everyone_who_has_opened_the_adapter_is_told_once) {
   Pair pair;
   Program second(pair.world, *pair.world.client, 4096, 4 << 20, 101);
@@ -56,7 +56,7 @@ TEST(DeviceFailureTest, every_command_answers_EIO_and_closing_works) {
   EXPECT_TRUE(pair.world.engine.empty());
 }
 
-// At many moments of a message: the program gets nothing more, and its peer retries and gives up.
+// At many moments of a message: the program gets no completions, and its peer retries and fails.
 TEST(DeviceFailureTest, work_under_way_ends_in_silence_and_the_peer_finds_out_by_its_retries) {
   for (int moment = 0; moment < 40; ++moment) {
     PairOptions options;
@@ -100,7 +100,7 @@ TEST(DeviceFailureTest, doorbells_reach_nothing_and_completions_that_are_written
   EXPECT_EQ(polled[0].wr_id, 7u);
 }
 
-// A second opening may follow when everything has ended.
+// A second context may be opened after everything has ended.
 TEST(DeviceFailureTest, a_context_that_is_opened_afterwards_has_no_use) {
   World world;
   world.client->fail();

@@ -1,5 +1,4 @@
-// Memory that is reached without PCI Express, the adapter's own and that of null regions, and regions that are paged on
-// demand.
+// Memory accessed without PCI Express: device memory and null regions; also on-demand paging regions.
 #include <gtest/gtest.h>
 
 #include "tests/hca/windows.h"
@@ -49,7 +48,7 @@ int reg_dm(Program& program, std::uint32_t dm, std::uint64_t offset, std::uint64
   return status;
 }
 
-// b has device memory of 64 KiB with a region of all of it.
+// b has 64 KiB of device memory with a region that covers it.
 struct WithDeviceMemory : Pair {
   explicit WithDeviceMemory(const PairOptions& given = {}) : Pair(given) {
     EXPECT_EQ(alloc_dm(b.program, 65536, &dm), 0);
@@ -91,7 +90,8 @@ TEST(DeviceMemoryTest, messages_go_out_of_it_and_into_it) {
   WithDeviceMemory pair;
   pair.b.fill(0, 4096, 8);
   ASSERT_EQ(copy_dm(pair.b.program, pair.dm, 4096, 4096, true), 0);
-  // Half from the adapter, half from the program, and received likewise.
+  // Half of the message is from the adapter's memory, half from the program's, and it is received in the same
+  // manner.
   pair.b.program.post_recv(pair.b.qp, 1, {{0, 1000, pair.region.lkey}, pair.b.sge(20000, 1000)});
   pair.a.program.post_recv(pair.a.qp, 1, {pair.a.sge(0, 2000)});
   pair.b.program.post_send(pair.b.qp, {.wr_id = 2, .sges = {{4096, 1000, pair.region.lkey}, pair.b.sge(0, 1000)}});
@@ -107,7 +107,7 @@ TEST(DeviceMemoryTest, messages_go_out_of_it_and_into_it) {
   EXPECT_TRUE(pair.b.equals(30000, 1000, 8));
 }
 
-// Every byte arrives, and its completion is earlier, without the time of PCI Express.
+// Every byte arrives, and the completion is earlier by the time of PCI Express.
 TEST(DeviceMemoryTest, a_read_of_it_crosses_no_pci_express) {
   const auto time_of = [](bool on_adapter) {
     WithDeviceMemory pair;
@@ -145,7 +145,7 @@ TEST(DeviceMemoryTest, there_is_so_much_and_no_more) {
   EXPECT_EQ(program.destroy(CommandType::kFreeDm, two), 0);
   EXPECT_EQ(program.destroy(CommandType::kFreeDm, two), EINVAL);
   EXPECT_EQ(alloc_dm(program, kSize - 64, &three), 0);
-  // Resources of a closed device are available to others.
+  // Resources of a closed device are available again.
   pair.world.client->close(program.context);
   Program other(pair.world, *pair.world.client, 1 << 20, 1 << 20, 101);
   EXPECT_EQ(alloc_dm(other, kSize, &one), 0);
@@ -221,7 +221,7 @@ TEST(NullRegionTest, what_is_written_is_dropped_and_what_is_read_is_zero) {
   for (const std::byte byte : pair.a.program.memory.at(Program::kBuffer, 1000)) ASSERT_EQ(byte, std::byte{0});
   EXPECT_TRUE(pair.a.equals(1000, 1000, 5));
   EXPECT_TRUE(pair.b.program.dma_faults.empty());
-  // It has no remote key.
+  // A null region has no remote key.
   pair.a.program.post_send(pair.a.qp, {.wr_id = 3, .opcode = WqeOpcode::kRdmaRead, .sges = {pair.a.sge(0, 8)},
                                        .remote_va = 0, .rkey = alloc.lkey});
   pair.world.run();

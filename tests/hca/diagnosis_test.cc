@@ -1,5 +1,4 @@
-// Why commands and requests were refused and work failed, in words: each of the usual mistakes, with what a person needs to
-// find it.
+// Diagnoses of refused commands and failed requests: each common mistake, with the details that a user needs.
 #include <gtest/gtest.h>
 
 #include "sim/observe/diagnosis_log.h"
@@ -17,7 +16,7 @@ std::string all_of(const std::vector<std::string>& texts) {
   return all;
 }
 
-// Some text has all of the words.
+// Expects a diagnosis that contains all of the words.
 void expect_told(const World& world, const std::vector<std::string>& words) {
   for (const std::string& text : world.diagnoses.texts) {
     if (std::all_of(words.begin(), words.end(), [&](const std::string& word) { return text.find(word) != text.npos; })) return;
@@ -25,7 +24,7 @@ void expect_told(const World& world, const std::vector<std::string>& words) {
   ADD_FAILURE() << "not told: " << testing::PrintToString(words) << "\n" << all_of(world.diagnoses.texts);
 }
 
-// `request` from a to b, and how it completes.
+// Posts `request` from a to b and expects its completion status.
 void expect_failure(Pair& pair, const SendRequest& request, WcStatus status) {
   pair.a.program.post_send(pair.a.qp, request);
   pair.world.run();

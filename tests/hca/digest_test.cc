@@ -1,5 +1,5 @@
-// The digest's coverage of an adapter's work: two runs that differ only in one bit visible to a program have
-// different digests.
+// Coverage of the digest for the adapter's work: two runs that differ in a single bit that a program can see
+// have different digests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace verbatim::test {
 namespace {
 
-// The bytes of the completions' records, of each adapter's completion queues.
+// The bytes of completion records, by adapter.
 struct Entries final : TraceSink {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::vector<std::byte>>> of;
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override {
@@ -24,7 +24,7 @@ struct Entries final : TraceSink {
   }
 };
 
-// The digest of one message with immediate data; `tamper` changes what arrives at the server.
+// The digest of one message with immediate data; `tamper` changes packets that arrive at the server.
 std::string digest_of(const std::function<void(ib::Packet&)>& tamper, ib::QpType type = ib::QpType::kRc) {
   PairOptions options;
   options.type = type;
@@ -73,8 +73,9 @@ TEST(DigestCoverage, one_bit_of_what_is_placed) {
   }
 }
 
-// The record has all 64 bytes of the entry as the program finds them: length, immediate, source, flags, opcode, vendor
-// error, time stamp, sequence. One flipped bit of a record's bytes is another digest (tests/observe/digest_test.cc).
+// The record contains all 64 bytes of the entry that the program reads: length, immediate, source, flags,
+// opcode, vendor error, time stamp, sequence. A flipped bit of a record's bytes changes the digest
+// (tests/observe/digest_test.cc).
 TEST(DigestCoverage, every_byte_of_a_completion_entry_as_it_lies_in_the_ring) {
   Pair pair;
   Entries entries;
@@ -100,7 +101,7 @@ TEST(DigestCoverage, every_byte_of_a_completion_entry_as_it_lies_in_the_ring) {
   expect_all("server/hca", pair.b, pair.b.recv_cq);
 }
 
-// All records of a run, for replaying them to another digest.
+// All records of a run, which can be passed to another digest.
 struct Recording final : TraceSink {
   struct Fact {
     TraceRecord record;
@@ -120,7 +121,8 @@ struct Recording final : TraceSink {
     EXPECT_NE(found, facts.rend());
     return *found;
   }
-  // Each bit of the bytes from `offset` on makes another digest, and only while it is flipped.
+  // Each flipped bit of the bytes from `offset` on changes the digest; flipped back, the digest is the
+  // original one.
   void expect_each_bit_counts(Fact& fact, std::size_t offset, std::size_t length, const char* what) {
     const std::string plain = digest();
     ASSERT_LE(offset + length, fact.bytes.size()) << what;
@@ -136,7 +138,7 @@ struct Recording final : TraceSink {
 
 #define FIELD(name) {#name, offsetof(protocol::Cqe, name), sizeof(protocol::Cqe::name)}
 
-// One message, and an error behind it, so that there are completions, events and placed bytes to choose from.
+// One message and an error after it, so that there are completions, events and placed bytes.
 TEST(DigestCoverage, each_bit_of_each_field_of_a_completion_and_of_what_is_placed) {
   constexpr struct {
     const char* name;
@@ -186,7 +188,7 @@ TEST(DigestCoverage, kind_object_and_receiver_of_an_event) {
   }
 }
 
-// Runs in which only the receiver of an event differs have different digests.
+// Runs that only differ in the receiver of an event have different digests.
 TEST(DigestCoverage, who_is_told_of_events) {
   const auto digest_with = [](std::uint32_t process, bool fails) {
     World world;

@@ -1,6 +1,6 @@
-// Plays the shim's part against adapters of the model: makes objects by commands, writes work requests into
-// the rings, rings doorbells and reads completions, as the program of a simulated host would, without any
-// process.
+// Plays the shim's part for adapters of the model: creates objects by commands, writes work requests into
+// rings, rings doorbells and reads completions, like the program of a simulated host, but without
+// processes.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ inline hca::HcaProfile test_profile() {
   return profile;
 }
 
-// EDR 4x and two metres of cable.
+// EDR 4x, a cable of two metres.
 inline fabric::LinkParams test_link() {
   fabric::LinkParams link;
   link.byte_time = ByteTime{80, 1};
@@ -50,15 +50,15 @@ inline fabric::LinkParams test_link() {
 
 struct WorldOptions {
   hca::HcaProfile profile = test_profile();
-  std::optional<hca::HcaProfile> server_profile;  // none: as the client
+  std::optional<hca::HcaProfile> server_profile;  // empty: as the client
   fabric::LinkParams link = test_link();
   bool with_switch = false;
   bool record = true;
   bool connected = true;
   Choices* choices = nullptr;  // null: the defaults
   bool roce = false;  // the GID of LID n ends with n, and so does its MAC address
-  std::uint16_t vlan = 0;  // on Ethernet: of all addresses; 0: none
-  std::uint32_t interface_mtu = 0;  // 0: at least as large as any packet
+  std::uint16_t vlan = 0;  // on Ethernet, for all addresses; 0: none
+  std::uint32_t interface_mtu = 0;  // 0: larger than any packet
   std::vector<std::vector<std::uint16_t>> pkeys;  // of client and server; empty: the default partition
 };
 
@@ -210,15 +210,15 @@ struct SendRequest {
   std::uint32_t rkey = 0;
   std::uint64_t compare_add = 0;
   std::uint64_t swap = 0;
-  // Datagrams
+  // For datagrams.
   std::uint32_t address_handle = 0, remote_qpn = 0, remote_qkey = 0;
   std::uint32_t remote_srqn = 0;  // XRC
 };
 
-// One simulated program with one context on one adapter.
+// A simulated program with one context on one adapter.
 class Program final : public hca::EventListener {
  public:
-  static constexpr std::uint64_t kBuffer = 0x10000;  // address of the buffer every program has
+  static constexpr std::uint64_t kBuffer = 0x10000;  // address of every program's buffer
 
   Program(World& world, hca::Hca& hca, std::uint64_t buffer_bytes = 1 << 20,
           std::uint64_t arena_bytes = 4 << 20, std::uint32_t process = 100)
@@ -229,7 +229,7 @@ class Program final : public hca::EventListener {
     if (command(alloc) == 0) pd = alloc.handle;
   }
 
-  // Another program that has imported the opening of `exporter`, and its protection domain.
+  // A program that has imported the context and the protection domain of `exporter`.
   Program(const Program& exporter, std::uint32_t process, std::uint64_t buffer_bytes = 1 << 20,
           std::uint64_t arena_bytes = 4 << 20)
       : pd(exporter.pd), world_(exporter.world_), hca_(exporter.hca_), arena_(arena_bytes / sizeof(Line)) {
@@ -297,7 +297,7 @@ class Program final : public hca::EventListener {
     if (status != nullptr) *status = result;
     return open.handle;
   }
-  // Uses an XRC domain if one is given.
+  // In an XRC domain if one is given.
   Srq create_srq(std::uint32_t max_wr, std::uint32_t max_sge = 4, std::uint32_t xrcd = 0,
                  std::uint32_t cq = 0) {
     Srq srq;
@@ -434,7 +434,7 @@ class Program final : public hca::EventListener {
   }
   ib::QpState state(const Qp& qp) { return static_cast<ib::QpState>(query(qp).attributes.qp_state); }
 
-  // Writes one request into the send ring without telling the adapter.
+  // Writes one request into the send ring without ringing the doorbell.
   void write_send(Qp& qp, const SendRequest& request) {
     std::byte* entry = at(qp.made.send_offset) +
                        std::size_t{qp.send_producer & (qp.made.send_entries - 1)} * qp.made.send_stride;
@@ -494,7 +494,7 @@ class Program final : public hca::EventListener {
     hca_.ring_doorbell(context, protocol::DoorbellKind::kCompletionQueueArm, cq.number,
                        solicited_only ? protocol::kArmSolicited : protocol::kArmAny);
   }
-  // The next completion that is visible now.
+  // The next completion, if it is visible at the current time.
   std::optional<protocol::Cqe> poll(Cq& cq) {
     const auto* entry =
         reinterpret_cast<const protocol::Cqe*>(at(cq.ring)) + (cq.consumer & (cq.entries - 1));
@@ -547,7 +547,7 @@ class Program final : public hca::EventListener {
   std::vector<Line> arena_;
 };
 
-// A program on each side with one connected queue pair, one CQ per direction and the buffer registered.
+// A program on each side with one connected queue pair, one CQ per direction and a registered buffer.
 struct Pair {
   struct Side {
     Side(World& world, hca::Hca& hca, const PairOptions& options)

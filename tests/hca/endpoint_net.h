@@ -1,4 +1,4 @@
-// Two endpoints, whole or light, with a switch between them and a connection of work sources.
+// Two endpoints, full or light, with a switch between them and a connection of work sources.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace verbatim::test {
 using hca::Endpoint;
 using hca::SourceWork;
 
-// Edges of the clock are a picosecond apart, stages take one packet after the other, and the bus is faster than the cable: an
-// adapter that adds nothing to the time of each step.
+// A profile without waits: clock edges are a picosecond apart, stages take one packet after the other, and
+// the bus is faster than the cable.
 inline hca::HcaProfile unhindered() {
   hca::HcaProfile profile = test_profile();
   profile.core_clock_hz = 1'000'000'000'000;
@@ -33,7 +33,7 @@ inline hca::HcaProfile unhindered() {
   return profile;
 }
 
-// Loses the packets with these numbers, from 0, of those that leave a port.
+// Loses the packets with these numbers, from 0, that leave a port.
 struct Losses final : fabric::PacketFaults {
   std::set<std::uint64_t> numbers;
   std::uint64_t seen = 0;
@@ -54,8 +54,8 @@ struct Traffic final : hca::WorkSource {
 };
 
 struct Setting {
-  bool is_light = true;         // the first of them,
-  bool is_far_end_light = true;  // and the second
+  bool is_light = true;         // the first endpoint
+  bool is_far_end_light = true;  // the second endpoint
   bool roce = false;
   fabric::LinkParams link = test_link();
   hca::HcaProfile profile = unhindered();
@@ -144,7 +144,7 @@ struct EndpointNet {
   hca::SourceEnd at[2];
 };
 
-// When packets leave each port, with their opcodes and PSNs.
+// Departures of packets by port: time, opcode and PSN.
 inline std::vector<std::vector<std::uint64_t>> departures(const EndpointNet& net) {
   std::vector<std::vector<std::uint64_t>> rows;
   for (const TraceRecord& record : net.trace.all(TraceEvent::kPacketTransmitted)) {

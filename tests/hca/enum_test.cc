@@ -1,4 +1,4 @@
-// The model's copies of the verbs enumerations against the real header.
+// The model's copies of verbs enumerations equal those of the real header.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 

@@ -1,4 +1,4 @@
-// Errors: completion statuses on both sides, the state of both queue pairs, flushes, asynchronous events.
+// Errors: completion statuses on both sides, state of both queue pairs, flushes, asynchronous events.
 #include <gtest/gtest.h>
 
 #include "sim/ib/aeth.h"
@@ -120,7 +120,7 @@ TEST(ErrorTest, everything_posted_is_flushed_in_order_and_so_is_what_is_posted_l
     EXPECT_EQ(sent[i].wr_id, static_cast<std::uint64_t>(i));
     EXPECT_EQ(sent[i].status, code(WcStatus::kWorkRequestFlushed));
   }
-  // And the pair lives again after a reset.
+  // After a reset the queue pair works again.
   ASSERT_EQ(pair.b.program.to_state(pair.b.qp, QpState::kReset), 0);
   ASSERT_EQ(pair.a.program.to_state(pair.a.qp, QpState::kReset), 0);
   pair.a.qp.send_producer = pair.a.qp.recv_producer = pair.b.qp.send_producer = pair.b.qp.recv_producer = 0;

@@ -1,4 +1,4 @@
-// Stands before an adapter and takes packets away, keeps them back or changes them, before it sees them.
+// Is placed in front of an adapter and drops, holds or changes packets.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct Filter final : fabric::PacketSink {
   hca::Hca* hca = nullptr;
   fabric::Port* port = nullptr;
   std::function<bool(ib::Packet&)> keep;  // empty: everything passes
-  std::function<bool(const ib::Packet&)> holds;  // these stay in the port's input buffer until let_go(); empty: none
+  std::function<bool(const ib::Packet&)> holds;  // matching packets stay in the port's input buffer until let_go(); empty: none
   std::vector<ib::PacketPtr> held;
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override {
     if (holds && holds(*packet)) return held.push_back(std::move(packet));

@@ -1,6 +1,6 @@
 // A program creates, changes and destroys raw packet queue pairs, work queues, tables, rules and counters in
-// any order, with valid, wrong or stale handles, sends frames of all kinds, and writes to its rings: the
-// adapter survives, and a connection of another program is not affected.
+// any order, with valid, wrong or stale handles, sends frames of all kinds, and writes random data to its
+// rings: the adapter continues, and a connection of another program is not affected.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -244,7 +244,7 @@ TEST(FrameHostileTest, objects_of_frames_in_any_order_harm_nobody_else) {
     pair.world.run_for(Duration{1'000'000'000});
     EXPECT_TRUE(pair.world.engine.empty()) << seed;
   }
-  // The attack reached every part.
+  // The attack has used every part.
   EXPECT_GT(flows, 500u);
   EXPECT_GT(queues, 1000u);
   EXPECT_GT(scaling, 100u);

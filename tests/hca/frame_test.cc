@@ -1,5 +1,5 @@
-// Raw packet queue pairs between two adapters on Ethernet: the time frames take, who gets them, work queues and their limits,
-// and programs that write nonsense.
+// Raw packet queue pairs between two adapters on Ethernet: times of frames, their receivers, work queues and
+// their limits, programs that write invalid data.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -35,7 +35,7 @@ struct Frames : Pair {
     if (error == 0) error = program.to_state(qp, QpState::kRtr);
     return error == 0 ? program.to_state(qp, QpState::kRts) : error;
   }
-  // To the station with this address; stations of the test are 1 and 2.
+  // Sends to the station with this address; the test has stations 1 and 2.
   void send(std::uint8_t to, std::uint32_t length, std::uint64_t offset = 0) {
     write_frame(to, offset, length);
     a.program.post_send(a.qp, {.wr_id = 5, .sges = {a.sge(offset, length)}});
@@ -63,7 +63,7 @@ struct Frames : Pair {
     for (const TraceRecord& record : world.trace.all(TraceEvent::kPacketDropped)) reasons.push_back(record.values[3]);
     return reasons;
   }
-  // As a queue pair of the driver, which posts to it.
+  // Returns a work queue as a Qp, so that the driver can post to it.
   static Qp create_wq(Program& program, const Cq& cq, std::uint32_t flags = 0, int* error = nullptr, std::uint32_t max_wr = 16) {
     protocol::CreateWq create{};
     create.cookie = 0x7000;
@@ -113,7 +113,7 @@ struct Frames : Pair {
 constexpr std::uint32_t kWqReady = 1;
 std::uint64_t number_of(ib::DropReason reason) { return static_cast<std::uint64_t>(reason); }
 
-// Formula: frames follow each other by (8 of preamble + frame + 4 of check sequence + 12 of gap) bytes at 80 ps.
+// Frames follow each other after (8 of preamble + frame + 4 of check sequence + 12 of gap) bytes at 80 ps.
 TEST(FrameTest, frames_take_their_bytes_with_preamble_check_sequence_and_gap) {
   PairOptions options = Frames::frame_options();
   options.world.link.bytes_before = 8;
@@ -150,7 +150,7 @@ TEST(FrameTest, frames_without_a_rule_or_to_another_station_are_dropped_and_coun
   frames.send(2, 100);
   frames.world.run();
   EXPECT_EQ(frames.drops(), std::vector<std::uint64_t>{number_of(ib::DropReason::kNoFlow)});
-  // A cable has no switch that checks addresses: a rule gets every matching frame, whatever its destination.
+  // Without a switch no addresses are checked: a rule gets every matching frame, whatever its destination.
   EXPECT_EQ(Frames::add_rule(frames.b.program, frames.b.qp), 0);
   frames.send(9, 100);
   frames.world.run();
@@ -178,7 +178,7 @@ TEST(FrameTest, packets_of_roce_do_not_reach_a_raw_queue_pair) {
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 0u);
 }
 
-// Packets that arrive at the port and leave it, in wire format.
+// The sniffer receives packets that arrive at the port and leave it, in wire format.
 TEST(FrameTest, a_sniffer_sees_the_packets_of_roce) {
   PairOptions options = Frames::frame_options();
   options.type = ib::QpType::kRc;
@@ -203,7 +203,7 @@ TEST(FrameTest, a_sniffer_sees_the_packets_of_roce) {
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
   const auto seen = watcher.drain(cq);
   ASSERT_EQ(seen.size(), 2u);
-  // Without the check sequence: Ethernet 14, IPv6 40, UDP 8, BTH 12, payload 100 or AETH 4, ICRC 4.
+  // Without check sequence: Ethernet 14, IPv6 40, UDP 8, BTH 12, payload 100 or AETH 4, ICRC 4.
   EXPECT_EQ(seen[0].byte_length, 178u);
   EXPECT_EQ(seen[1].byte_length, 82u);
   const auto request = watcher.memory.at(Program::kBuffer, 178), answer = watcher.memory.at(Program::kBuffer + 1000, 82);
@@ -242,7 +242,7 @@ TEST(FrameTest, there_are_no_more_rules_counters_queues_and_tables_than_the_prof
   EXPECT_EQ(error, ENOMEM);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyWq, first.made.handle), EBUSY);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyRwqTable, table), 0);
-  // A queue is not a queue pair, and vice versa.
+  // The handle of a work queue is not that of a queue pair, and vice versa.
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyQp, second.made.handle), EINVAL);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyWq, frames.b.qp.made.handle), EINVAL);
   EXPECT_EQ(program.to_state(second, QpState::kInit), EINVAL);
@@ -297,8 +297,8 @@ TEST(FrameTest, a_wild_producer_number_fails_the_work_queue_alone) {
   EXPECT_EQ(program.state(frames.b.qp), QpState::kRts);
 }
 
-// Formula: a frame is dropped when it has waited for the timeout since it was checked, and not 1 ps before; one behind it
-// after another look at whether there is a receive.
+// A frame is dropped when it has waited for the timeout since its check, not 1 ps earlier; the next frame is
+// dropped after another check for a receive.
 TEST(FrameTest, a_queue_that_delays_drops_waits_for_its_timeout) {
   PairOptions options = Frames::frame_options();
   options.world.profile.delay_drop_timeout = Duration{50'000'000};
@@ -312,7 +312,7 @@ TEST(FrameTest, a_queue_that_delays_drops_waits_for_its_timeout) {
   const auto arrived = [&](std::size_t n) {
     const std::int64_t tail = frames.world.trace.all(TraceEvent::kPacketReceived).at(n).time_ps + (104 - 62) * 80;
     const std::int64_t cycle = 2500;
-    return (tail + cycle - 1) / cycle * cycle + 12 * cycle;  // the check stage
+    return (tail + cycle - 1) / cycle * cycle + 12 * cycle;  // end of the check stage
   };
   while (frames.world.trace.count(TraceEvent::kPacketReceived) < 2) ASSERT_TRUE(frames.world.engine.step());
   for (std::size_t i = 0; i < 2; ++i) {
@@ -324,7 +324,7 @@ TEST(FrameTest, a_queue_that_delays_drops_waits_for_its_timeout) {
     EXPECT_EQ(frames.drops().size(), i + 1);
   }
   EXPECT_EQ(frames.drops()[0], number_of(ib::DropReason::kNoReceive));
-  // One that is posted in time is taken, whenever the program does it.
+  // A receive that is posted in time takes the frame, at any time of the post.
   for (int wait = 0; wait < 40'000'000; wait += 777'777) {
     frames.send(2, 100);
     frames.world.run_for(Duration{wait});
@@ -357,8 +357,8 @@ TEST(FrameTest, requests_that_no_frame_is_made_of_complete_with_an_error) {
   EXPECT_EQ(frames.world.trace.count(TraceEvent::kPacketTransmitted), 1u) << "the longest";
 }
 
-// Anybody who can write the mailbox can send commands: the adapter must refuse what the library would have
-// refused.
+// A program can write commands into the mailbox itself: the adapter must refuse everything that the library
+// would refuse.
 TEST(FrameTest, forged_commands_are_refused) {
   Frames frames;
   Program& program = frames.b.program;

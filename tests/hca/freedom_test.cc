@@ -44,7 +44,8 @@ void post_everything(Pair& pair) {
   }
 }
 
-// facts/ordering.md, rules 2, 4, 6 and 8: in order, and with a completion everything before it is there.
+// facts/ordering.md, rules 2, 4, 6 and 8: completions are in order; at a completion, the data of everything
+// before it is visible.
 TEST(Freedom, completions_come_in_order_and_mean_that_all_data_is_there) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -78,7 +79,8 @@ TEST(Freedom, completions_come_in_order_and_mean_that_all_data_is_there) {
   }
 }
 
-// Rule 3, and rule 12: whether the last byte of a WRITE has been seen before an earlier one, in `seeds` runs.
+// Rules 3 and 12: the number of runs, of 40, in which the last byte of a WRITE was visible before an earlier
+// one.
 int early_last_bytes(bool spec, std::uint32_t length) {
   int found = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
@@ -112,7 +114,7 @@ TEST(Freedom, the_last_byte_of_a_write_may_come_first_but_not_on_hardware_as_use
   EXPECT_EQ(early_last_bytes(true, 8), 0);
 }
 
-// Rule 1: write after write to the same bytes keeps its order, however the parts of each are mixed.
+// Rule 1: two writes to the same bytes keep their order, even if the parts of each are reordered.
 TEST(Freedom, a_later_message_never_lands_under_an_earlier_one) {
   constexpr std::uint32_t kLength = 3000;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -138,8 +140,8 @@ TEST(Freedom, a_later_message_never_lands_under_an_earlier_one) {
   }
 }
 
-// Rule 10: an entry present when the program arms the CQ may raise no event; a later one must, even if it is
-// written before the request has reached the adapter.
+// Rule 10: an entry that is present when the program arms the CQ may raise no event; a later one must, even
+// if it is written before the adapter receives the request.
 TEST(Freedom, an_event_is_raised_for_what_comes_after_the_request) {
   ScriptedChoices silent;
   silent.answers["event-on-arm"] = 1;
@@ -163,7 +165,7 @@ TEST(Freedom, an_event_is_raised_for_what_comes_after_the_request) {
   EXPECT_EQ(events(written), 1u) << "as a ConnectX does";
 }
 
-// IBA 9.7.6.1.3: one to four times the configured time.
+// IBA 9.7.6.1.3: the timer runs for one to four times the configured time.
 TEST(Freedom, the_ack_timer_runs_for_up_to_four_times_its_setting) {
   for (std::uint32_t answer = 0; answer < 4; ++answer) {
     ScriptedChoices choices;
@@ -176,7 +178,7 @@ TEST(Freedom, the_ack_timer_runs_for_up_to_four_times_its_setting) {
     pair.world.run();
     const auto retries = pair.world.trace.all(TraceEvent::kRetransmission);
     ASSERT_EQ(retries.size(), 7u);
-    // The timer counts from the last packet's sending, a moment after the retransmission before.
+    // The timer starts when the last packet is sent, shortly after the previous retransmission.
     const Duration period(retries[1].time_ps - retries[0].time_ps);
     const Duration expected(std::int64_t{4'096'000} * 1024 * (answer + 1));
     EXPECT_GE(period, expected);
@@ -184,13 +186,12 @@ TEST(Freedom, the_ack_timer_runs_for_up_to_four_times_its_setting) {
   }
 }
 
-// IBA 9.7.5.1.2: one acknowledgement for several requests, whether by choice or because the adapter is made
-// so.
+// IBA 9.7.5.1.2: one acknowledgement may answer several requests, by choice or because the profile says so.
 TEST(Freedom, acknowledgements_that_wait_behind_each_other_may_become_one) {
   constexpr std::uint64_t kRequests = 30;
   const auto acknowledgements = [&](Choices& choices, bool by_profile) {
     PairOptions options = options_with(choices);
-    options.world.profile.acknowledge = {400, 1};  // a microsecond: many wait at a time
+    options.world.profile.acknowledge = {400, 1};  // one per microsecond: many wait at a time
     options.world.profile.coalesce_acknowledgements = by_profile;
     Pair pair(options);
     for (std::uint64_t i = 0; i < kRequests; ++i) {
@@ -221,7 +222,7 @@ TEST(Freedom, acknowledgements_that_wait_behind_each_other_may_become_one) {
   EXPECT_GT(counts.size(), 5u);
 }
 
-// A negative acknowledgement is never left out, and what it acknowledges is complete.
+// A NAK is never coalesced, and the requests that it acknowledges are complete.
 TEST(Freedom, a_refusal_behind_acknowledgements_stands_for_them) {
   ScriptedChoices coalescing;
   coalescing.answers["ack-coalescing"] = 1;
@@ -241,7 +242,7 @@ TEST(Freedom, a_refusal_behind_acknowledgements_stands_for_them) {
   EXPECT_EQ(sent[7].status, static_cast<std::uint8_t>(ib::WcStatus::kRemoteAccessError));
 }
 
-// The answers that are left out while others are lost are no answers that anybody needs.
+// The requester never needs the acknowledgements that were coalesced, even if others are lost.
 TEST(Freedom, coalescing_and_loss_together_lose_no_completion) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
@@ -262,10 +263,10 @@ TEST(Freedom, coalescing_and_loss_together_lose_no_completion) {
   }
 }
 
-// A command ends what a completion that is held back would still name.
+// A command ends the delay of completions.
 TEST(Freedom, commands_hold_nothing_back) {
   ScriptedChoices late;
-  late.answers["completion-delay"] = 1000;  // the longest
+  late.answers["completion-delay"] = 1000;  // the longest delay
   Pair pair(options_with(late));
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 8)});
   pair.a.program.post_send(pair.a.qp, {.wr_id = 1, .sges = {pair.a.sge(0, 8)}});
@@ -276,10 +277,10 @@ TEST(Freedom, commands_hold_nothing_back) {
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u);
 }
 
-// Bytes that are held back while messages of other queue pairs pass them, and what does not pass.
+// Bytes that are held back while messages of other queue pairs pass them, and messages that do not pass.
 constexpr std::uint32_t kHeldBytes = 64, kLongestWait = 1'000'000;
 
-// The first packet that is placed is held back for as long as may be.
+// The first packet that is placed is held back for the maximum time.
 struct HeldWrite {
   explicit HeldWrite(bool late_answer = true) {
     choices.answers["placement"] = 1;
@@ -306,7 +307,7 @@ TEST(FreedomOfPlacement, bytes_of_another_queue_pair_pass_those_that_are_held_ba
   bool passed = false;
   while (run.pairs->world.engine.step()) {
     passed = passed || (run.is_there(1) && !run.is_there(0));
-    // Rule 8 and the meaning of an acknowledgement: after the completion the bytes are in memory.
+    // Rule 8 and the meaning of an acknowledgement: at the completion the bytes are in memory.
     while (const auto entry = run.pairs->a.program.poll(run.pairs->a.send_cq)) {
       EXPECT_TRUE(run.is_there(static_cast<std::uint32_t>(entry->wr_id)));
     }
@@ -323,7 +324,7 @@ TEST(FreedomOfPlacement, the_next_message_of_the_queue_pair_does_not_pass) {
   EXPECT_TRUE(run.is_there(1));
 }
 
-// Rule 1: read after write and write after write of the same bytes, by any queue pair.
+// Rule 1: read after write and write after write of the same bytes keep their order, for any queue pairs.
 TEST(FreedomOfPlacement, a_read_of_another_queue_pair_finds_bytes_that_are_held_back) {
   HeldWrite run;
   run.post(0, run.pairs->write(0, kHeldBytes));
@@ -345,13 +346,13 @@ TEST(FreedomOfPlacement, a_later_write_of_another_queue_pair_stays_on_top) {
   EXPECT_TRUE(run.pairs->b.equals(0, kHeldBytes, 0x77));
 }
 
-// A command of the program itself ends the wait; one of another program does not.
+// A command of the program ends the delay for its own memory; a command of another program does not.
 TEST(FreedomOfPlacement, commands_of_the_program_release_its_own_memory_alone) {
   for (const bool own : {true, false}) {
     HeldWrite run;
     Program other(run.pairs->world, *run.pairs->world.server, 1 << 20, 1 << 20, 101);
     run.post(0, run.pairs->write(0, kHeldBytes));
-    run.pairs->world.run_for(Duration(2'000'000));  // it has arrived, and nothing is acknowledged
+    run.pairs->world.run_for(Duration(2'000'000));  // the packet has arrived and is not acknowledged
     ASSERT_FALSE(run.is_there(0));
     const auto query = [](Program& program, const Cq& cq) {
       protocol::ModifyCq command{};
@@ -472,7 +473,7 @@ TEST(FreedomOfLimits, there_is_as_much_room_for_inline_data_as_was_asked_for_or_
   EXPECT_EQ(pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq, {3, 6, 1, 1, 20}).made.capabilities.max_inline_data, 20u);
 }
 
-// Of three completions that are not polled, the third is one too many.
+// Of three completions that are not polled, the third one overruns the queue.
 TEST(FreedomOfLimits, a_completion_queue_overruns_behind_the_entries_that_were_granted) {
   for (const bool is_exact : {false, true}) {
     ScriptedChoices choices;

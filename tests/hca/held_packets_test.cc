@@ -1,4 +1,4 @@
-// Held packets continue in the order of their arrival, and stop again at one that must wait again.
+// Held packets continue in the order of arrival, and stop again at a packet that must wait again.
 #include "sim/hca/stages/held_packets.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ Incoming packet(std::uint32_t psn) {
   return incoming;
 }
 
-// PSN, and whether it was the first.
+// PSN of each packet, and whether it was the first.
 std::vector<std::pair<std::uint32_t, bool>> resume(HeldPackets& held, std::uint32_t held_again = 0) {
   std::vector<std::pair<std::uint32_t, bool>> dealt;
   held.resume([&](Incoming&& incoming, bool is_first) {

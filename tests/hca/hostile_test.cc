@@ -1,4 +1,4 @@
-// A program that writes nonsense wherever it can: the adapter survives, and other programs do not notice.
+// A program that writes random data wherever it can: the adapter continues, and other programs do not notice.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,7 @@ struct Counter final : TraceSink {
   void on_record(const TraceRecord& record, std::span<const std::byte>) override { ++counts[record.event]; }
 };
 
-// The attacker shares the adapter with a well-behaved program that talks to the other host all the while.
+// The attacker shares the adapter with a correct program that communicates with the other host.
 TEST(HostileTest, random_bytes_in_rings_records_doorbells_and_mailboxes) {
   PairOptions options;
   options.world.record = false;
@@ -47,7 +47,7 @@ TEST(HostileTest, random_bytes_in_rings_records_doorbells_and_mailboxes) {
   }
   pair.world.client->close(attacker.program.context);
   pair.world.run_for(Duration{1'000'000'000});
-  // The attack reached every part of the adapter.
+  // The attack has used every part of the adapter.
   EXPECT_GT(counter.counts[TraceEvent::kDoorbell], 20'000u);
   EXPECT_GT(counter.counts[TraceEvent::kWqeFetched], 10'000u);
   EXPECT_GT(counter.counts[TraceEvent::kCompletion], 10'000u);

@@ -1,5 +1,5 @@
-// Injection rate control on InfiniBand: the index of a flow, the delay of its entry to the picosecond, and what FECN and BECN do
-// between endpoints, whole and light.
+// Injection rate control on InfiniBand: the index of a flow, the exact delay of each table entry, and the
+// effects of FECN and BECN between endpoints, full and light.
 #include "sim/hca/congestion/injection_control.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(InjectionControl, a_notification_raises_the_index_to_the_limit_and_time_low
   control.on_notification(at(8));
   control.on_notification(at(9));
   EXPECT_EQ(control.table_index(at(9)), 10);
-  // The timer began with the first notification; later ones leave it alone.
+  // The timer starts with the first notification; later ones do not restart it.
   const std::int64_t period = 150 * kTick;
   EXPECT_EQ(control.table_index(at(7 + period - 1)), 10);
   EXPECT_EQ(control.table_index(at(7 + period)), 9);
@@ -53,7 +53,7 @@ TEST(InjectionControl, a_notification_raises_the_index_to_the_limit_and_time_low
   EXPECT_EQ(control.next_increase(at(9 + 200 * period)), at(8 + 201 * period)) << "the timer begins anew";
 }
 
-// Looking in between changes nothing.
+// Reading the index does not change it.
 TEST(InjectionControl, the_index_is_the_same_however_often_it_is_asked_for) {
   InjectionState state;
   state.setting = evaluated();
@@ -75,7 +75,8 @@ TEST(InjectionControl, a_timer_of_zero_never_delays) {
   EXPECT_EQ(control.table_index(at(5)), 0);
 }
 
-// 4,122 bytes take 329,760 ps at 100 Gb/s: behind them (329,760 >> shift) x multiplier. A byte of FDR 4x takes 440/3 ps.
+// 4,122 bytes take 329,760 ps at 100 Gb/s; then the delay is (329,760 >> shift) x multiplier. A byte of FDR
+// 4x takes 440/3 ps.
 TEST(InjectionControl, the_delay_of_every_entry_is_exact) {
   InjectionState state;
   state.setting.limit = 127;
@@ -98,7 +99,7 @@ TEST(InjectionControl, the_delay_of_every_entry_is_exact) {
   EXPECT_EQ(fdr.due(at(5), {at(0), 2'074}), at(5)) << "the entry delays nothing";
 }
 
-// By service level, flows share the index, and each waits for the last departure of any of them.
+// By service level, flows share one index, and each waits for the last departure of any of them.
 TEST(InjectionControl, a_service_level_is_one_flow_if_the_port_is_set_so) {
   InjectionState state;
   state.setting = evaluated();
@@ -127,7 +128,7 @@ TEST(InjectionControl, the_later_of_static_rate_and_injection_delay_counts) {
   EXPECT_EQ(pacer.due(at(10)), at(5 + 329'760 + 329'760 / 4 * 13)) << "4.25 times";
 }
 
-// Packets that leave a port, with FECN in the packets with these numbers, from 0.
+// Sets FECN in the packets with these numbers, from 0, that leave a port; records all packets.
 struct ForwardMarks final : fabric::PacketFaults {
   std::set<std::size_t> numbers;
   std::vector<ib::Bth> seen;
@@ -163,7 +164,7 @@ struct InjectionNet : EndpointNet {
   ForwardMarks marks[2];
 };
 
-// A message of 256 packets requests an acknowledgement with its last one only.
+// A message of 256 packets requests an acknowledgement in its last packet only.
 TEST(ForwardNotices, a_packet_that_nobody_acknowledges_is_answered_by_one_of_its_own) {
   for (const bool is_light : {false, true}) {
     SCOPED_TRACE(is_light);
@@ -209,8 +210,8 @@ TEST(ForwardNotices, without_injection_rate_control_a_notification_is_counted_an
   }
 }
 
-// The index of 40 notifications lowers the rate to 1 / (1 + 40/4) of the line. From then on each packet leaves exactly that much
-// behind the one before: at 80 ps a byte 4,122 x 80 x 11 ps.
+// The index after 40 notifications lowers the rate to 1 / (1 + 40/4) of the line's. From then on packets
+// leave exactly 4,122 x 80 x 11 ps apart, at 80 ps a byte.
 TEST(ForwardNotices, packets_keep_the_distance_of_the_table_to_the_picosecond) {
   for (const bool is_light : {false, true}) {
     SCOPED_TRACE(is_light);

@@ -1,4 +1,5 @@
-// Virtual lanes are independent inside an adapter, too (IBA 7.6): what waits for the credits of one holds up no other.
+// Virtual lanes are also independent within an adapter (IBA 7.6): a lane without credits does not delay
+// another.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -9,7 +10,7 @@ namespace {
 constexpr ib::VirtualLane kLane0{0};
 constexpr std::uint32_t kLong = 512 << 10;  // more than input buffer, output queue and gather buffer together
 
-// A pair on lane 0, and one more on lane 1.
+// A pair on lane 0, and another one on lane 1.
 struct TwoLanes : Pair {
   TwoLanes() : Pair(options()) {
     EXPECT_TRUE(ready);
@@ -28,7 +29,7 @@ struct TwoLanes : Pair {
   static PairOptions options() {
     PairOptions options;
     options.world.profile.virtual_lanes = 2;
-    options.path.timeout = 0;  // what is held is not lost
+    options.path.timeout = 0;  // no retransmission of held packets
     return options;
   }
   static bool is_on_lane_0(const ib::Packet& packet) { return packet.lrh.lane == kLane0; }
@@ -63,7 +64,7 @@ TEST(LaneTest, requests_of_a_lane_without_credits_hold_up_no_other_lane) {
   pair.write(pair.a, pair.b, pair.of_a, 2, 64 << 10);
   pair.world.run_for(kLongEnough);
   EXPECT_EQ(pair.completed(), std::vector<std::uint64_t>{2});
-  // The lane then continues where it was.
+  // The lane continues after release.
   pair.world.to_server.let_go(pair.world.engine.now());
   pair.world.run();
   EXPECT_EQ(pair.completed(), std::vector<std::uint64_t>{1});

@@ -1,4 +1,5 @@
-// Light endpoints: packets have the times that they have between whole adapters whose stages, bus and caches hold nothing up.
+// Light endpoints: packets have the same times as between full adapters whose stages, bus and caches cause no
+// delay.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,9 +16,9 @@ struct Pattern {
   std::string name;
   Setting setting;
   std::uint32_t length = 100'000;
-  std::vector<std::uint32_t> posts = {1};  // messages, each row 3 us after the one before
-  std::set<std::uint64_t> lost;            // of the packets that the first end sends
-  std::set<std::uint64_t> lost_back;       // and the second
+  std::vector<std::uint32_t> posts = {1};  // numbers of messages posted 3 us apart
+  std::set<std::uint64_t> lost;            // packets of the first endpoint
+  std::set<std::uint64_t> lost_back;       // packets of the second endpoint
   bool both_ways = false;
 };
 
@@ -70,7 +71,7 @@ TEST(LightEndpointTest, packets_leave_when_those_of_a_whole_adapter_do) {
     EXPECT_GT(seen[0].size(), 3u);
     const auto [whole, other] = std::ranges::mismatch(seen[0], seen[1]);
     EXPECT_TRUE(seen[0] == seen[1]) << "from the packet on that leaves at " << (whole == seen[0].end() ? 0 : (*whole)[1]) << " ps";
-    // Entries of requests that one acknowledgement completes follow each other over the bus of a whole adapter.
+    // A full adapter writes the entries of requests that one acknowledgement completes one after the other.
     constexpr std::int64_t kEntry = 1'500;
     for (std::size_t i = 0; i < completed[0].size(); ++i) {
       EXPECT_EQ(completed[1][i].second, WcStatus::kSuccess);
@@ -80,7 +81,7 @@ TEST(LightEndpointTest, packets_leave_when_those_of_a_whole_adapter_do) {
   }
 }
 
-// The first end, and then the second, is a light endpoint.
+// Combinations: the first and the second end are light or full endpoints.
 std::vector<Setting> pairs() {
   std::vector<Setting> all;
   for (const bool is_light : {false, true}) {
@@ -132,7 +133,7 @@ TEST(LightEndpointTest, queue_pairs_take_turns_packet_by_packet) {
     if (record.component == net.ports[0]->id().value) to.push_back(record.values[1]);
   }
   ASSERT_EQ(to.size(), 20u);
-  // The first has the port's queue for itself when it begins.
+  // The first queue pair starts alone, so its first packets are not alternated with others.
   for (std::size_t i = 6; i + 6 < to.size(); ++i) EXPECT_NE(to[i], to[i + 1]) << i;
 }
 
@@ -189,7 +190,7 @@ TEST(LightEndpointTest, an_adapter_that_fails_is_silent_and_its_peer_finds_out_b
     net.ends[0]->fail();
     EXPECT_TRUE(net.sources[0].has_adapter_failed);
     const std::size_t before = net.sources[0].completed.size();
-    net.post(1);  // leads to nothing
+    net.post(1);  // no such destination
     net.run();
     EXPECT_EQ(net.sources[0].completed.size(), before);
     ASSERT_EQ(net.sources[1].completed.size(), 3u);
@@ -233,7 +234,7 @@ TEST(LightEndpointTest, what_is_not_for_it_is_dropped_with_a_reason_and_its_buff
   EXPECT_EQ(net.sources[1].received, std::vector<std::uint32_t>{100});
 }
 
-// Requests that no source makes, as a program with the number of the queue pair could.
+// Requests that no work source makes, but a program with the queue pair's number could.
 TEST(LightEndpointTest, a_peer_that_asks_for_what_it_has_no_right_to_is_refused) {
   for (const ib::Operation operation : {ib::Operation::kReadRequest, ib::Operation::kFetchAdd, ib::Operation::kWriteOnly}) {
     EndpointNet net;
@@ -255,7 +256,7 @@ TEST(LightEndpointTest, a_peer_that_asks_for_what_it_has_no_right_to_is_refused)
   }
 }
 
-// Messages by their ends, each with the time that its trail spans.
+// Times of messages by end, each with the time span of its trail.
 struct Ends final : MessageObserver {
   std::vector<std::pair<MessageEnd, Duration>> ends;
   std::set<std::string> steps;

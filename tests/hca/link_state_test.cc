@@ -1,4 +1,4 @@
-// A port whose link fails: its state, its events and their times, and its packets.
+// A port whose link fails: state, events and their times, packets.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -25,7 +25,7 @@ std::vector<std::uint32_t> types(const Program& program) {
 constexpr auto kError = static_cast<std::uint32_t>(ib::AsyncEventType::kPortError);
 constexpr auto kActive = static_cast<std::uint32_t>(ib::AsyncEventType::kPortActive);
 
-// Formula: an event is readable one event latency after its cause, not a picosecond earlier.
+// An event is readable one event latency after its cause, not a picosecond earlier.
 TEST(LinkStateTest, everyone_who_has_opened_the_adapter_is_told_one_event_latency_later) {
   Pair pair;
   Program second(pair.world, *pair.world.client, 4096, 4 << 20, 101);

@@ -1,4 +1,5 @@
-// Time that recovery from a lost packet takes (HcaProfile::loss_recovery), and what is sent again with selective repeat.
+// Time of recovery from a lost packet (HcaProfile::loss_recovery), and retransmitted packets with selective
+// repeat.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace verbatim::test {
 namespace {
 
 constexpr std::uint32_t kMtu = 256, kPackets = 20;
-// When it is sent again, all others have left: nothing holds it up.
+// Near the end: at its retransmission all other packets have been sent, so nothing delays it.
 constexpr std::uint32_t kLost = 17;
 constexpr std::uint8_t kGapNak = ib::nak_syndrome(ib::NakCode::kPsnSequenceError);
 
@@ -29,7 +30,7 @@ hca::LossRecoveryProfile selective(std::uint32_t log_window = 9) {
   return {.selective_repeat = true, .log_tx_psn_window = log_window};
 }
 
-// Loses the first transmission of packets of one side with these PSNs, counted from the first.
+// Loses the first transmissions of a side's packets with these numbers, counted from the first PSN.
 void lose_once(Filter& filter, std::set<std::uint32_t> numbers) {
   filter.keep = [numbers](ib::Packet& packet) mutable { return numbers.erase(packet.bth.psn.value - 1000) == 0; };
 }
@@ -42,7 +43,8 @@ std::vector<TraceRecord> transmitted(const World& world, const std::string& port
   return records;
 }
 
-// Times of one loss: the lost packet leaves, the NAK or the second READ request leaves, what is missing leaves again.
+// Times of one loss: departures of the lost packet, of the NAK or the second READ request, and of the
+// retransmission.
 struct LossTimes {
   std::int64_t lost = 0, reported = 0, repeated = 0;
 };
@@ -75,7 +77,7 @@ LossTimes times_of_read(const hca::LossRecoveryProfile& recovery) {
   return {answers.at(0).time_ps, asked.at(0).time_ps, answers.at(1).time_ps};
 }
 
-// Durations are whole cycles of the clock, 2.5 ns.
+// Delays are whole clock cycles of 2.5 ns.
 TEST(LossRecoveryTest, a_nak_leaves_so_much_later_as_the_profile_says) {
   const LossTimes none = times_of_write({}), some = times_of_write({.nak_generation = Duration(1'500'000)});
   EXPECT_EQ(some.lost, none.lost);
@@ -102,7 +104,7 @@ TEST(LossRecoveryTest, a_response_is_sent_again_so_much_later_as_the_profile_say
   EXPECT_EQ(some.repeated, none.repeated + 199'500'000);
 }
 
-// The missing packet arrives late. Later ones were discarded.
+// The missing packet arrives late. Later packets have been discarded.
 TEST(LossRecoveryTest, a_nak_names_what_is_missing_when_it_leaves) {
   Pair pair(options_with({.nak_generation = Duration(10'000'000), .nak_reaction = Duration(1'000'000)}));
   pair.world.to_server.holds = [](const ib::Packet& packet) { return packet.bth.psn.value == 1005; };
@@ -134,7 +136,7 @@ TEST(LossRecoveryTest, what_was_put_off_is_void_after_a_reset) {
   EXPECT_EQ(pair.world.trace.count(TraceEvent::kRetransmission), 0u);
 }
 
-// How often each packet was sent, of those that were sent more than once.
+// Number of transmissions of each packet that was sent more than once.
 std::map<std::uint32_t, std::size_t> repeated(const World& world) {
   std::map<std::uint32_t, std::size_t> counts;
   for (std::uint32_t i = 0; i < 2'000; ++i) {
@@ -164,7 +166,7 @@ TEST(SelectiveRepeatTest, without_it_everything_from_the_first_lost_one_on_is_se
   EXPECT_EQ(repeated(pair.world), (Counts{{17, 2}, {18, 2}, {19, 2}}));
 }
 
-// IRN, 3.1: each packet behind the gap is reported, with the first PSN that is missing and its own.
+// IRN, 3.1: each packet after the gap is reported with the first missing PSN and its own PSN.
 TEST(SelectiveRepeatTest, a_nak_has_the_psn_that_is_missing_and_the_one_that_has_come) {
   Pair pair(options_with(selective()));
   lose_once(pair.world.to_server, {16});
@@ -197,7 +199,7 @@ TEST(SelectiveRepeatTest, sends_and_atomics_behind_a_gap_happen_in_order) {
   }
 }
 
-// A packet that is lost twice is known to be missing by the transport timer alone, and then everything is sent again.
+// Only the transport timer detects the loss of a retransmission; then everything is sent again.
 TEST(SelectiveRepeatTest, a_packet_that_is_lost_again_waits_for_the_timer) {
   Pair pair(options_with(selective()));
   int lost = 0;
@@ -231,7 +233,7 @@ TEST(SelectiveRepeatTest, no_more_than_a_window_is_outstanding) {
   EXPECT_TRUE(pair.b.equals(0, 200 * kMtu, 3));
 }
 
-// The other end reports only the missing packet, and once.
+// The other end only reports the missing packet, once.
 TEST(SelectiveRepeatTest, losses_wait_for_the_timer_when_the_requester_alone_has_it) {
   PairOptions options = options_with(selective());
   options.world.server_profile = options.world.profile;

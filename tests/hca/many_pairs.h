@@ -1,5 +1,5 @@
-// Several connected queue pairs between the two adapters of a Pair, completing to its queues; the Pair's own
-// is left alone.
+// Several connected queue pairs between the two adapters of a Pair, with the Pair's CQs; the Pair's own queue
+// pair is not used.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace verbatim::test {
 
 struct ManyPairs : Pair {
-  static constexpr std::uint64_t kArea = 4096;  // of each queue pair, in both buffers
+  static constexpr std::uint64_t kArea = 4096;  // size of each queue pair's area in both buffers
 
   ManyPairs(const PairOptions& options, std::uint32_t count) : Pair(options) {
     EXPECT_TRUE(ready);

@@ -1,5 +1,5 @@
-// Automatic path migration (IBA 17.2.8): both sides load a second path, learn that the other side has done
-// so, and migrate when the first path fails, on a program's request, or when the peer has migrated.
+// Automatic path migration (IBA 17.2.8): both sides load an alternate path, learn that the other side has
+// done so, and migrate when the first path fails, at a program's request, or when the peer has migrated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::size_t events(const Program& program, AsyncEventType type) {
 
 std::uint32_t migration_state(Pair::Side& side) { return side.program.query(side.qp).attributes.path_mig_state; }
 
-// The path to the peer by another service level.
+// Loads a path to the peer with another service level.
 int load(Pair::Side& side, std::uint16_t peer, std::uint32_t state = kRearm, std::uint8_t service_level = kOther) {
   protocol::QpAttributes attributes{};
   attributes.alternate_path.dlid = peer;
@@ -48,7 +48,7 @@ struct MigrationTest : testing::Test {
     options.path.retry_cnt = 2;
     return options;
   }
-  // Both sides have a path more, and have heard so of the other.
+  // Both sides load an alternate path and learn of the other's.
   void arm() {
     ASSERT_EQ(load(pair.a, 2), 0);
     ASSERT_EQ(load(pair.b, 1), 0);
@@ -153,7 +153,7 @@ TEST_F(MigrationTest, a_peer_that_goes_where_there_is_no_path_is_an_error_that_i
   ASSERT_EQ(load(pair.a, 2), 0);
   ASSERT_EQ(load(pair.b, 1), 0);
   write(WcStatus::kSuccess);
-  // Packets from there have another LID than the loaded path.
+  // The source LID of these packets is not that of the loaded path.
   ASSERT_EQ(set_state(pair.a, kMigrated), 0);
   bool is_first = true;
   pair.world.to_server.keep = [&](ib::Packet& packet) {
@@ -166,7 +166,7 @@ TEST_F(MigrationTest, a_peer_that_goes_where_there_is_no_path_is_an_error_that_i
   EXPECT_EQ(events(pair.b.program, AsyncEventType::kPathMigrated), 1u) << "the one that was sent again";
 }
 
-// 4.096 us x 2^timeout: 8 of the first path, 9 of the second.
+// 4.096 us x 2^timeout: timeout 8 for the first path, 9 for the second.
 constexpr std::int64_t kFirstTimeout = 4'096'000ll << 8, kSecondTimeout = 4'096'000ll << 9;
 
 std::vector<std::int64_t> retransmissions(const World& world) {
@@ -180,7 +180,8 @@ TEST_F(MigrationTest, every_timer_behind_a_migration_is_the_new_paths) {
   pair.world.to_server.keep = [](ib::Packet&) { return false; };
   write(WcStatus::kRetryExceeded);
   const auto times = retransmissions(pair.world);
-  // Two retries by the first path, the migration, two by the second. Each timer starts when the packet leaves.
+  // Two retries on the first path, the migration, two retries on the second. Each timer starts when its
+  // packet leaves.
   ASSERT_EQ(times.size(), 5u);
   std::vector<std::int64_t> waited;
   for (std::size_t i = 1; i < times.size(); ++i) waited.push_back(times[i] - times[i - 1]);
@@ -191,7 +192,7 @@ TEST_F(MigrationTest, every_timer_behind_a_migration_is_the_new_paths) {
   }
 }
 
-// A timer that runs starts anew with the path that a program or the peer takes.
+// A running timer restarts with the new path's timeout at a migration by the program or the peer.
 TEST_F(MigrationTest, a_timer_that_runs_is_the_new_paths_from_the_migration_on) {
   arm();
   bool is_lost = true;

@@ -1,4 +1,4 @@
-// Events of a completion queue that wait for company (ibv_modify_cq(3)).
+// Moderated events of a completion queue (ibv_modify_cq(3)).
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kMicrosecondPs = 1'000'000;
 
-// b's receive queue raises an event after `count` completions, or `period_us` after the one before.
+// b's receive queue raises an event after `count` completions, or `period_us` after the previous one.
 struct Moderated : Pair {
   Moderated(std::uint16_t count, std::uint16_t period_us) : Pair({.with_channel = true}) {
     world.run();

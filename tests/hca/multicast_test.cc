@@ -1,5 +1,5 @@
-// Multicast groups: every member gets a copy, on the sender's adapter too; others get nothing. By LID on InfiniBand, by the
-// station address that follows from the GID on Ethernet.
+// Multicast groups: every member gets a copy, also on the sender's adapter; others get none. By LID on
+// InfiniBand, by the MAC address derived from the GID on Ethernet.
 #include <gtest/gtest.h>
 
 #include "sim/ib/group_address.h"
@@ -12,9 +12,9 @@ using protocol::CommandType;
 
 constexpr std::uint16_t kLid = 0xc123;
 
-// Two datagram queue pairs on either side of a switch.
+// Two datagram queue pairs on each side of a switch.
 struct Group {
-  // `first_flags`: ibv_qp_create_flags of the client's first.
+  // `first_flags`: ibv_qp_create_flags of the client's first queue pair.
   explicit Group(std::uint32_t first_flags = 0, bool roce = false)
       : world(with_switch(roce)), client(world, *world.client), server(world, *world.server) {
     for (Program* program : {&client, &server}) {
@@ -47,7 +47,7 @@ struct Group {
     return members[member].program->command(command, type);
   }
   int attach(std::size_t member) { return change(member, CommandType::kAttachMulticast); }
-  // From the client's first queue pair to the group.
+  // Sends from the client's first queue pair to the group.
   void send() {
     protocol::CreateAh create{};
     create.pd = client.pd;
@@ -63,7 +63,7 @@ struct Group {
                                      .remote_qkey = PathOptions().qkey});
     world.run();
   }
-  // Datagrams that a member has received since the previous call.
+  // Number of datagrams that a member has received since the previous call.
   std::size_t received(std::size_t member) {
     std::size_t count = 0;
     for (const auto& entry : members[member].program->drain(members[member].cq)) {

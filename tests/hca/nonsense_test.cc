@@ -1,5 +1,5 @@
-// Each kind of queue, ring, record and command gets random data from one program: whatever happens to that
-// program, the others of both adapters continue and end correctly.
+// One program writes random data to each kind of queue, ring, record and command. Whatever happens to that
+// program, the others on both adapters continue and succeed.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace verbatim::test {
 namespace {
 
-// A program on the server with every kind of queue, and one on the client that talks to all of them.
+// A program on the server with every kind of queue, and one on the client that sends to all of them.
 class Wild {
  public:
   static constexpr std::uint32_t kEntries = 16;
@@ -46,7 +46,7 @@ class Wild {
     world.run();
   }
 
-  // The peer sends more to each queue than there are receives for, and more bytes than an input buffer holds; the
+  // The peer sends more messages to each queue than it has receives, and more bytes than an input buffer; the
   // program sends, too.
   void talk() {
     for (int i = 0; i < 40; ++i) {
@@ -68,7 +68,7 @@ class Wild {
   Record& record(std::uint64_t offset) {
     return *reinterpret_cast<Record*>(program.at(offset));
   }
-  // Every word of a ring becomes `value`, as far as work requests and their counts are found in it.
+  // Sets every word of a ring to `value`, as far as work requests are read from it.
   void fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t value) {
     for (std::uint64_t at = 0; at + sizeof(value) <= bytes; at += sizeof(value)) {
       std::memcpy(program.at(offset + at), &value, sizeof(value));
@@ -77,7 +77,7 @@ class Wild {
   void ring(protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value) {
     world.server->ring_doorbell(program.context, kind, number, value);
   }
-  // A command of every type, all of its words nonsense.
+  // A command of any type whose words are all `value`.
   void command(std::uint32_t type, std::uint32_t size, std::uint32_t value) {
     alignas(8) std::byte mailbox[1024];
     for (std::size_t at = 0; at < sizeof(mailbox); at += sizeof(value)) std::memcpy(mailbox + at, &value, sizeof(value));
@@ -197,7 +197,7 @@ const Nonsense kNonsense[] = {
     {"completion_ring",
      [](Wild& wild, std::uint32_t value) {
        wild.fill(wild.cq.ring, wild.cq.entries * sizeof(protocol::Cqe), value);
-       protocol::ResizeCq resize{};  // moves the ring's content
+       protocol::ResizeCq resize{};  // copies the ring's content
        resize.handle = wild.cq.handle;
        resize.cqe = 64;
        wild.program.command(resize);

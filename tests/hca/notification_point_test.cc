@@ -1,4 +1,4 @@
-// Marked packets and the notifications that answer some of them.
+// Marked packets, some of which cause notifications.
 #include "sim/hca/congestion/notification_point.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(NotificationPoint, without_a_minimum_time_each_mark_is_answered) {
   EXPECT_TRUE(point.on_marked(at(1), gid(1), 7));
 }
 
-// Two senders, two queue pairs of each, at one instant.
+// Two senders with two queue pairs each, at one instant.
 TEST(NotificationPoint, the_scope_is_the_port_the_sender_or_the_queue_pair) {
   const std::pair<CnpScope, int> kExpected[] = {{CnpScope::kPort, 1}, {CnpScope::kDestinationIp, 2}, {CnpScope::kQueuePair, 4}};
   for (const auto& [scope, expected] : kExpected) {

@@ -1,4 +1,4 @@
-// Tables by number take memory for the numbers in use.
+// Tables indexed by number use memory only for the numbers in use.
 #include "sim/hca/number_table.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Protection domains, memory regions, queues: what is granted, what is refused and with which errno.
+// Protection domains, memory regions, queues: granted and refused creation, with errno.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 
@@ -47,7 +47,7 @@ TEST_F(ObjectTest, memory_registration_checks_rights_and_mapping) {
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kZeroBased), 0);
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kHugeTlb), EINVAL);
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kOnDemand | ib::kHugeTlb), 0);
-  EXPECT_EQ(status(0x1000, 4096, ib::kOnDemand), 0);  // nothing has to be there yet
+  EXPECT_EQ(status(0x1000, 4096, ib::kOnDemand), 0);  // the memory need not be mapped yet
   EXPECT_EQ(status(0, SIZE_MAX, ib::kOnDemand), 0);
   EXPECT_EQ(status(0, SIZE_MAX, ib::kOnDemand | ib::kHugeTlb), EINVAL);
   EXPECT_EQ(status(0, SIZE_MAX, 0), EINVAL);
@@ -113,7 +113,7 @@ TEST_F(ObjectTest, arena_memory_is_used_again_and_numbers_are_not) {
   EXPECT_EQ(program.at(second.ring)[48], std::byte{0}) << "an old completion looks new";
 }
 
-// Numbers of queue pairs as they are given: three, of which the first two are destroyed, and two more.
+// QP numbers in the order of creation: three, the first two of which are destroyed, then two more.
 std::vector<std::uint32_t> numbers_given(bool reuse_qp_numbers) {
   WorldOptions options;
   options.profile.reuse_qp_numbers = reuse_qp_numbers;
@@ -153,7 +153,7 @@ TEST_F(ObjectTest, rings_of_a_second_opening_are_empty_although_the_first_used_t
 }
 
 TEST_F(ObjectTest, a_thousand_idle_queue_pairs_cost_less_than_four_kilobytes_each) {
-  // Beside the slot: an entry in the context's map, one in the table of numbers, nothing on the heap.
+  // In addition to the slot: an entry of the context's map and one of the number table; no heap memory.
   EXPECT_LE(hca::Hca::queue_pair_bytes() + 64 + 32, 4096u);
 }
 
@@ -168,7 +168,7 @@ TEST_F(ObjectTest, contexts_do_not_reach_each_other) {
   world.client->ring_doorbell(other.context, protocol::DoorbellKind::kSendQueue, qp.made.number, 1000);
   world.run();
   EXPECT_EQ(program.state(qp), ib::QpState::kRts);
-  // Another program's key is no key.
+  // A key of another program is invalid.
   const Mr mr = other.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite);
   Cq mine = cq;
   program.post_send(qp, {.sges = {{Program::kBuffer, 8, mr.lkey}}});

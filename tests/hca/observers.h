@@ -1,4 +1,4 @@
-// Observers for tests: records of a run, and diagnoses.
+// Observers for tests: trace records and diagnoses.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ struct Recorder final : TraceSink {
   }
 };
 
-// Diagnoses: the first texts, the total number, and those without a reason.
+// Diagnoses: the first texts, the total number, and the number without a reason.
 struct DiagnosisList final : DiagnosisObserver {
   static constexpr std::size_t kMost = 200;
   std::vector<std::string> texts;

@@ -1,6 +1,6 @@
-// The table of errors: for every failure of a request, the results for both programs (statuses of
-// completions, state of the queue pair, asynchronous events) and the wire. Facts: facts/verbs_semantics.md
-// and the error taxonomy of facts/timing.md §2; IBA 9.7.5.2, 9.9, 10.10.3.
+// The table of errors: for every failure of a request, the results for both programs (completion statuses,
+// state of the queue pair, asynchronous events) and on the wire. Facts: facts/verbs_semantics.md and the
+// error taxonomy of facts/timing.md §2; IBA 9.7.5.2, 9.9, 10.10.3.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -81,7 +81,7 @@ struct Case {
   PairOptions options;
   std::function<void(Pair&)> act;
   std::string requester, responder;
-  std::string wire;  // the first negative acknowledgement: code as facts name it, or "-"
+  std::string wire;  // the first NAK: its code as named in facts, or "-"
 };
 
 SendRequest remote(Pair& pair, WqeOpcode opcode, std::uint32_t length = 8) {
@@ -102,7 +102,7 @@ PairOptions options_for(QpType type = QpType::kRc) {
   return options;
 }
 
-// A receive of so many bytes at the responder, and a request.
+// Posts a receive of this size at the responder, and a request.
 std::function<void(Pair&)> request(std::function<void(Pair&, SendRequest&)> change, WqeOpcode opcode,
                                    std::uint32_t length = 8) {
   return [=](Pair& pair) {
@@ -135,7 +135,7 @@ std::vector<Case> cases() {
   const std::string ok = "flushed; ERR", access = "flushed; ERR; QP_ACCESS_ERR",
                     invalid = "flushed; ERR; QP_REQ_ERR";
   return {
-      // Caused by the responder's receive.
+      // Errors of the responder's receive.
       {"send longer than the receive", rc, request({}, WqeOpcode::kSend, 65), "remote invalid request; ERR",
        "local length; ERR", "0x61"},
       {"receive with an unknown key", rc,
@@ -159,7 +159,7 @@ std::vector<Case> cases() {
       {"no receive for an immediate", rc,
        [](Pair& pair) { pair.a.program.post_send(pair.a.qp, remote(pair, WqeOpcode::kRdmaWriteWithImm)); },
        "rnr retries; ERR", "-; RTS", "0x21"},
-      // Memory of the responder.
+      // Errors of the responder's memory.
       {"write with an unknown key", rc, request(bad_rkey, WqeOpcode::kRdmaWrite), "remote access; ERR",
        access, "0x62"},
       {"read with an unknown key", rc, request(bad_rkey, WqeOpcode::kRdmaRead), "remote access; ERR", access,
@@ -190,7 +190,7 @@ std::vector<Case> cases() {
       {"invalidation of a region's key", rc,
        request([](Pair& pair, SendRequest& wr) { wr.immediate = pair.b.mr.rkey; }, WqeOpcode::kSendWithInvalidate),
        "remote access; ERR", "local protection; ERR", "0x62"},
-      // Requests that make no sense.
+      // Invalid requests.
       {"misaligned atomic", rc, request(misaligned, WqeOpcode::kAtomicFetchAdd),
        "remote invalid request; ERR", invalid, "0x61"},
       {"more reads than resources",
@@ -233,7 +233,7 @@ std::vector<Case> cases() {
          request({}, WqeOpcode::kRdmaWrite, 1000)(pair);
        },
        "remote invalid request; ERR", invalid, "0x61"},
-      // Never leaves the requester, or is lost.
+      // Errors at the requester, and lost packets.
       {"send with an unknown key", rc, request(bad_lkey, WqeOpcode::kSend), "local protection; ERR", "-; RTS",
        "-"},
       {"read into an unknown key", rc, request(bad_lkey, WqeOpcode::kRdmaRead), "local protection; ERR",

@@ -1,4 +1,4 @@
-// When the next packet of a queue pair may start.
+// The earliest start of a queue pair's next packet.
 #include "sim/hca/congestion/pacer.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ TEST(PacerTest, a_gap_counts_from_the_start_of_the_packet_before) {
   EXPECT_FALSE(pacer.on_notification(at_ps(9))) << "it has no controller";
 }
 
-// 100000 - (100000 x 1023 >> 11) = 50049 Mb/s from 4 us on; 75024 Mb/s from 304 us on. 2,000,000 bytes take 319.7 us at the one
-// and 213.3 us at the other.
+// 100000 - (100000 x 1023 >> 11) = 50049 Mb/s from 4 us on; 75024 Mb/s from 304 us on. 2,000,000 bytes take
+// 319.7 us at the first rate and 213.3 us at the second.
 TEST(PacerTest, a_gap_under_way_is_that_of_the_new_rate_at_once) {
   Pacer pacer(k100Gbps, std::nullopt, nv());
   pacer.on_notification(at_ps(0));
@@ -44,9 +44,9 @@ TEST(PacerTest, a_gap_under_way_is_that_of_the_new_rate_at_once) {
   EXPECT_EQ(pacer.due(at_ps(304'000'000)), at_ps(3'000'000) + Rate::of_mbps(75'024).time_for(2'000'000));
 }
 
-// HPCC's simulator assigns the rate and leaves the time of the next packet (rdma-hw.cc, CheckRateDecreaseMlx, FastRecoveryMlx).
-// The first cut, at 4001 ns, leaves 50776685 kb/s; 2,000,000 bytes take 315.1 us then, and the increase at 304.001 us is of the
-// packet behind.
+// HPCC's simulator assigns the rate and keeps the time of the next packet (rdma-hw.cc, CheckRateDecreaseMlx,
+// FastRecoveryMlx). The first cut, at 4001 ns, leaves 50776685 kb/s: 2,000,000 bytes then take 315.1 us; the
+// increase at 304.001 us affects the next packet.
 TEST(PacerTest, a_gap_under_way_stays_that_of_its_beginning_with_dcqcn_ns3) {
   CongestionControl profile;
   profile.controller = "dcqcn-ns3";
@@ -72,7 +72,7 @@ TEST(PacerTest, the_lower_of_static_and_controlled_rate_counts) {
   EXPECT_EQ(pacer.due(at_ps(4'000'000)), at_ps(0) + Rate::of_mbps(50'049).time_for(1000));
 }
 
-// As ibv_rate_to_mbps() of the shim has them.
+// The values of ibv_rate_to_mbps() in the shim.
 TEST(PacerTest, static_rates_are_those_of_ibv_rate) {
   EXPECT_FALSE(rate_of_static(0).has_value()) << "IBV_RATE_MAX";
   EXPECT_FALSE(rate_of_static(1).has_value());

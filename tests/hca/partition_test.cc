@@ -1,4 +1,4 @@
-// Partitions (IBA 10.9): the table, who may talk with whom, and what is counted.
+// Partitions (IBA 10.9): the table, permitted connections, counters.
 #include "sim/ib/partition.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(PartitionTest, a_connection_needs_matching_keys) {
       EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), c.talks ? 1u : 0u);
       const auto sent = pair.a.program.drain(pair.a.send_cq);
       ASSERT_EQ(sent.size(), 1u);
-      // Nothing is answered: the requester finds out by silence, or not at all.
+      // There is no answer: an RC requester fails by its timer; others do not notice.
       const bool fails = !c.talks && type == ib::QpType::kRc;
       EXPECT_EQ(sent[0].status, fails ? code(WcStatus::kRetryExceeded) : 0);
       EXPECT_EQ(bad_pkeys(pair.b.program), c.talks ? 0u : fails ? 2u : 1u);
@@ -84,7 +84,7 @@ TEST(PartitionTest, a_connection_needs_matching_keys) {
   }
 }
 
-// Each side may have the partition at another place of its table.
+// The two sides may have the partition at different indices.
 TEST(PartitionTest, the_index_is_the_ports_own_affair) {
   PairOptions options = in_partitions({0xffff, kOtherPartition, kFull}, {kFull});
   Pair pair(options, false);
@@ -150,7 +150,7 @@ struct Violations final : ib::KeyViolationListener {
   void on_bad_qkey(const ib::KeyViolation& violation) override { qkeys.push_back(violation); }
 };
 
-// A listener at the port gets the violation of such a packet.
+// A listener at the port is notified of the violation.
 TEST(PartitionTest, a_listener_is_told_of_each_wrong_key) {
   PairOptions options = in_partitions({0xffff, kOtherPartition}, {0xffff, kFull});
   options.type = ib::QpType::kUd;
@@ -180,7 +180,7 @@ TEST(PartitionTest, a_listener_is_told_of_each_wrong_key) {
   EXPECT_TRUE(violations.pkeys.empty());
 }
 
-// A connection's packet does not contain the source queue pair.
+// A connection's packet does not contain the source QP number.
 TEST(PartitionTest, counters_of_wrong_keys_stay_at_their_greatest_value_and_can_be_set) {
   PairOptions options = in_partitions({0xffff, kOtherPartition}, {0xffff, kFull});
   options.path.pkey_index = 1;
@@ -190,7 +190,7 @@ TEST(PartitionTest, counters_of_wrong_keys_stay_at_their_greatest_value_and_can_
   ib::KeyViolations& counted = pair.world.server->key_violations();
   counted.pkey.set(0xfffe);
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
-  pair.world.run();  // twice, as its retry counter is 1
+  pair.world.run();  // two violations: retry_cnt is 1
   ASSERT_EQ(violations.pkeys.size(), 2u);
   EXPECT_EQ(violations.pkeys[0].key, kOtherPartition);
   EXPECT_EQ(violations.pkeys[0].source_qp.value, 0u);

@@ -15,7 +15,7 @@ using hca::Stage;
 constexpr std::int64_t kCycle = 2'500;
 const ClockDomain kClock{400'000'000};
 
-// Cycles at which work that is there at `arrivals`, picoseconds, leaves the stage.
+// Cycles at which work that arrives at `arrivals`, in picoseconds, leaves the stage.
 std::vector<std::int64_t> leaves(const Stage& stage, const std::vector<std::int64_t>& arrivals) {
   Pipeline pipeline(kClock, stage);
   std::vector<std::int64_t> cycles;
@@ -32,11 +32,11 @@ using Cycles = std::vector<std::int64_t>;
 TEST(PipelineTest, the_next_enters_at_the_edge_at_which_one_leaves) {
   const Stage stage{5, 1, 2};
   EXPECT_EQ(leaves(stage, {0, 0, 0, 0, 0}), (Cycles{5, 6, 10, 11, 15}));
-  // The first leaves at edge 5. One that arrives by then enters at that edge, not at the next.
+  // The first leaves at edge 5. Work that has arrived by then enters at that edge, not at the next.
   EXPECT_EQ(leaves(stage, {0, 0, 5 * kCycle - 1}), (Cycles{5, 6, 10}));
   EXPECT_EQ(leaves(stage, {0, 0, 5 * kCycle}), (Cycles{5, 6, 10}));
   EXPECT_EQ(leaves(stage, {0, 0, 5 * kCycle + 1}), (Cycles{5, 6, 11}));
-  // A late entry makes room late.
+  // A late entry occupies its place later.
   EXPECT_EQ(leaves(stage, {0, 4 * kCycle, 4 * kCycle, 4 * kCycle}), (Cycles{5, 9, 10, 14}));
 }
 

@@ -1,5 +1,5 @@
-// Protection entries and translations of the memory in which packets are placed: receives, targets of READs and atomics,
-// all pages of a WRITE; and what becomes of packets that wait for them.
+// Lookups of protection entries and translations for the memory in which packets are placed: receives,
+// targets of READs and atomics, all pages of a WRITE; and packets that wait for lookups.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,14 +11,14 @@
 namespace verbatim::test {
 namespace {
 
-// One slot each, so that misses follow each other.
+// One slot each, so misses do not overlap.
 hca::HcaProfile with_one_slot(std::uint32_t protections, std::uint32_t translations) {
   return profile_with_caches(0, protections, translations, 1);
 }
 
 struct Placement {
-  std::int64_t way = 0;  // from the last packet on the cable to the last byte written
-  std::int64_t protection = 0, translation = 0;  // of all trails together
+  std::int64_t way = 0;  // from the end of the last packet on the cable to the last byte written
+  std::int64_t protection = 0, translation = 0;  // sums over all trails
 };
 
 using Post = std::function<void(Pair&)>;
@@ -62,7 +62,8 @@ void expect_misses(bool at_client, const Post& post, std::int64_t keys, std::int
   EXPECT_EQ(place(with_one_slot(1, 1), at_client, type, post).way, both.way);
 }
 
-// A SEND of so many bytes into a receive of two regions, whose first piece ends `behind_page` bytes behind a page's end.
+// A SEND of `bytes` bytes into a receive with two regions; the first piece ends `behind_page` bytes after a
+// page's end.
 std::function<void(Pair&)> send_to_two_regions(std::uint32_t behind_page, std::uint32_t bytes) {
   return [=](Pair& pair) {
     const Mr other = pair.b.program.reg_mr(Program::kBuffer, 1 << 20, ib::kLocalWrite);
@@ -96,8 +97,8 @@ TEST(PlacementLookup, a_datagram_begins_behind_its_global_route_header) {
 }
 
 TEST(PlacementLookup, a_global_route_header_is_placed_too) {
-  // The lane to the host has a read of the receive record first, and the payload behind it without a pause when nothing is
-  // missing: the end of one busy period is rounded up, of two each.
+  // The lane to the host has a read of the receive record first, and the payload without a pause behind it if
+  // nothing is missing: one busy period rounds its end up once, two periods twice.
   expect_misses(
       false,
       [](Pair& pair) {
@@ -165,14 +166,14 @@ TEST(PlacementLookup, the_waits_have_their_names) {
   const Placement brought = place(with_one_slot(64, 64), true, ib::QpType::kRc, read);
   EXPECT_EQ(brought.protection, protection_miss());
   EXPECT_EQ(brought.translation, translation_miss());
-  // The receive waits, and the sender for the acknowledgement that follows; the read of the record comes
-  // before.
+  // The receiver waits, and the sender until it gets the acknowledgement; the record is read before.
   const Placement received = place(with_one_slot(64, 64), false, ib::QpType::kRc, send);
   EXPECT_NEAR(static_cast<double>(received.protection), static_cast<double>(2 * protection_miss()), 2 * 1'600.0);
   EXPECT_EQ(received.translation, 2 * 2 * translation_miss());
 }
 
-// The second packet finds the entry, but not its page, and waits for the first before.
+// The second packet finds the protection entry, but not its page's translation, and waits for the first
+// packet before.
 TEST(PlacementLookup, each_packet_of_a_message_has_its_own_pages) {
   const Post send = [](Pair& pair) {
     pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(4096 - 256, 512)});
@@ -198,7 +199,7 @@ TEST(PlacementLookup, each_packet_of_a_message_has_its_own_pages) {
   EXPECT_EQ(place(with_one_slot(64, 64), true, ib::QpType::kRc, read, kMtu256).translation, wait);
 }
 
-// A packet waits at the server, or the client, when its queue pair goes to ERR or RESET.
+// A packet waits at the server or the client while its queue pair enters ERR or RESET.
 TEST(PlacementLookup, what_waits_ends_with_its_queue_pair) {
   for (const bool at_client : {false, true}) {
     for (const ib::QpState state : {ib::QpState::kErr, ib::QpState::kReset}) {
@@ -234,7 +235,7 @@ TEST(PlacementLookup, what_waits_ends_with_its_queue_pair) {
       EXPECT_EQ(side.program.to_state(qp, state), 0);
       pairs.world.run_for(Duration{60'000'000});
       EXPECT_EQ(pairs.world.trace.count(TraceEvent::kDmaWrite), before) << "nothing is placed any more";
-      // Input buffer space has been given back: others go on.
+      // Input buffer space has been released: other queue pairs continue.
       const WqeOpcode next = at_client ? WqeOpcode::kRdmaRead : WqeOpcode::kRdmaWrite;
       for (int i = 0; i < 8; ++i) pairs.a.program.post_send(pairs.of_a[1], pairs.request(1, next, 4096));
       pairs.world.run();

@@ -1,4 +1,4 @@
-// Processing units: one queue pair keeps one of them busy, several share what there is, and nothing else
+// Processing units: one queue pair keeps one unit busy, several queue pairs share all units; nothing else
 // changes.
 #include <gtest/gtest.h>
 
@@ -18,8 +18,7 @@ hca::HcaProfile profile_with(std::uint32_t units) {
   return profile;
 }
 
-// Times at which WRITEs of 8 bytes are decoded, `each` by every one of `count` queue pairs, all posted at
-// once.
+// Times at which WRITEs of 8 bytes are decoded: `count` queue pairs post `each` WRITEs at once.
 std::vector<std::int64_t> decoded(std::uint32_t units, std::uint32_t count, std::uint32_t each) {
   PairOptions options;
   options.world.profile = profile_with(units);
@@ -79,7 +78,8 @@ TEST(ProcessingUnits, all_together_hold_as_many_as_the_stage) {
       cycles.push_back(record.time_ps / 2'500 - stage.latency_cycles);
     return cycles;
   };
-  // Nothing but the arrival of the requests: these are far less apart than the latency.
+  // Without a limit the entries only depend on the requests' arrivals, which are much less apart than the
+  // latency.
   const std::vector<std::int64_t> there = entered(6, {2000, 1});
   ASSERT_EQ(there.size(), 6u);
   ASSERT_LT(there[5] - there[0], 2000);
@@ -88,7 +88,7 @@ TEST(ProcessingUnits, all_together_hold_as_many_as_the_stage) {
                                                 there[1] + 4000}));
   EXPECT_EQ(entered(6, {2000, 1, 6}), there);
   EXPECT_EQ(entered(6, {2000, 1, 5})[5], there[0] + 2000);
-  // The interval of a unit is beside it: with two units, it is what they wait for.
+  // A unit's interval applies in addition: with two units, the second entry waits for it.
   EXPECT_EQ(entered(2, {2000, 3000, 2})[2], there[0] + 3000);
 }
 

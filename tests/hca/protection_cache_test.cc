@@ -1,5 +1,5 @@
-// The cache of memory protection entries: who waits for one, in which order with the others, and what the wait is
-// called. One entry is looked up per memory key, so a registration more is an entry more.
+// The cache of memory protection entries: work that waits for an entry, its order with other work, and the
+// name of the wait. There is one entry per memory key, so each registration adds one.
 #include <gtest/gtest.h>
 
 #include "tests/hca/cache_times.h"
@@ -15,7 +15,7 @@ hca::HcaProfile with(const Entries& entries, std::uint32_t slots = 4) {
   return profile_with_caches(entries.contexts, entries.protections, entries.translations, slots);
 }
 
-// From the post of a WRITE of these pieces to its gather; `regions` are registered before.
+// Time from the post of a WRITE of these pieces to its gather; `regions` are registered first.
 std::int64_t way_to_gather(const hca::HcaProfile& profile, const std::vector<int>& regions) {
   PairOptions options;
   options.world.profile = profile;
@@ -60,7 +60,8 @@ TEST(ProtectionCache, as_many_keys_are_kept_as_there_are_entries) {
   EXPECT_EQ(two[1] - two[2], protection_miss());
 }
 
-// From the packet of a request on the cable to what the server does first with its memory, which has this event.
+// Time from the request's packet on the cable to the server's first access to its memory, recorded as
+// `event`.
 std::int64_t way_to_memory(const hca::HcaProfile& server, WqeOpcode opcode, std::uint32_t bytes, TraceEvent event,
                            TimesByName* names = nullptr) {
   PairOptions options;
@@ -104,7 +105,7 @@ TEST(ProtectionCache, an_inbound_request_waits_for_the_context_then_the_entry_th
     const std::int64_t entry = what.names_memory ? protection_miss() : 0;
     const std::int64_t translation = what.names_memory ? translation_miss() : 0;
     TimesByName names;
-    // An acknowledgement's stage begins with an edge.
+    // The acknowledgement stage starts at a clock edge.
     if (what.names_memory) {
       EXPECT_EQ(miss({0, 16, 0}), entry);
       EXPECT_EQ(miss({16, 16, 16}, &names), context_miss() + entry + translation);
@@ -134,7 +135,7 @@ TEST(ProtectionCache, an_atomic_waits_for_the_entry_then_the_translation) {
     return pair.world.trace.all(TraceEvent::kDmaWrite).front().time_ps;
   };
   const std::int64_t none = way({});
-  // The atomic reads and writes memory when the entries are there.
+  // The atomic operation starts when the entries are present.
   EXPECT_EQ(way({0, 16, 0}) - none, protection_miss());
   EXPECT_EQ(way({0, 16, 16}) - none, protection_miss() + translation_miss());
 }
@@ -155,7 +156,7 @@ TEST(ProtectionCache, the_wait_of_a_gather_has_its_name) {
   EXPECT_EQ(names.translation(), translation_miss());
 }
 
-// While a retransmitted packet waits for an entry, its first transmission may be acknowledged.
+// A retransmitted packet waits for an entry while its first transmission may be acknowledged.
 TEST(ProtectionCache, what_is_acknowledged_meanwhile_waits_for_nothing_more) {
   for (std::uint32_t answer = 1'000; answer < 8'000; answer += 400) {  // cycles of 2.5 ns
     PairOptions options;

@@ -1,4 +1,4 @@
-// Work requests that the processor pushes behind its doorbell (BlueFlame): when they are decoded, and which
+// Work requests that the processor pushes after the doorbell (BlueFlame): time of decoding, and requests that
 // are not pushed.
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ SendRequest inline_write(const Pair& pair, std::uint32_t bytes) {
           .rkey = pair.b.mr.rkey};
 }
 
-// From the doorbell of one request until it is decoded.
+// Time from the doorbell of one request to its decoding.
 std::int64_t decoded_after(const PairOptions& options, std::uint32_t bytes, std::int64_t* posted = nullptr) {
   Pair pair(options);
   pair.world.run();
@@ -38,8 +38,7 @@ std::int64_t decoded_after(const PairOptions& options, std::uint32_t bytes, std:
   return pair.world.trace.all(TraceEvent::kWqeFetched).at(0).time_ps - start;
 }
 
-// The pushed lines, rounded up to whole ones, one direction, the doorbell stage and the decode stage, from
-// edge to edge.
+// Pushed lines, rounded up, one way; then the doorbell stage and the decode stage, from edge to edge.
 std::int64_t pushed_formula(const PairOptions& options, std::int64_t start, std::uint32_t bytes) {
   const hca::HcaProfile& profile = options.world.profile;
   const std::uint32_t lines = (kHeader + bytes + 63) / 64;
@@ -81,7 +80,7 @@ TEST(PushTest, requests_of_one_doorbell_are_fetched_together) {
   EXPECT_GT(decoded[0].time_ps - start, to_ps(3 * pcie.one_way_latency + pcie.memory_read_latency));
 }
 
-// A pushed request behind fetched ones of its queue pair must not pass them.
+// A pushed request must not pass fetched requests of its queue pair.
 TEST(PushTest, order_holds_between_pushed_and_fetched_requests) {
   Pair pair(pushing());
   SendRequest plain = inline_write(pair, 8);
@@ -116,7 +115,7 @@ TEST(PushTest, a_doorbell_waits_for_the_push_before_it) {
   EXPECT_EQ(dma.ring(nobody), pushed);
 }
 
-// The entry of a receive: the payload of one packet leaves first, then the completion stage begins.
+// A receive's completion entry: the payload of one packet leaves first, then the completion stage starts.
 TEST(ReceiveCompletionTest, the_stage_takes_it_when_the_payload_has_left) {
   constexpr std::uint32_t kBytes = 4096;
   std::int64_t visible[2];
@@ -132,7 +131,7 @@ TEST(ReceiveCompletionTest, the_stage_takes_it_when_the_payload_has_left) {
     visible[after ? 1 : 0] = pair.b.program.poll(pair.b.recv_cq).value().visible_at_ps;
   }
   // 4096 bytes are 16 TLPs of 256 + 24 bytes, 284.375 ns, longer than 40 cycles of 2.5 ns; the entry follows
-  // them at once, or 40 cycles after the next edge.
+  // at once, or 40 cycles after the next edge.
   const std::int64_t later = visible[1] - visible[0];
   EXPECT_GE(later, 40 * 2'500);
   EXPECT_LT(later, 41 * 2'500);

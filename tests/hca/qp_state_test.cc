@@ -1,5 +1,5 @@
-// The transition table against a second writing of it, attribute by attribute, and the adapter against the
-// table.
+// The transition table compared to an independent copy, attribute by attribute, and the adapter compared to
+// the table.
 #include "sim/ib/qp_state.h"
 
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ using ib::QpType;
 constexpr QpState kStates[] = {kReset, kInit, kRtr, kRts, kSqd, kSqe, kErr};
 constexpr QpType kTypes[] = {QpType::kRc, QpType::kUc, QpType::kUd, QpType::kXrcSend, QpType::kXrcReceive};
 
-// Letters: p PKEY_INDEX, o PORT, q QKEY, a ACCESS_FLAGS, v AV, m PATH_MTU, d DEST_QPN, r RQ_PSN, s SQ_PSN,
-// i MAX_DEST_RD_ATOMIC, n MIN_RNR_TIMER, t TIMEOUT, c RETRY_CNT, w RNR_RETRY, x MAX_QP_RD_ATOMIC, l ALT_PATH,
-// g PATH_MIG_STATE, u CUR_STATE, e EN_SQD_ASYNC_NOTIFY.
+// Letters: p PKEY_INDEX, o PORT, q QKEY, a ACCESS_FLAGS, v AV, m PATH_MTU, d DEST_QPN, r RQ_PSN, s SQ_PSN, i
+// MAX_DEST_RD_ATOMIC, n MIN_RNR_TIMER, t TIMEOUT, c RETRY_CNT, w RNR_RETRY, x MAX_QP_RD_ATOMIC, l ALT_PATH, g
+// PATH_MIG_STATE, u CUR_STATE, e EN_SQD_ASYNC_NOTIFY.
 std::uint32_t bits(const std::string& letters) {
   static const std::map<char, std::uint32_t> kBits = {
       {'p', 1u << 4},  {'o', 1u << 5},  {'q', 1u << 6},  {'a', 1u << 3},  {'v', 1u << 7},
@@ -39,7 +39,7 @@ struct Expected {
   std::string required, optional;
 };
 
-// One row per transition that is not to RESET or ERR: RC, UC, UD, XRC send, XRC receive.
+// One row per transition to a state other than RESET and ERR: RC, UC, UD, XRC send, XRC receive.
 const std::map<std::pair<QpState, QpState>, std::vector<Expected>> kTable = {
     {{kReset, kInit}, {{"poa", ""}, {"poa", ""}, {"poq", ""}, {"poa", ""}, {"poa", ""}}},
     {{kInit, kInit}, {{"", "poa"}, {"", "poa"}, {"", "poq"}, {"", "poa"}, {"", "poa"}}},

@@ -1,4 +1,4 @@
-// Violations of the specification by an adapter with a quirk, and their absence without it.
+// Violations of the specification by an adapter with a quirk, and none without it.
 #include "sim/hca/quirks.h"
 
 #include <gtest/gtest.h>
@@ -32,10 +32,10 @@ SendRequest write_of(Pair& pair, WqeOpcode opcode, std::uint64_t length) {
   return request;
 }
 
-// Whether anybody could see a word of 8 bytes of which some are old and some are new.
+// Whether a reader could see a word of 8 bytes that contains old and new bytes.
 bool tears_words(hca::Quirks quirks) {
   ScriptedChoices choices;
-  choices.answers["placement"] = 6;  // byte by byte, where that may be
+  choices.answers["placement"] = 6;  // byte by byte, where permitted
   choices.answers["placement/hold"] = 1;
   choices.answers_once["placement/hold"] = 0;
   choices.answers["placement/delay"] = 16;
@@ -61,7 +61,7 @@ TEST(Quirks, words_land_in_pieces_only_by_torn8) {
   EXPECT_FALSE(tears_words(~hca::bit_of(Quirk::kTorn8)));
 }
 
-// Whether the completion that `side` polls was there before the bytes of the message.
+// Whether `side` could poll the completion before the message's bytes were in memory.
 bool completes_early(hca::Quirks quirks, std::string_view site, WqeOpcode opcode, bool at_responder) {
   ScriptedChoices choices;
   choices.answers["placement"] = 1;

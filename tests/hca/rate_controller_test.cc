@@ -1,5 +1,6 @@
-// Rate controllers, as functions of the times of notifications and of bytes sent. Expected rates are worked out by hand from the
-// rules that each variant's header names; the property compares with a model that steps through every timer period.
+// Rate controllers as functions of notification times and sent bytes. Expected rates are calculated from the
+// rules that each variant's header names; a property test compares with a model that executes every timer
+// period.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ TEST(RateController, none_makes_no_controller) {
   EXPECT_EQ(find_controller("dcqcn"), nullptr) << "the name of a family is none of a variant";
 }
 
-// 4096 bytes of payload and 74 of headers: 4170 x 8 / 50 Gb/s = 667.2 ns. Rounded up: 1 byte at 3 kb/s.
+// 4096 bytes of payload and 74 of headers: 4170 x 8 / 50 Gb/s = 667.2 ns. Rounding up: 1 byte at 3 kb/s.
 TEST(RateController, a_rate_gives_the_time_of_bytes) {
   EXPECT_EQ(Rate::of_mbps(50'000).time_for(4170), Duration(667'200));
   EXPECT_EQ(Rate{3}.time_for(1), Duration(2'666'666'667));
@@ -43,7 +44,7 @@ TEST(RateController, a_rate_gives_the_time_of_bytes) {
   EXPECT_EQ(Rate::of_line(ByteTime{440, 3}).mbps(), 54'545u) << "FDR 4x";
 }
 
-// 100000 x 1023 >> 11 = 49951 is taken.
+// The cut is 100000 x 1023 >> 11 = 49951.
 TEST(DcqcnNv, the_first_full_cut_leaves_one_less_1023_2048ths) {
   ReactionPoint slow_alpha;
   slow_alpha.dce_tcp_rtt = std::chrono::milliseconds(1);
@@ -81,7 +82,7 @@ TEST(DcqcnNv, alpha_halves_without_notifications) {
   EXPECT_EQ(nv.mbps(at_ns(128'000)), 75'049u);
 }
 
-// With rpg_gd 10 a cut would take almost everything: 50 % is the bound.
+// With rpg_gd 10 a cut would remove almost everything; it is limited to 50 %.
 TEST(DcqcnNv, a_cut_leaves_at_least_rpg_min_dec_fac_percent_and_rpg_min_rate) {
   ReactionPoint hard;
   hard.dce_tcp_rtt = std::chrono::milliseconds(100);
@@ -97,8 +98,8 @@ TEST(DcqcnNv, a_cut_leaves_at_least_rpg_min_dec_fac_percent_and_rpg_min_rate) {
   EXPECT_EQ(nv.mbps(at_ns(12'000)), 20'000u);
 }
 
-// One increase by the timer at 304 us. The cut at 308 us (alpha 164 then: 75391 x 164 >> 11 = 6037) sets the target to 75391,
-// to which the rate returns by half at 608 us.
+// One increase by the timer at 304 us. The cut at 308 us (alpha 164: 75391 x 164 >> 11 = 6037) sets the
+// target to 75391; at 608 us the rate is halfway between its value and the target.
 TEST(DcqcnNv, a_cut_behind_an_increase_by_the_timer_sets_the_target) {
   for (const bool clamps : {true, false}) {
     ReactionPoint given;
@@ -123,8 +124,8 @@ TEST(DcqcnNv, bytes_raise_the_rate_as_the_timer_does) {
   EXPECT_EQ(nv.mbps(at_ns(6'000)), 75'391u);
 }
 
-// Two increases of each kind are past the threshold of 1: the next adds rpg_hai_rate. The target is 10000 by the first
-// notification.
+// Two increases of each kind exceed the threshold of 1: the next one adds rpg_hai_rate. The first
+// notification sets the target to 10000.
 TEST(DcqcnNv, past_the_threshold_of_both_counters_the_target_rises_by_the_hyper_step) {
   ReactionPoint given;
   given.rate_to_set_on_first_cnp = 10'000'000'000;
@@ -145,7 +146,8 @@ TEST(DcqcnNv, past_the_threshold_of_both_counters_the_target_rises_by_the_hyper_
   EXPECT_EQ(nv.mbps(at_ns(904'000)), 9'881u) << "2, 2: target 10065";
 }
 
-// 4 us and 1 ns behind the first notification, with alpha four updates of 255/256 below one: 16516604 / 2^24.
+// 4 us and 1 ns after the first notification, when alpha has been multiplied by 255/256 four times: 16516604
+// / 2^24.
 TEST(DcqcnNs3, the_first_cut_is_a_nanosecond_behind_the_first_period) {
   Controlled ns3("dcqcn-ns3");
   ns3.controller->on_notification(at_ns(0));
@@ -154,8 +156,8 @@ TEST(DcqcnNs3, the_first_cut_is_a_nanosecond_behind_the_first_period) {
   EXPECT_EQ(ns3.kbps(at_ns(304'001)), 75'388'342u) << "the timer began with the cut";
 }
 
-// Additive and hyper steps in proportion to the line rate: 20 and 200 Mb/s at 100 Gb/s; the timer alone
-// reaches the hyper step.
+// Additive and hyper steps are proportional to the line rate: 20 and 200 Mb/s at 100 Gb/s; the timer alone
+// leads to the hyper step.
 TEST(DcqcnNs3, the_timer_alone_leads_to_the_hyper_step) {
   ReactionPoint given;
   given.rate_to_set_on_first_cnp = 10'000'000'000;
@@ -172,7 +174,8 @@ TEST(DcqcnNs3, the_timer_alone_leads_to_the_hyper_step) {
   }
 }
 
-// 40 Gb/s. Alpha is one until a period of 55 us has none: 255/256 then, so the second cut takes 30 x 255/512 Gb/s.
+// 40 Gb/s. Alpha is 1 until the end of a period of 55 us without notification, then 255/256: the second cut
+// is 30 x 255/512 Gb/s.
 TEST(DcqcnPaper, each_notification_cuts_at_once) {
   Controlled paper("dcqcn-paper", {}, Rate::of_mbps(40'000));
   paper.controller->on_notification(at_ns(0));
@@ -183,8 +186,8 @@ TEST(DcqcnPaper, each_notification_cuts_at_once) {
   EXPECT_EQ(paper.kbps(at_ns(60'000)), 30'000'000u - 30'000'000u / 512 * 255 - 30'000'000u % 512 * 255 / 512);
 }
 
-// The target after the second notification is 30 Gb/s. Five increases of fast recovery but for the last, which counts as the
-// fifth: 40 Mb/s more.
+// The target after the second notification is 30 Gb/s. The first four increases are fast recovery; the fifth
+// one adds 40 Mb/s to the target.
 TEST(DcqcnPaper, the_fifth_increase_is_additive) {
   ReactionPoint given;
   given.dce_tcp_g = 1023;  // alpha hardly decays
@@ -199,9 +202,10 @@ TEST(DcqcnPaper, the_fifth_increase_is_additive) {
   }
 }
 
-// --- skipping gives what stepping gives
+// --- skipping periods and executing each period give the same rates
 
-// Every end of a period is an event: alpha, then the cut, then the increase. Written from the rules, not from the code.
+// Every end of a period is an event: alpha, then the cut, then the increase. Implemented from the rules,
+// independently of the code.
 class Stepped {
  public:
   enum Kind { kNv, kPaper, kNs3 };
@@ -328,7 +332,7 @@ TEST(RateController, skipped_periods_give_exactly_what_stepping_through_them_giv
       Stepped stepped(kind, all, kind == Stepped::kNv ? kLine.mbps() : kLine.kbps);
       std::int64_t now = static_cast<std::int64_t>(random.below(1'000'000));
       for (int i = 0; i < 300; ++i) {
-        // Often at a multiple of a microsecond behind the call before, where periods end.
+        // Often a multiple of a microsecond after the previous call, where periods end.
         constexpr std::uint64_t kMost[] = {3'000'000, 20'000'000, 1'000'000'000, 20'000'000'000};
         const std::uint64_t most = kMost[random.below(4)];
         now += static_cast<std::int64_t>(random.chance(1, 3) ? random.below(most / 1'000'000) * 1'000'000 : random.below(most));
@@ -345,7 +349,8 @@ TEST(RateController, skipped_periods_give_exactly_what_stepping_through_them_giv
   }
 }
 
-// The rate of an idle queue pair a simulated day later: no more steps than lead to the line's rate.
+// The rate of a queue pair after a day of virtual time without packets: the number of steps is limited to
+// those that reach the line rate.
 TEST(RateController, a_long_silence_is_skipped) {
   for (const char* const name : {"dcqcn-nv", "dcqcn-paper", "dcqcn-ns3"}) {
     Controlled one(name);

@@ -1,4 +1,4 @@
-// RC RDMA READ with packet loss: repeated requests, duplicates, and random loss compared with a plain copy.
+// RC RDMA READ with packet loss: repeated requests, duplicates, and random loss compared to plain copies.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -66,7 +66,7 @@ TEST(ReadRetryTest, a_lost_request_is_noticed_by_the_gap_behind_it) {
   EXPECT_EQ(pair.world.trace.all(TraceEvent::kRetransmission).at(0).values[2], 2u);  // NAK
 }
 
-// IBA 9.7.5.2.4: an acknowledgement of something later implies that the response was lost.
+// IBA 9.7.5.2.4: an acknowledgement of a later request implies that the response was lost.
 TEST(ReadRetryTest, a_later_acknowledgement_is_an_implied_nak) {
   Pair pair(small_mtu());
   pair.b.fill(0, 200, 3);
@@ -101,7 +101,7 @@ TEST(ReadRetryTest, a_duplicate_is_executed_again_from_memory_as_it_is) {
   EXPECT_EQ(pair.world.trace.count(TraceEvent::kDuplicate), 1u);
 }
 
-// It needs the right as the first time: the program may have taken it back.
+// The access right is checked again, because the program may have removed it.
 TEST(ReadRetryTest, a_duplicate_is_checked_for_the_right_again) {
   PairOptions options = small_mtu();
   options.path.timeout = 5;
@@ -189,8 +189,8 @@ TEST(ReadRetryTest, psns_wrap_within_a_response) {
   EXPECT_TRUE(pair.a.equals(0, 2000, 3));
 }
 
-// Random SEND, WRITE and READ over a path that loses packets in both directions, compared with copies made in
-// order. Each request has its own piece of both buffers, so the final state does not depend on the order of
+// Random SENDs, WRITEs and READs over a path that loses packets in both directions, compared to copies made
+// in order. Each request has its own area of both buffers, so the final state does not depend on the order of
 // retries.
 TEST(ReadRetryTest, random_requests_over_a_lossy_path_do_what_they_say) {
   constexpr std::uint32_t kPiece = 4096;

@@ -1,4 +1,4 @@
-// RC RDMA READ: placement, the limit of outstanding READs, order, fences, rights, timing.
+// RC RDMA READ: placement, limit of outstanding READs, order, fences, access rights, times.
 #include <gtest/gtest.h>
 
 #include "tests/hca/requests.h"
@@ -11,7 +11,7 @@ using ib::Operation;
 using ib::QpState;
 using ib::WcStatus;
 
-// Packets of one operation that arrived at an adapter, noted in passing.
+// Records the packets of one operation that arrive at an adapter.
 struct Seen {
   std::vector<ib::Packet> packets;
   std::vector<std::int64_t> times;
@@ -127,8 +127,8 @@ TEST(ReadTest, at_most_max_rd_atomic_requests_are_outstanding) {
   }
 }
 
-// The limit holds back READs only; a request behind a READ on the wire does not wait, one behind a READ that
-// waits does: requests keep their order.
+// The limit holds back READs only: a request after an outstanding READ is sent, one after a held-back READ
+// waits, because requests keep their order.
 TEST(ReadTest, later_requests_pass_an_outstanding_read_but_not_a_waiting_one) {
   PairOptions options = small_mtu();
   options.path.max_rd_atomic = 1;
@@ -152,7 +152,8 @@ TEST(ReadTest, later_requests_pass_an_outstanding_read_but_not_a_waiting_one) {
   EXPECT_EQ(operation_of(requests.packets[1].bth.opcode), Operation::kWriteOnly);
   EXPECT_EQ(operation_of(requests.packets[3].bth.opcode), Operation::kWriteOnly);
   EXPECT_LT(requests.times[1], responses.times[0]);
-  // The first READ has 20 response packets, the last is number 19; only then may the second READ be sent.
+  // The first READ has 20 response packets, numbers 0 to 19; the second READ may only be sent after the last
+  // one.
   EXPECT_GT(requests.times[2], responses.times[19]);
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 4u);
 }
@@ -193,15 +194,14 @@ TEST(ReadTest, answers_leave_in_the_order_of_the_requests) {
   for (std::size_t i = 1; i < responses.packets.size(); ++i) {
     EXPECT_TRUE(is_before(responses.packets[i - 1].bth.psn, responses.packets[i].bth.psn)) << i;
   }
-  // The two SENDs between the READs wait for the first one's response and are answered by one
-  // acknowledgement.
+  // The two SENDs between the READs wait for the first one's response and have one common acknowledgement.
   EXPECT_EQ(responses.count(Operation::kAcknowledge), 2u);
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 5u);
   EXPECT_EQ(pair.world.trace.count(TraceEvent::kRetransmission), 0u);
   EXPECT_EQ(pair.world.trace.count(TraceEvent::kAckSent), 2u);
 }
 
-// IBA 9.5: a READ sees what WRITEs of the same queue pair before it have written.
+// IBA 9.5: a READ returns the data of earlier WRITEs on the same queue pair.
 TEST(ReadTest, a_read_after_a_write_sees_it) {
   Pair pair(small_mtu());
   pair.a.fill(0, 3000, 5);
@@ -322,7 +322,7 @@ TEST(ReadTest, what_cannot_be_executed_here_never_leaves) {
   }
 }
 
-// Both sides look at the keys again for every packet: memory given back meanwhile is not touched.
+// Both sides check the keys for every packet: deregistered memory is not accessed.
 TEST(ReadTest, memory_deregistered_in_the_middle_ends_the_read) {
   for (const bool local : {false, true}) {
     Pair pair(small_mtu());
@@ -347,7 +347,7 @@ TEST(ReadTest, memory_deregistered_in_the_middle_ends_the_read) {
   }
 }
 
-// The request without payload, the gather at the responder, the response; a formula of profile values.
+// The request without payload, the gather at the responder, the response: a formula of profile values.
 TEST(ReadTest, latency_of_eight_bytes_to_the_picosecond) {
   const hca::HcaProfile profile = test_profile();
   const auto measure = [](const hca::HcaProfile& with) {
@@ -377,7 +377,7 @@ TEST(ReadTest, latency_of_eight_bytes_to_the_picosecond) {
   t = stage(t, profile.receive_check) + dma_read(8);
   t = stage(t, profile.packetize) + 80 * (8 + 12 + 4 + 8 + 6) + cable;
   t = stage(t, profile.receive_check);
-  // The completion follows the payload in the lane to the host when that is still busy.
+  // The completion follows the payload on the lane to the host if that is still busy.
   const std::int64_t completed = std::max(stage(t, profile.completion), t + pcie(8 + 24));
   t = completed + pcie(64 + 24) + one_way + to_ps(profile.pcie.memory_write_latency);
   EXPECT_EQ(measure(profile), t);

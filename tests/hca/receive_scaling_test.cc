@@ -1,5 +1,5 @@
-// The Toeplitz hash, against the published vectors ("Verifying the RSS hash calculation" of the Windows driver documentation),
-// and which fields of which frames it is of.
+// The Toeplitz hash, compared to the published vectors ("Verifying the RSS hash calculation" of the Windows
+// driver documentation), and the header fields that it covers.
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
@@ -34,7 +34,7 @@ void put16(std::vector<std::byte>& to, std::uint16_t value) {
   put(to, &value, sizeof(value));
 }
 
-// An Ethernet frame with nothing but what is hashed.
+// An Ethernet frame with only the hashed fields.
 std::vector<std::byte> frame_of(const Vector& vector, std::uint8_t protocol, bool has_tag = false) {
   const bool is_v6 = vector.source.find(':') != std::string::npos;
   std::vector<std::byte> frame(12);

@@ -1,4 +1,4 @@
-// The requester without engine, memory or peer. Its inputs are made here, and its actions are checked.
+// The requester without engine, memory and peer: tests provide its inputs and check its actions.
 #include "sim/hca/transport/requester.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ class RequesterTest : public ::testing::Test {
     profile.wqe_prefetch = 4096;
     return profile;
   }
-  // A request that was posted, fetched and decoded.
+  // Posts a request that has been fetched and decoded.
   Actions post(WqeOpcode opcode, std::uint32_t length, std::uint8_t flags = 0, WcStatus fault = WcStatus::kSuccess) {
     Actions ring;
     requester.on_doorbell(++posted, false, {}, ring);
@@ -80,7 +80,7 @@ class RequesterTest : public ::testing::Test {
     return actions;
   }
 
-  // All that may be sent now, handed to the port; their PSNs.
+  // Passes every packet that may be sent to the port; returns their PSNs.
   std::vector<std::uint32_t> send_all() {
     std::vector<std::uint32_t> psns;
     while (requester.has_packet()) {
@@ -109,7 +109,7 @@ class RequesterTest : public ::testing::Test {
     return actions;
   }
   Actions refuse(std::uint32_t psn, ib::NakCode code) { return acknowledge(psn, ib::nak_syndrome(code)); }
-  // A READ response that is placed.
+  // A READ response, which is placed.
   Actions respond(ib::Operation operation, std::uint32_t psn, std::uint32_t length, bool allowed = true) {
     Actions received, placed;
     const auto placement = receive(operation, psn, ib::ack_syndrome(ib::kUnlimitedCredits), received, length);
@@ -125,7 +125,7 @@ class RequesterTest : public ::testing::Test {
     tell(actions);
     return actions;
   }
-  // As the data path does at an error.
+  // Flushes like the data path does after an error.
   void flush(QpState to = QpState::kErr) {
     connection.enter(to);
     Actions actions;
@@ -148,7 +148,7 @@ class RequesterTest : public ::testing::Test {
   }
   std::vector<DoneRequest> take_completions() { return std::exchange(completions, {}); }
 
-  static constexpr ib::Psn kFirst{0xfffffe};  // and over the wrap
+  static constexpr ib::Psn kFirst{0xfffffe};  // the test crosses the wrap
   static std::uint32_t psn(std::uint32_t n) { return (kFirst + n).value; }
 
   HcaProfile profile;
@@ -281,7 +281,7 @@ TEST_F(RequesterTest, after_a_gap_everything_from_the_missing_packet_on_is_sent_
   EXPECT_EQ(again.values[0], psn(1));
   EXPECT_EQ(again.values[1], static_cast<std::uint32_t>(RetryCause::kSequenceNak));
   EXPECT_EQ(actions[actions.size() - 1].kind, Kind::kActivate);
-  EXPECT_FALSE(requester.is_current(last));  // what was made before and has not left is not sent
+  EXPECT_FALSE(requester.is_current(last));  // packets made before the restart and not sent yet are discarded
   EXPECT_THAT(send_all(), ElementsAre(psn(1), psn(2), psn(3)));
   EXPECT_EQ(last.packet->retransmission, 1);
 }
@@ -365,7 +365,7 @@ TEST_F(RequesterTest, an_acknowledgement_ends_the_wait_for_a_receiver) {
   acknowledge(psn(1));
   EXPECT_FALSE(rnr_timer);
   EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}, DoneRequest{1, WcStatus::kSuccess}));
-  EXPECT_FALSE(requester.has_packet());  // its first sending has been acknowledged
+  EXPECT_FALSE(requester.has_packet());  // its first transmission has been acknowledged
 }
 
 TEST_F(RequesterTest, each_nak_has_its_status_and_what_is_behind_is_flushed_in_order) {
@@ -501,7 +501,7 @@ TEST_F(RequesterTest, what_needs_no_packet_is_executed_in_its_turn_and_completes
   EXPECT_THAT(local.executed, ElementsAre(1u));
   EXPECT_THAT(completions, IsEmpty());
   post(WqeOpcode::kSend, 8);
-  EXPECT_THAT(send_all(), ElementsAre(psn(1)));  // it has taken no PSN
+  EXPECT_THAT(send_all(), ElementsAre(psn(1)));  // the local invalidation has taken no PSN
   acknowledge(psn(0));
   EXPECT_THAT(take_completions(), ElementsAre(DoneRequest{0, WcStatus::kSuccess}, DoneRequest{1, WcStatus::kSuccess}));
 }

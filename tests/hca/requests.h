@@ -1,4 +1,4 @@
-// Requests between the two ends of a Pair, and what becomes of their packets.
+// Requests between the two ends of a Pair, and faults of their packets.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline PairOptions small_mtu() {
   return options;
 }
 
-// a reads from b, or writes to it, `offset` bytes behind the beginning of b's buffer.
+// A request of a that reads from or writes to b, `offset` bytes after the beginning of b's buffer.
 inline SendRequest read_from(const Pair& pair, std::uint64_t offset, std::uint32_t length, std::uint64_t to = 0) {
   return {.wr_id = 4,
           .opcode = WqeOpcode::kRdmaRead,
@@ -44,7 +44,7 @@ inline void set_word(Pair::Side& side, std::uint64_t offset, std::uint64_t value
   std::memcpy(side.program.memory.at(Program::kBuffer + offset, 8).data(), &value, 8);
 }
 
-// Loses packets of one direction, given by their numbers among all packets of that direction.
+// Loses packets of one direction with these numbers, counted among all packets of that direction.
 inline std::function<bool(ib::Packet&)> lose(std::vector<std::uint32_t> which) {
   return [which, n = 0u](ib::Packet&) mutable {
     return std::find(which.begin(), which.end(), n++) == which.end();

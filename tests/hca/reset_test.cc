@@ -1,4 +1,4 @@
-// RESET and destruction leave nothing of the queue pair's previous life.
+// RESET and destruction remove everything of the queue pair's previous connection.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -8,7 +8,7 @@ namespace {
 
 using ib::QpState;
 
-// Back to RESET and to RTS, as a program that connects again does.
+// Changes to RESET and back to RTS, like a program that connects again.
 void connect_again(Pair& pair) {
   for (Pair::Side* side : {&pair.a, &pair.b}) {
     ASSERT_EQ(side->program.to_state(side->qp, QpState::kReset), 0);
@@ -30,7 +30,7 @@ void expect_talk(Pair& pair, std::uint64_t id) {
   EXPECT_EQ(sent[0].wqe_counter, 0u) << "numbered anew";
 }
 
-// A late completion would count for work requests of the next life.
+// A late completion would be attributed to work requests after the reset.
 TEST(ResetTest, no_completion_comes_after_the_command_whenever_it_is_given) {
   for (const bool destroys : {false, true}) {
     bool was_early = false, was_late = false;
@@ -61,7 +61,7 @@ TEST(ResetTest, no_completion_comes_after_the_command_whenever_it_is_given) {
   }
 }
 
-// Receives of a shared queue stay the queue's: each that was taken has completed when the command returns.
+// Unused receives stay in the shared queue; each one taken has completed when the command returns.
 TEST(ResetTest, a_taken_receive_of_a_shared_queue_completes_before_its_queue_pair_goes) {
   Pair pair({}, false);
   Srq srq = pair.b.program.create_srq(8);
@@ -129,12 +129,12 @@ TEST(ResetTest, a_queue_pair_connects_again_whatever_was_under_way) {
     }
     for (int i = 0; i < steps; ++i) pair.world.engine.step();
     connect_again(pair);
-    pair.world.run();  // what is left of the old connection has other PSNs or none
+    pair.world.run();  // packets of the old connection have other PSNs or have been dropped
     pair.a.program.drain(pair.a.send_cq);
     pair.b.program.drain(pair.b.recv_cq);
     if (pair.a.program.state(pair.a.qp) == QpState::kErr ||
         pair.b.program.state(pair.b.qp) == QpState::kErr) {
-      connect_again(pair);  // a packet of the old connection fitted the new one
+      connect_again(pair);  // the new connection has accepted a packet of the old one
     }
     expect_talk(pair, 9);
   }

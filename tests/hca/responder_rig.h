@@ -1,5 +1,5 @@
-// A responder and the answers that it owes, alone: no engine, no memory, no peer. Packets are made here; what the data path would
-// do is read from needs and actions.
+// A responder and its pending answers without engine, memory and peer. Tests make packets; needs and actions
+// say what the data path would do.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -67,10 +67,10 @@ struct DoneReceive {
 
 inline constexpr std::uint8_t kAck = ib::ack_syndrome(ib::kUnlimitedCredits);
 
-// A request as its sender makes it.
+// A request packet.
 struct Sent {
   Operation operation = Operation::kSendOnly;
-  std::uint32_t n = 0;  // PSN, from the first
+  std::uint32_t n = 0;  // PSN, counted from the first one
   std::uint32_t length = 0;
   bool asks = true;
   ib::Reth reth{};
@@ -102,7 +102,7 @@ class ResponderTest : public ::testing::Test {
     return packet;
   }
 
-  // Like the data path: provides what the packet needs while available, and returns the final missing need.
+  // Like the data path: supplies what the packet needs if it is available, and returns the last need that is missing.
   Need receive(const Sent& sent) { return receive(*make(sent)); }
   Need receive(ib::Packet& packet) {
     actions = Actions();
@@ -157,7 +157,7 @@ class ResponderTest : public ::testing::Test {
   }
   bool did(Kind kind) const { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); }
 
-  // Everything that is owed and ready, handed to the port: operation and PSN.
+  // Passes every answer that is ready to the port; returns operations and PSNs.
   std::vector<std::pair<Operation, std::uint32_t>> send_all() {
     std::vector<std::pair<Operation, std::uint32_t>> sent;
     while (responses.has_packet()) {
@@ -177,7 +177,7 @@ class ResponderTest : public ::testing::Test {
     responder.on_atomic_done();
   }
 
-  static constexpr ib::Psn kFirst{0xfffffe};  // and over the wrap
+  static constexpr ib::Psn kFirst{0xfffffe};  // the test crosses the wrap
 
   HcaProfile profile;
   PortAddress address;
@@ -189,7 +189,7 @@ class ResponderTest : public ::testing::Test {
   Actions actions;
   std::deque<RecvWork> receives;
   std::uint64_t posted = 0;
-  bool knows_of_none = true;      // when there is no receive, the record has been read
+  bool knows_of_none = true;      // whether the record has been read when there is no receive
   bool queue_has_failed = false;
   bool lacks_translation = false;
   bool may_place = true;

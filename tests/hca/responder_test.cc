@@ -1,4 +1,4 @@
-// The responder and the answers that it owes, as responder_rig.h drives them.
+// The responder and its pending answers, with responder_rig.h.
 #include "tests/hca/responder_rig.h"
 
 namespace verbatim::hca {
@@ -110,7 +110,7 @@ TEST_F(ResponderTest, more_reads_than_it_has_resources_for_are_an_invalid_reques
   receive({.operation = Operation::kReadRequest, .n = 2, .reth = reth(8)});
   EXPECT_THAT(events, ElementsAre(ib::AsyncEventType::kQpRequestError));
   EXPECT_TRUE(did(Kind::kEnterError));
-  responses.abandon();  // as on an error; responses due before the refusal are still sent
+  responses.abandon();  // as on an error; responses before the NAK are still sent
   EXPECT_EQ(send_all().size(), 3u);
   EXPECT_EQ(last_syndrome, ib::nak_syndrome(NakCode::kInvalidRequest));
 }
@@ -155,7 +155,7 @@ TEST_F(ResponderTest, a_duplicate_read_takes_the_place_of_its_owed_response_and_
   receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(3 * kTestMtu)});
   receive({.operation = Operation::kWriteOnly, .n = 3, .length = 8, .reth = reth(8)});
   receive({.operation = Operation::kReadRequest, .n = 4, .reth = reth(8)});
-  receive({.n = 6, .length = 8});  // a gap: reported behind them
+  receive({.n = 6, .length = 8});  // a gap: its NAK is sent after them
   Actions more;
   responses.on_transmit(responses.next_packet(now, more));
   receive({.operation = Operation::kReadRequest, .n = 0, .reth = reth(3 * kTestMtu)});
@@ -243,7 +243,8 @@ TEST_F(ResponderTest, memory_that_is_gone_is_refused_in_the_middle_of_a_read) {
   EXPECT_TRUE(did(Kind::kEnterError));
 }
 
-// Each request has every later fault, too: the one that the specification puts first is answered.
+// Each request also has every later fault: the answer is for the one with the highest precedence in the
+// specification.
 TEST_F(ResponderTest, errors_have_the_precedence_of_the_specification) {
   const auto answer_of = [&](const Sent& sent) {
     answers.clear();
@@ -334,8 +335,7 @@ TEST_F(ResponderTest, credits_tell_of_the_receives_that_no_message_has_taken) {
   EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::ack_syndrome(ib::credit_code(3)), 1}));
 }
 
-// IBA 9.7.7.2.5: a peer that was told that there are no receives gets one unsolicited acknowledgement when
-// there are.
+// IBA 9.7.7.2.5: a peer that knows of no receives gets one unsolicited acknowledgement when there are some.
 TEST_F(ResponderTest, receives_after_the_last_are_told_of_once) {
   profile.end_to_end_credits = true;
   const auto on_receives = [&] {

@@ -1,4 +1,4 @@
-// Loss, silence and missing receives: what is sent again, when, how often, and how it ends.
+// Loss, silence and missing receives: retransmitted packets, their times and number, and the final status.
 #include <gtest/gtest.h>
 
 #include "sim/core/rng.h"
@@ -40,7 +40,7 @@ TEST(RetryTest, silence_is_answered_by_retry_cnt_retries_one_timeout_apart) {
     const auto times = transmissions(pair.world, 1000);
     ASSERT_EQ(times.size(), retries + 1u);
     const std::int64_t timeout = 4'096'000ll << 8;
-    // Formula: a retry leaves `timeout` plus the time from the scheduler to the port after the previous one.
+    // A retry is sent `timeout` plus the time from scheduler to port after the previous one.
     const std::int64_t again = times.size() > 1 ? times[1] - times[0] - timeout : 0;
     EXPECT_GE(again, 0);
     EXPECT_LT(again, 1'000'000);
@@ -121,7 +121,7 @@ TEST(RetryTest, a_retransmission_reads_the_buffer_again) {
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 64)});
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 64)}});
   pair.world.run_for(Duration{100'000'000});
-  pair.a.fill(0, 64, 2);  // too early: the request is not complete
+  pair.a.fill(0, 64, 2);  // before the completion
   pair.world.run();
   EXPECT_TRUE(pair.b.equals(0, 64, 2));
 }
@@ -153,8 +153,8 @@ TEST(RetryTest, no_receive_is_answered_by_rnr_retry_retries_after_the_timer) {
       const auto naks = pair.world.trace.all(TraceEvent::kAckReceived);
       ASSERT_EQ(naks.size(), retries + 1u);
       EXPECT_EQ(naks[0].values[2], ib::rnr_nak_syndrome(timer));
-      // Formula: the next try is gathered rnr_timer(code) after the NAK; the gather's own time is the same
-      // each time.
+      // The next attempt is gathered rnr_timer(code) after the NAK; the gather itself takes the same time in
+      // each attempt.
       const auto gathers = pair.world.trace.all(TraceEvent::kPayloadGathered);
       const auto fetched = pair.world.trace.all(TraceEvent::kWqeFetched);
       const std::int64_t gather = gathers[0].time_ps - fetched[0].time_ps;
@@ -185,7 +185,7 @@ TEST(RetryTest, rnr_retry_seven_is_endless_and_a_late_receive_is_found) {
 }
 
 TEST(RetryTest, a_receive_posted_before_the_packet_came_is_never_missed) {
-  // Depth one: every receive is posted after the adapter has read the record for the one before.
+  // Queue depth one: each receive is posted after the adapter has read the record for the previous one.
   PairOptions options;
   options.capabilities = {4, 1, 1, 1, 0};
   Pair pair(options);
@@ -207,7 +207,7 @@ TEST(RetryTest, progress_restores_the_retry_counters) {
   std::uint32_t count = 0;
   pair.world.to_server.keep = [&](ib::Packet&) {
     return ++count % 2 == 0;
-  };  // each packet needs its one retry
+  };  // each packet needs its only retry
   for (int i = 0; i < 5; ++i) {
     pair.b.program.post_recv(pair.b.qp, i, {pair.b.sge(0, 8)});
     pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
@@ -253,7 +253,7 @@ TEST(RetryTest, random_loss_in_both_directions_delivers_everything_once_in_order
 TEST(RetryTest, forged_acknowledgements_are_ignored) {
   Pair pair;
   pair.world.to_client.keep = [](ib::Packet& packet) {
-    if (is_ack(packet)) packet.bth.psn = packet.bth.psn + 5;  // of nothing outstanding
+    if (is_ack(packet)) packet.bth.psn = packet.bth.psn + 5;  // a PSN that is not outstanding
     return true;
   };
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 8)});

@@ -1,4 +1,4 @@
-// Connections and datagrams on an Ethernet port: every packet is a frame of RoCEv2, LIDs play no part, and a
+// Connections and datagrams on an Ethernet port: every packet is a RoCEv2 frame, LIDs are not used, and a
 // path must be global and lead to a neighbour.
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(RoceTest, a_message_travels_in_frames_between_the_two_addresses) {
   EXPECT_EQ(sent[0].status, static_cast<std::uint8_t>(WcStatus::kSuccess));
 }
 
-// The fields of a path that make the priority of its packets and of their answers: lane, and priority of the VLAN tag.
+// Path fields that decide the priority of packets and of their answers: lane and VLAN priority.
 TEST(RoceTest, the_priority_of_a_path_chooses_the_lane_and_is_in_the_vlan_tag) {
   for (const bool by_dscp : {false, true}) {
     PairOptions options = ethernet();
@@ -49,7 +49,7 @@ TEST(RoceTest, the_priority_of_a_path_chooses_the_lane_and_is_in_the_vlan_tag) {
     options.world.profile.trust = by_dscp ? "dscp" : "pcp";
     options.world.profile.dscp_to_priority = {{"26", 6, 26, 26}};
     options.world.vlan = 10;
-    options.path.service_level = 11;  // a tag has three bits of it: 3
+    options.path.service_level = 11;  // the tag has its three low bits: 3
     options.path.traffic_class = 26 << 2;
     Pair pair(options);
     std::vector<ib::Packet> seen;

@@ -40,7 +40,7 @@ struct TimelyRig {
     profile.controller = "timely";
     controller = make_controller(profile, Rate::of_mbps(100'000));
   }
-  // The rate after a round trip, in kb/s; 0: not limited.
+  // The rate in kb/s after a round trip; 0: not limited.
   std::uint64_t after(Duration round_trip) {
     controller->on_round_trip(now += round_trip, round_trip);
     return controller->rate({}).value_or(Rate{0}).kbps;
@@ -64,8 +64,8 @@ TEST(Timely, short_round_trips_do_not_limit_the_rate) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(timely.after(us(10 + i)), 0u);
 }
 
-// Means of differences: 17.5 us, then an eighth of it, 2.1875 us, then (2.1875 - 7 x 20) / 8 = -17.2 us. Cuts of 0.8 x 17.5 / 20
-// = 70 % and 0.8 x 2.1875 / 20 = 8.75 %, then a step of 100 Mb/s.
+// Mean differences: 17.5 us, then an eighth of it, 2.1875 us, then (2.1875 - 7 x 20) / 8 = -17.2 us. Cuts of
+// 0.8 x 17.5 / 20 = 70 % and 0.8 x 2.1875 / 20 = 8.75 %, then a step of 100 Mb/s.
 TEST(Timely, a_rising_round_trip_lowers_the_rate_by_its_gradient) {
   TimelyRig timely;
   EXPECT_EQ(timely.after(us(100)), 0u);

@@ -11,7 +11,7 @@ namespace verbatim::test {
 
 struct ScriptedChoices final : Choices {
   std::map<std::string, std::uint32_t, std::less<>> answers;
-  std::map<std::string, std::uint32_t, std::less<>> answers_once;  // before those
+  std::map<std::string, std::uint32_t, std::less<>> answers_once;  // used once, before `answers`
   std::map<std::string, int, std::less<>> asked;
 
  private:

@@ -206,7 +206,7 @@ TEST(SendTest, a_buffer_changed_after_the_post_is_sent_as_it_is_at_the_gather) {
   EXPECT_TRUE(pair.b.equals(0, 64, 2));
 }
 
-// Receives already fetched do not change with the ring.
+// Receives that have been fetched do not change with the ring.
 TEST(SendTest, so_many_receives_are_fetched_ahead_as_the_profile_says) {
   for (const std::uint32_t prefetch : {1u, 4u, 7u}) {
     PairOptions options;

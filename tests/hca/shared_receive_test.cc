@@ -1,4 +1,4 @@
-// Shared receive queues: who gets which receive, waiting, the limit, errors and life cycle.
+// Shared receive queues: distribution of receives, waiting, the limit, errors and life cycle.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -74,7 +74,7 @@ TEST(SharedReceiveTest, receives_posted_before_the_connection_are_there_when_the
     duration = shared.world.now_ps() - before;
     shared.world.run();
   }
-  // Neither waits for its receive to be fetched; the doorbell may meet another phase of the core clock.
+  // Both have a prefetched receive; the doorbells may arrive at different phases of the core clock.
   EXPECT_NEAR(static_cast<double>(took[0]), static_cast<double>(took[1]), 2'500 + 1'000);
 }
 
@@ -99,7 +99,7 @@ TEST(SharedReceiveTest, receives_are_taken_in_order_by_whoever_needs_one) {
   EXPECT_EQ(shared.world.trace.count(TraceEvent::kRetransmission), 0u);
 }
 
-// Many queue pairs at once need more receives than are prefetched: they wait, and none is refused.
+// Many queue pairs need more receives at once than are prefetched: they wait, and none is refused.
 TEST(SharedReceiveTest, posted_receives_are_found_however_many_ask_at_once) {
   Shared shared(24);
   for (std::uint64_t i = 0; i < 48; ++i) shared.post_recv(i);
@@ -186,7 +186,7 @@ TEST(SharedReceiveTest, the_last_request_is_not_told_of_by_an_adapter_with_that_
   EXPECT_EQ(events(hca::bit_of(hca::Quirk::kNoLastWqe)), 0u);
 }
 
-// IBA 10.3.1.7, 11.6.3: receives in the shared queue stay there for the others.
+// IBA 10.3.1.7, 11.6.3: receives in the shared queue stay available for other queue pairs.
 TEST(SharedReceiveTest, a_queue_pair_in_error_flushes_only_what_it_has_taken) {
   Shared shared(2);
   for (std::uint64_t i = 0; i < 4; ++i) shared.post_recv(i);
@@ -257,8 +257,8 @@ TEST(SharedReceiveTest, what_is_refused) {
   EXPECT_EQ(qp.made.capabilities.max_recv_wr, 0u);
 }
 
-// The packet that waits for a receive frees its place in the input buffer; otherwise the adapter could
-// receive nothing more. IBA 11.6.3: an error of the queue, and a work queue error of every queue pair that
+// The packet that waits for a receive releases its input buffer space; otherwise the adapter could receive
+// nothing else. IBA 11.6.3: an error event of the queue, and a work queue error for every queue pair that
 // uses it.
 TEST(SharedReceiveTest, an_impossible_producer_is_an_error_of_the_queue_and_ends_its_queue_pairs_only) {
   Shared shared(3);
@@ -283,7 +283,7 @@ TEST(SharedReceiveTest, an_impossible_producer_is_an_error_of_the_queue_and_ends
   EXPECT_EQ(shared.server.async_events.at(0).event_type, static_cast<std::uint32_t>(AsyncEventType::kSrqError));
   EXPECT_EQ(events[AsyncEventType::kQpFatal], 3) << "also the connection that received nothing";
   EXPECT_EQ(events[AsyncEventType::kQpLastWqeReached], 3);
-  // The first message had a receive; the next one is answered with an error of its receiver.
+  // The first message had a receive; the next one is answered with a receiver error.
   const auto sent = shared.client.drain(shared.client_cq);
   ASSERT_GE(sent.size(), 2u);
   EXPECT_EQ(sent[0].status, code(WcStatus::kSuccess));

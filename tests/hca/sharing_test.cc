@@ -1,4 +1,5 @@
-// Programs that share an opening of an adapter: what belongs to the opening, and what to the program that made it.
+// Programs that share an adapter's context: objects that belong to the context, and objects of the program
+// that created them.
 #include <gtest/gtest.h>
 
 #include "tests/hca/windows.h"
@@ -13,8 +14,8 @@ using protocol::CommandType;
 constexpr std::uint32_t kEveryRight = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
 constexpr std::uint32_t kSharedBytes = 4096;
 
-// a's and b's programs are connected; a third program has imported b's opening and registered its buffer in b's domain, at the
-// address that b's own buffer has.
+// a's and b's programs are connected; a third program has imported b's context and registered its buffer in
+// b's domain, at the same address as b's buffer.
 struct Sharers : Pair {
   explicit Sharers(const PairOptions& given = {})
       : Pair(given), importer(b.program, 300), mr(importer.reg_mr(Program::kBuffer, kSharedBytes, kEveryRight)) {
@@ -89,14 +90,14 @@ TEST(SharingTest, one_message_is_gathered_from_both_programs_and_scattered_to_bo
     options.path.mtu = mtu;
     Sharers shared(options);
     const protocol::Sge own = shared.b.sge(0, 1000), others{Program::kBuffer, 1000, shared.mr.lkey};
-    // From b's queue pair, with the lkeys of both.
+    // Sends from b's queue pair, with lkeys of both programs.
     shared.a.program.post_recv(shared.a.qp, 1, {shared.a.sge(0, 2000)});
     shared.b.program.post_send(shared.b.qp, {.wr_id = 2, .sges = {others, own}});
     shared.world.run();
     EXPECT_EQ(shared.b.program.poll(shared.b.send_cq)->status, 0);
     EXPECT_EQ(Sharers::bytes(shared.a.program)[999], static_cast<std::byte>('i'));
     EXPECT_EQ(Sharers::bytes(shared.a.program)[1000], static_cast<std::byte>('b'));
-    // And back, into the first bytes of each.
+    // Sends back, into the first bytes of both buffers.
     Sharers::fill(shared.a.program, 'a');
     shared.b.program.post_recv(shared.b.qp, 3, {own, others});
     shared.a.program.post_send(shared.a.qp, {.wr_id = 4, .sges = {shared.a.sge(0, 1500)}});
@@ -204,7 +205,7 @@ TEST(SharingTest, the_regions_of_a_program_that_has_ended_keep_their_bytes) {
   hca::Hca& hca = *shared.world.server;
   hca.keep_memory(shared.importer.context);
   hca.leave(shared.importer.context);
-  Sharers::fill(shared.importer, 'x');  // any owner of the address
+  Sharers::fill(shared.importer, 'x');  // any program that has the address
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaRead, shared.mr.rkey).status, 0);
   EXPECT_TRUE(Sharers::holds(shared.a.program, 'i'));
   Sharers::fill(shared.a.program, 'a');

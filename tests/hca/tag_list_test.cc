@@ -1,4 +1,4 @@
-// The list of tagged receives: effects of operations and messages.
+// The list of tagged receives: effects of operations and of messages.
 #include <endian.h>
 #include <gtest/gtest.h>
 #include <infiniband/tm_types.h>
@@ -60,7 +60,7 @@ struct Tags {
     operation.unexpected_count = count;
     EXPECT_EQ(list.execute(std::move(operation)), WcStatus::kSuccess);
   }
-  // The tagged receive that takes such a message; 0: none does, and it takes one of the ring.
+  // The tagged receive that matches the message; 0: none, the message takes a receive from the ring.
   std::uint64_t receive(const std::vector<std::byte>& payload, bool ends_message = true, bool can_read = true) {
     const std::optional<RecvWork> work = list.take(payload, ends_message, can_read);
     if (work) return work->wr_id;
@@ -107,7 +107,7 @@ TEST(TagList, an_eager_message_is_placed_behind_its_header) {
 
 TEST(TagList, what_has_no_tag_is_neither_matched_nor_unexpected) {
   Tags tags;
-  tags.add(1, 0, 0);  // would take anything
+  tags.add(1, 0, 0);  // matches every tag
   for (const std::uint8_t opcode : {0, 2, 9}) EXPECT_EQ(tags.receive(message(opcode, 0)), 0u);
   EXPECT_EQ(tags.last.opcode, ib::WcOpcode::kNoTag);
   for (const std::size_t bytes : {0u, 1u, 15u}) EXPECT_EQ(tags.receive(message(IBV_TMH_EAGER, 0, bytes)), 0u);
@@ -122,8 +122,8 @@ TEST(TagList, after_an_unexpected_message_new_entries_wait_for_the_program) {
   EXPECT_EQ(tags.receive(message(IBV_TMH_EAGER, 9)), 0u);
   EXPECT_FALSE(tags.list.is_synchronized());
   tags.add(2, 2);
-  EXPECT_EQ(tags.receive(message(IBV_TMH_EAGER, 2)), 0u);  // the second unexpected one
-  EXPECT_EQ(tags.receive(message(IBV_TMH_EAGER, 1)), 1u);  // was there before
+  EXPECT_EQ(tags.receive(message(IBV_TMH_EAGER, 2)), 0u);  // the second unexpected message
+  EXPECT_EQ(tags.receive(message(IBV_TMH_EAGER, 1)), 1u);  // added before
   tags.sync(1);
   EXPECT_FALSE(tags.list.is_synchronized());
   EXPECT_EQ(tags.list.size(), 1u);
@@ -175,12 +175,12 @@ TEST(TagList, an_announced_message_is_read_when_that_can_be_done) {
   const Case kCases[] = {
       {announcement(5, 100), true, true, true},
       {announcement(5, 0), true, true, true},
-      {announcement(5, 100, 64), true, true, true},   // with 32 bytes of the program's own
+      {announcement(5, 100, 64), true, true, true},   // with 32 bytes of private data
       {announcement(5, 101), true, true, true, true},  // longer than the receive
       {announcement(5, 101, 64), true, true, true, true},
-      {announcement(5, 100, 65), true, true, false},  // a longer request than the device takes
+      {announcement(5, 100, 65), true, true, false},  // larger than the device's limit of announcements
       {announcement(5, 100, 64), false, true, false},
-      {announcement(5, 100), true, false, true, true},  // the queue pair has no READs
+      {announcement(5, 100), true, false, true, true},  // the queue pair supports no READs
       {announcement(5, 100, 65), true, false, false},
       {announcement(5, 100, 31), true, true, false},
   };
@@ -217,7 +217,7 @@ TEST(TagList, entries_that_a_program_forged_are_seen) {
   std::vector<std::byte> entry(64);
   protocol::TagOperationWqe wqe{};
   wqe.opcode = TagOpcode::kAdd;
-  wqe.sge_count = 2;  // there is room for one
+  wqe.sge_count = 2;  // the list has room for one
   std::memcpy(entry.data(), &wqe, sizeof(wqe));
   EXPECT_TRUE(parse_tag_operation(entry).malformed);
   wqe.sge_count = 1;

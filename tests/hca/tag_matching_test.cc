@@ -1,4 +1,4 @@
-// Shared receive queues with tag matching, from the ring of operations to what a message leaves behind.
+// Shared receive queues with tag matching, from the ring of operations to the effects of messages.
 #include <endian.h>
 #include <gtest/gtest.h>
 #include <infiniband/tm_types.h>
@@ -19,7 +19,7 @@ using protocol::TagOpcode;
 constexpr std::uint32_t kOperations = 4;
 constexpr std::uint32_t kMessage = 1000;  // bytes of an eager message behind its header: four packets
 
-// A client whose messages the server's list of tags receives.
+// A client whose messages are matched by the server's tag list.
 struct Tags {
   explicit Tags(std::uint32_t send_entries = 64, std::uint8_t max_rd_atomic = 4)
       : client(world, *world.client), server(world, *world.server) {
@@ -49,7 +49,7 @@ struct Tags {
   void ring() {
     world.server->ring_doorbell(server.context, protocol::DoorbellKind::kTagOperations, srq.made.number, posted);
   }
-  // A tagged receive of `bytes` at `offset` of the buffer, with its number as tag.
+  // Adds a tagged receive of `bytes` at `offset` of the buffer; its tag is its number.
   void add(std::uint32_t handle, std::uint64_t offset, std::uint32_t bytes) {
     protocol::TagOperationWqe* entry = next_entry();
     *entry = {};
@@ -80,7 +80,7 @@ struct Tags {
   }
   void post_client_recv() { client.post_recv(from, 500, {{Program::kBuffer + 0x90000, 64, client_mr.lkey}}); }
 
-  // Writes a header, and behind it what counts up.
+  // Sends a header and bytes that count up.
   void send(std::uint8_t opcode, std::uint64_t tag, std::uint32_t bytes) {
     auto buffer = client.memory.at(Program::kBuffer, sizeof(ibv_tmh) + bytes);
     const ibv_tmh header{opcode, {}, htobe32(0xabcd), htobe64(tag)};
@@ -174,7 +174,7 @@ TEST(TagMatching, an_unexpected_message_waits_for_a_receive_of_the_ring_and_take
   EXPECT_EQ(entries[0].queue, CqeQueue::kReceive);
   EXPECT_EQ(entries[0].byte_length, kMessage + sizeof(ibv_tmh));
   EXPECT_TRUE(tags.has_message(0x80000 + sizeof(ibv_tmh), kMessage));
-  // From here until the program's report, an added entry requires one, and matches nothing.
+  // Until the program's report, an added entry requests one and matches nothing.
   tags.add(7, 0x1000, kMessage);
   tags.change(TagOpcode::kSync, 0, 1);
   const std::vector<protocol::Cqe> operations = tags.results();
@@ -186,7 +186,7 @@ TEST(TagMatching, an_unexpected_message_waits_for_a_receive_of_the_ring_and_take
 TEST(TagMatching, a_receive_that_is_added_while_the_message_is_refused_takes_it) {
   Tags tags;
   tags.send(IBV_TMH_EAGER, 7, kMessage);
-  tags.world.run_for(Duration{5'000'000});  // receiver not ready
+  tags.world.run_for(Duration{5'000'000});  // RNR NAKs
   tags.add(7, 0x1000, kMessage);
   const std::vector<protocol::Cqe> entries = tags.results();
   ASSERT_EQ(entries.size(), 2u);
@@ -247,7 +247,7 @@ TEST(TagMatching, the_adapter_reads_what_is_announced_and_tells_both_sides) {
     expect(entries[2], WcOpcode::kTagReceive, 7, ib::kWcTagDataValid);
     EXPECT_EQ(entries[2].byte_length, bytes);
     EXPECT_TRUE(tags.has_message(0x1000, bytes));
-    // The sender gets its message back as ended, and the server's own send queue has nothing of it.
+    // The sender gets a FIN message; the server's own send queue has no completion for it.
     const std::vector<protocol::Cqe> told = tags.client.drain(tags.client_recv_cq);
     ASSERT_EQ(told.size(), 1u);
     EXPECT_EQ(told[0].byte_length, sizeof(ibv_tmh));
@@ -290,7 +290,7 @@ TEST(TagMatching, a_rendezvous_among_the_programs_own_requests_takes_no_slot_of_
                                       .sges = {{Program::kBuffer, 600, tags.server_mr.lkey}},
                                       .remote_va = Program::kBuffer + 0x40000,
                                       .rkey = tags.client_mr.rkey});
-      // Once before the announcement arrives, once during its READ.
+      // In one round before the announcement arrives, in the other during its READ.
       tags.world.run_for(Duration{2'600'000});
     }
     EXPECT_EQ(tags.results().size(), 3u) << round;
@@ -317,7 +317,8 @@ TEST(TagMatching, a_read_that_the_sender_refuses_fails_the_tagged_receive) {
   EXPECT_EQ(tags.server.state(tags.to), QpState::kErr);
 }
 
-// Longer than its tagged receive, or without READs: the program is to read it, and finds the request where the message would be.
+// Longer than its tagged receive, or without READs: the program has to read the data, and finds the
+// announcement in the receive.
 TEST(TagMatching, what_is_announced_and_cannot_be_read_completes_the_tagged_receive_as_incomplete) {
   for (const bool has_reads : {true, false}) {
     Tags tags(64, has_reads ? 4 : 0);
@@ -340,7 +341,7 @@ TEST(TagMatching, what_is_announced_and_cannot_be_read_completes_the_tagged_rece
     std::memcpy(&announced, tags.server.memory.at(Program::kBuffer + 0x1010, 16).data(), sizeof(announced));
     EXPECT_EQ(header.opcode, IBV_TMH_RNDV);
     EXPECT_EQ(be32toh(announced.len), 1500u);
-    // The list and the queue pair go on: it was a match like any other.
+    // The list and the queue pair continue; the message was matched.
     tags.send(IBV_TMH_EAGER, 8, 100);
     const std::vector<protocol::Cqe> next = tags.results();
     ASSERT_EQ(next.size(), 1u);

@@ -27,7 +27,7 @@ struct Terms {
     return pcie(bytes + profile.pcie.write_header_bytes) + one_way() +
            to_ps(profile.pcie.memory_write_latency);
   }
-  // Work that is there at `t` leaves a stage after the next edge and the stage's cycles.
+  // The time at which work that arrives at `t` leaves a stage: the next edge plus the stage's cycles.
   std::int64_t stage(std::int64_t t, const hca::Stage& stage) const {
     return after(t, profile.core_clock_hz, stage.latency_cycles);
   }

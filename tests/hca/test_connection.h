@@ -1,4 +1,4 @@
-// A connection with values set by a test, for transport machines without a queue pair.
+// A connection with values set by a test, for transport state machines without queue pair.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Timing gates of the adapter: every stage's latency and initiation interval, the gather buffer, and the time
-// of one 8-byte SEND computed by hand, all exact to the picosecond.
+// Times of the adapter: latency and initiation interval of every stage, the gather buffer, and the time of
+// one 8-byte SEND by a formula; all exact to the picosecond.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,7 +10,7 @@
 namespace verbatim::test {
 namespace {
 
-// From the doorbell leaving the CPU to the receive completion visible to the other CPU, over one switch.
+// Time from the CPU's doorbell write to the receive completion visible to the other CPU, over one switch.
 std::int64_t one_way_time(const Terms& x, std::int64_t posted) {
   constexpr std::uint64_t kSendEntry = 128;  // 64 bytes of header, room for four scatter entries
   constexpr std::uint64_t kLrh = 8;
@@ -26,8 +26,8 @@ std::int64_t one_way_time(const Terms& x, std::int64_t posted) {
   t += x.wire(x.link.bytes_before + kLrh) + to_ps(x.link.propagation);  // head at the switch
   t = Terms::after(t, x.switch_profile.core_clock_hz, x.switch_profile.cut_through_cycles);
   t += x.wire(x.link.bytes_before + kPacket) + to_ps(x.link.propagation);  // tail at the adapter
-  // At the end of the checks a read of the receive record and the payload write enter the lane to the host;
-  // the completion follows them at once when the lane is still busy (posted writes keep their order).
+  // After the checks, a read of the receive record and the payload write enter the lane to the host; the
+  // completion follows at once if the lane is still busy (posted writes keep their order).
   t = x.stage(x.stage(t, x.profile.icrc), x.profile.receive_check);
   const std::uint64_t ahead = x.profile.pcie.read_header_bytes + 8 + x.profile.pcie.write_header_bytes;
   const std::int64_t completed = x.stage(t, x.profile.completion);
@@ -48,7 +48,7 @@ std::int64_t measured_one_way(const Terms& x) {
   EXPECT_EQ(pair.world.now_ps(), 10'000'000);
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 8)}});
   const std::int64_t expected = one_way_time(x, 10'000'000);
-  // Not at t - 1, at t.
+  // Not visible at t - 1, but at t.
   pair.world.engine.run_until(instant_from_ps(expected - 1));
   EXPECT_FALSE(pair.b.program.poll(pair.b.recv_cq).has_value());
   pair.world.engine.run_until(instant_from_ps(expected));
@@ -60,7 +60,7 @@ std::int64_t measured_one_way(const Terms& x) {
 TEST(TimingTest, one_way_of_an_eight_byte_send_to_the_picosecond) {
   Terms x{test_profile(), test_link(), {}};
   EXPECT_EQ(measured_one_way(x), one_way_time(x, 10'000'000));
-  // The default profile, in numbers: a change of any of them must be explained here.
+  // The default profile in numbers: a change of any value needs an explanation here.
   EXPECT_EQ(one_way_time(x, 10'000'000) - 10'000'000, 1'298'076);
 }
 
@@ -101,7 +101,7 @@ TEST(TimingTest, the_acknowledgement_comes_back_and_completes_the_send) {
     pair.world.run();
     return pair.a.program.poll(pair.a.send_cq)->visible_at_ps;
   };
-  // Formula: the request at the check stage's end, then acknowledge stage, wire, check stage, completion, CQE
+  // From the end of the request's check stage: acknowledge stage, wire, check stage, completion stage, CQE
   // write.
   Terms x{test_profile(), test_link(), {}};
   std::int64_t t = 10'000'000 + x.one_way();
@@ -116,13 +116,13 @@ TEST(TimingTest, the_acknowledgement_comes_back_and_completes_the_send) {
   hca::HcaProfile slower = x.profile;
   slower.acknowledge.latency_cycles += 2;
   EXPECT_EQ(measure(slower), t + 5'000);
-  // The request and the acknowledgement each pass the ICRC stage twice: at departure and at arrival.
+  // Request and acknowledgement each pass the ICRC stage twice: at departure and at arrival.
   hca::HcaProfile with_icrc = x.profile;
   with_icrc.icrc.latency_cycles = 2;
   EXPECT_EQ(measure(with_icrc), t + 4 * 5'000);
 }
 
-// Messages from one queue pair to another of the same adapter.
+// Time of messages between two queue pairs of the same adapter.
 std::int64_t loopback_time(const hca::HcaProfile& profile) {
   WorldOptions options;
   options.profile = profile;
@@ -152,7 +152,7 @@ TEST(TimingTest, what_stays_in_the_adapter_has_no_icrc) {
   EXPECT_EQ(loopback_time(profile), without);
 }
 
-// Ten 8-byte messages at once through a profile in which one stage takes one item per 4 us.
+// Ten 8-byte messages at once, with a profile in which one stage takes one item per 4 us.
 std::vector<std::int64_t> spacing(const hca::HcaProfile& profile, bool of_sends) {
   PairOptions options;
   options.world.profile = profile;
@@ -172,7 +172,7 @@ std::vector<std::int64_t> spacing(const hca::HcaProfile& profile, bool of_sends)
   return result;
 }
 
-// check(stage, of_sends) of each stage that messages pass.
+// Calls check(stage, of_sends) for each stage that messages pass.
 template <class Check>
 void for_every_stage(Check check) {
   check(&hca::HcaProfile::wqe_decode, false);
@@ -195,7 +195,7 @@ TEST(TimingTest, every_stage_takes_one_item_per_initiation_interval) {
   for_every_stage(check);
 }
 
-// An adapter computes the ICRC of one packet per interval, and checks that of one; a unit each.
+// ICRC generation and ICRC check are separate units, each with one packet per interval.
 TEST(TimingTest, the_icrc_is_a_stage_on_both_sides) {
   constexpr std::int64_t kCycle = 2'500;
   for (const bool at_server : {false, true}) {
@@ -225,8 +225,8 @@ TEST(TimingTest, the_icrc_is_a_stage_on_both_sides) {
   }
 }
 
-// Datagrams of one queue pair complete in order: one to this adapter waits for the ICRC of the one before, and takes no
-// time itself.
+// Datagrams of one queue pair complete in order: one for this adapter waits for the ICRC of the previous one,
+// and needs none itself.
 TEST(TimingTest, what_stays_in_the_adapter_does_not_pass_what_leaves) {
   PairOptions options;
   options.type = ib::QpType::kUd;
@@ -252,7 +252,8 @@ TEST(TimingTest, what_stays_in_the_adapter_does_not_pass_what_leaves) {
   const auto received = pair.a.program.drain(pair.a.recv_cq);
   ASSERT_EQ(received.size(), 1u);
   const Terms x{options.world.profile, test_link(), {}};
-  // Behind the ICRC of the first: check, completion and its entry, for which the payload has left the lane long since.
+  // After the ICRC of the first one: check, completion, and the entry; the payload has left the lane long
+  // before.
   const std::int64_t expected =
       x.stage(x.stage(sent[0].time_ps, x.profile.receive_check), x.profile.completion) + x.dma_write(64);
   EXPECT_EQ(received[0].visible_at_ps, expected);
@@ -274,7 +275,7 @@ TEST(TimingTest, the_doorbell_stage_has_an_interval_too) {
   for (int i = 1; i < 5; ++i) EXPECT_EQ(doorbells[i].time_ps - doorbells[i - 1].time_ps, 1600 * 2'500);
 }
 
-// One that enters waits until the one so many before it has left, and that is the stage's latency.
+// With capacity n, an item enters when the item n places before it has left after the stage's latency.
 TEST(TimingTest, every_stage_holds_as_many_as_its_capacity) {
   constexpr std::int64_t kCycle = 2'500, kLatency = 1600;
   const auto check = [&](auto member, bool of_sends) {
@@ -319,8 +320,8 @@ TEST(TimingTest, the_gather_buffer_bounds_what_is_read_ahead) {
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 40960)}});
   pair.world.run();
   const Terms x{options.world.profile, test_link(), {}};
-  // Formula: one packet is in the buffer from its gather to the port: 8 requests of 512 bytes in completions
-  // of 256.
+  // One packet is in the buffer from its gather to the port: 8 requests of 512 bytes, with completions of
+  // 256.
   const std::int64_t gather = x.pcie(24) + 2 * x.one_way() + to_ps(x.profile.pcie.memory_read_latency) +
                               x.pcie(4096 + 16 * x.profile.pcie.completion_header_bytes);
   std::vector<std::int64_t> times;
@@ -333,7 +334,7 @@ TEST(TimingTest, the_gather_buffer_bounds_what_is_read_ahead) {
   }
 }
 
-// 8192 bytes have room for two packets, one byte less for one.
+// 8192 bytes have room for two packets; with one byte less there is room for one.
 TEST(TimingTest, a_packet_is_gathered_when_there_is_room_for_all_of_it) {
   const auto between_packets = [](std::uint32_t buffer_bytes) {
     PairOptions options;
@@ -381,7 +382,7 @@ TEST(TimingTest, a_long_flow_runs_at_the_rate_of_the_wire) {
     if (record.component == pair.world.components.id("client/p1").value) times.push_back(record.time_ps);
   }
   ASSERT_EQ(times.size(), 1024u);
-  // 26 bytes of headers and checks, 80 ps a byte: back to back once the pipeline is filled.
+  // 26 bytes of headers and checks, 80 ps a byte: back to back when the pipeline is full.
   EXPECT_EQ(times[1000] - times[100], 900 * (4096 + 26) * 80);
 }
 
@@ -413,7 +414,7 @@ TEST(TimingTest, only_the_lines_that_hold_a_request_are_fetched) {
     std::uint32_t inline_bytes;
     std::uint64_t fetched;
   };
-  // Kalia et al., ATC 2016: a header of 36 bytes, or 68 of a datagram, and lines of 64.
+  // Kalia et al., ATC 2016: a header of 36 bytes, or 68 for datagrams, in lines of 64.
   for (const Case& what : {Case{ib::QpType::kRc, 0, 64}, Case{ib::QpType::kRc, 28, 64}, Case{ib::QpType::kRc, 29, 128},
                            Case{ib::QpType::kRc, 92, 128}, Case{ib::QpType::kRc, 93, 192},
                            Case{ib::QpType::kUd, 0, 128}, Case{ib::QpType::kUd, 60, 128},
@@ -449,7 +450,8 @@ TEST(TimingTest, only_the_lines_that_hold_receives_are_fetched) {
     std::vector<std::uint32_t> sges;  // of each receive
     std::uint64_t fetched;
   };
-  // Kalia et al., ATC 2016: 16 bytes for a RECV. A ring entry of ours, with room for eight scatter entries, has 256.
+  // Kalia et al., ATC 2016: 16 bytes for a RECV. The model's own ring entry, with room for eight scatter
+  // entries, has 256.
   for (const Case& what : {Case{0, {1}, 256}, Case{0, {1, 1, 1}, 768}, Case{16, {0}, 16}, Case{16, {1}, 16},
                            Case{16, {2}, 32}, Case{16, {8}, 128}, Case{16, {1, 2, 3}, 96}, Case{64, {1}, 64},
                            Case{64, {4}, 64}, Case{64, {5}, 128}, Case{64, {1, 4, 5}, 256}}) {
@@ -524,7 +526,7 @@ TEST(TimingTest, an_interrupt_is_an_event_queue_entry_and_a_message_behind_it) {
   const auto entry = pair.b.program.poll(pair.b.recv_cq);
   ASSERT_TRUE(entry.has_value());
   ASSERT_EQ(pair.b.program.completion_events.size(), 1u);
-  // Formula: both writes on the idle lane to the host, then the latency of the processor's side.
+  // Both writes on the idle lane to the host, then the latency of the processor's side.
   const Terms x{options.world.profile, test_link(), {}};
   const std::int64_t written =
       x.pcie(64 + 4 + 2 * x.profile.pcie.write_header_bytes) + x.one_way() + to_ps(x.profile.pcie.memory_write_latency);

@@ -1,5 +1,5 @@
-// Latency trails: for every operation and any event, the trail begins when the message is posted, ends when
-// its completion is visible, and accounts for every picosecond in between.
+// Latency trails: for every operation and event, the trail starts when the message is posted, ends when its
+// completion is visible, and covers every picosecond in between.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,7 +22,7 @@ struct Explained {
   std::vector<TrailStep> steps;
 
   std::int64_t latency() const { return end_ps - begin_ps; }
-  // Time by name and kind of part.
+  // Sums of time by name and kind of part.
   std::map<std::pair<std::string, TrailKind>, std::int64_t> parts() const {
     std::map<std::pair<std::string, TrailKind>, std::int64_t> all;
     std::int64_t before = begin_ps;
@@ -71,7 +71,7 @@ struct Watcher final : MessageObserver {
   }
 };
 
-// Completions and trails of one side are the same, one for one.
+// Completions and trails of one side correspond one to one.
 void expect_same(const std::vector<protocol::Cqe>& entries, const std::vector<Explained>& explained,
                  std::uint32_t queue_pair) {
   ASSERT_EQ(entries.size(), explained.size());
@@ -143,7 +143,7 @@ TEST(TrailTest, every_operation_is_explained_from_the_post_to_its_completions) {
     }
     pair.world.run_for(Duration{10'000'000});
     std::vector<std::int64_t> posted;
-    // Alone, then in a row that must wait for each other.
+    // Alone, then several at once, which have to wait for each other.
     for (std::int64_t i = 0; i < kCount; ++i) {
       posted.push_back(pair.world.now_ps());
       pair.a.program.post_send(pair.a.qp, request_of(what, pair, 0));
@@ -234,7 +234,7 @@ TEST(TrailTest, an_unsignaled_message_is_explained_up_to_its_acknowledgement) {
   EXPECT_EQ(watcher.all[0].end_ps, acknowledged[0].time_ps);
 }
 
-// The first of several losses since the last repetition has a name, and the place where it happened.
+// The trail names the first of several losses since the last retransmission, and its place.
 TEST(TrailTest, time_lost_names_the_buffer_or_link_that_lost_the_packet) {
   struct Case {
     ib::DropReason reason;
@@ -286,8 +286,8 @@ TEST(TrailTest, time_lost_with_a_packet_lasts_from_its_handing_over_until_it_is_
   const auto sent = pair.world.trace.all(TraceEvent::kPacketTransmitted);
   ASSERT_EQ(again.size(), 2u);
   for (const Explained& one : watcher.all) {
-    // The first packet starts when it is handed over, because the port is idle. The second attempt has no
-    // further parts.
+    // The first packet starts when it is passed to the port, which is idle. The second attempt has no other
+    // parts.
     EXPECT_EQ(one.of("lost: timeout", TrailKind::kWait), again[1].time_ps - sent[0].time_ps);
     EXPECT_EQ(one.begin_ps, 0);
   }
@@ -320,7 +320,7 @@ TEST(TrailTest, a_request_answered_with_a_later_one_waits_for_that) {
   Pair pair;
   Watcher watcher;
   pair.world.tracer.add(watcher);
-  // The acknowledgement of the first is lost, that of the second answers both.
+  // The first acknowledgement is lost; the second answers both requests.
   int acknowledgements = 0;
   pair.world.to_client.keep = [&](ib::Packet&) { return ++acknowledgements != 1; };
   for (int i = 0; i < 2; ++i) {
@@ -406,7 +406,7 @@ TEST(TrailTest, a_picosecond_more_in_one_place_is_found_there) {
     return received.at(0);
   };
   const Explained base = explain([](WorldOptions&) {});
-  // A step that occurs `times` times takes that much longer, and no other step does, except for waits for
+  // A step that occurs `times` times takes that much longer; other steps do not change, except waits for
   // clock edges and times hidden behind other transfers.
   const auto expect_only = [&](const char* name, TrailKind kind, int times, auto change) {
     SCOPED_TRACE(name);

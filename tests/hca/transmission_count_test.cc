@@ -1,4 +1,4 @@
-// A PSN's number of transmissions is that of a list which counts every one of them.
+// The number of transmissions of a PSN equals that of a list which counts each transmission.
 #include "sim/hca/transport/transmission_count.h"
 
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@ TEST(TransmissionCountTest, counts_as_a_list_of_all_transmissions_would) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Rng rng(seed, "transmissions");
     TransmissionCount count;
-    const ib::Psn first{0xfffff0};  // and over the wrap
+    const ib::Psn first{0xfffff0};  // the test crosses the wrap
     count.start(first);
-    std::map<std::uint32_t, std::uint32_t> sent;  // by distance from the first
+    std::map<std::uint32_t, std::uint32_t> sent;  // by distance from the first PSN
     std::uint32_t next = 0, unacknowledged = 0;
     for (int step = 0; step < 200; ++step) {
       if (rng.next() % 6 == 0 && next > unacknowledged) {
@@ -25,7 +25,7 @@ TEST(TransmissionCountTest, counts_as_a_list_of_all_transmissions_would) {
         count.go_back(first + next);
         continue;
       }
-      const auto psns = static_cast<std::uint32_t>(1 + rng.next() % 3);  // a READ takes several
+      const auto psns = static_cast<std::uint32_t>(1 + rng.next() % 3);  // a READ takes several PSNs
       ASSERT_EQ(count.on_transmit(first + next, psns), sent[next]) << "seed " << seed << " step " << step;
       for (std::uint32_t i = 0; i < psns; ++i) ++sent[next + i];
       next += psns;

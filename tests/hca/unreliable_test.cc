@@ -1,4 +1,4 @@
-// Unreliable connections: what is placed, when a request completes, and what is dropped without a word.
+// Unreliable connections: placement, completion of requests, silently dropped messages.
 #include <gtest/gtest.h>
 
 #include "tests/hca/requests.h"
@@ -56,7 +56,7 @@ TEST(UnreliableTest, a_request_is_complete_when_its_last_packet_has_left) {
   EXPECT_EQ(sent[0].status, 0u);
   const auto packets = pair.world.trace.all(TraceEvent::kPacketTransmitted);
   ASSERT_EQ(packets.size(), 4u);
-  // Stage, and the write of the completion: it does not wait for the wire.
+  // The completion takes its stage and its write, and does not wait for the wire.
   EXPECT_LT(sent[0].visible_at_ps - packets[2].time_ps, 300'000);
 }
 
@@ -76,8 +76,8 @@ TEST(UnreliableTest, with_immediate_takes_a_receive) {
   EXPECT_TRUE(pair.b.equals(0, 700, 9));
 }
 
-// Three messages of four packets each, of which one packet is lost: its message is dropped, and the receive
-// is used by the next one.
+// Three messages of four packets each, with one lost packet: its message is dropped, and the next message
+// uses the receive.
 TEST(UnreliableTest, a_message_with_a_gap_is_dropped_whole) {
   for (std::uint32_t lost = 0; lost < 12; ++lost) {
     Pair pair(unreliable());
@@ -145,8 +145,8 @@ TEST(UnreliableTest, access_errors_are_dropped_without_a_word) {
   }
 }
 
-// IBA 9.8.2.2, class D: not reported as an error, whichever packet exceeds the receive, which the next
-// message uses.
+// IBA 9.8.2.2, class D: not reported as an error, whichever packet exceeds the receive; the next message uses
+// the receive.
 TEST(UnreliableTest, a_message_longer_than_the_receive_is_dropped_and_the_next_is_not) {
   for (const std::uint32_t room : {100u, 700u, 999u}) {
     Pair pair(unreliable());
@@ -166,7 +166,7 @@ TEST(UnreliableTest, a_message_longer_than_the_receive_is_dropped_and_the_next_i
   }
 }
 
-// IBA 10.3.1.6: the send queue stops, the receive queue does not; RTS again by the program's wish.
+// IBA 10.3.1.6: the send queue stops, the receive queue does not; the program can change to RTS again.
 TEST(UnreliableTest, a_local_error_stops_sending_only) {
   for (int kind = 0; kind < 3; ++kind) {
     Pair pair(unreliable());

@@ -1,4 +1,4 @@
-// Controllers with a window, by steps computed by hand: `hpcc` by telemetry, `swift` by the delay of round trips.
+// Window controllers, with steps calculated by hand: `hpcc` by telemetry, `swift` by delays of round trips.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +42,8 @@ class HpccRig {
     given.rpg_threshold = threshold;
     controller = std::make_unique<Hpcc>(complete(given, Hpcc::defaults(kLine)), kLine);
   }
-  // An acknowledgement whose packet found `sent` bytes to have left at `us`, and left `queued` behind. The rate in Gb/s.
+  // An acknowledgement whose telemetry says that at `us` the output had sent `sent` bytes and had `queued` in
+  // its queue. Returns the rate in Gb/s.
   double on(std::int64_t us, std::uint64_t sent, std::uint64_t queued, std::uint32_t psn, std::uint32_t next) {
     ib::Telemetry telemetry{.kind = ib::TelemetryKind::kRecords};
     telemetry.add(at_us(us), sent, queued, kLine.kbps);
@@ -60,8 +61,8 @@ TEST(Hpcc, begins_at_the_rate_of_the_line_with_what_it_carries_in_a_round_trip) 
   EXPECT_DOUBLE_EQ(hpcc.on(0, 0, 1'000'000, 0, 40), 100.0) << "the first records have nothing to be compared with";
 }
 
-// 13 us after the first, 162,560 bytes (1,270 units of 128) have left: 1.00037 of the line. The lesser queue, 81,200 bytes,
-// is 0.49969 of the window. 100 x 0.95 / 1.50006 + 0.04 = 63.3708.
+// 13 us after the first one the output has sent 162,560 bytes (1,270 units of 128): 1.00037 of the line rate.
+// The smaller queue, 81,200 bytes, is 0.49969 of the window. 100 x 0.95 / 1.50006 + 0.04 = 63.3708.
 TEST(Hpcc, a_busy_output_lowers_the_rate_at_once_by_how_far_it_is_above_the_target) {
   HpccRig hpcc;
   hpcc.on(0, 0, 81'200, 0, 40);
@@ -69,8 +70,9 @@ TEST(Hpcc, a_busy_output_lowers_the_rate_at_once_by_how_far_it_is_above_the_targ
   EXPECT_EQ(hpcc.window(), static_cast<std::uint64_t>(162'500 * 0.633708));
 }
 
-// Half of the round trip later, with 1.00037 of the line and no queue: the mean is (1.50006 + 1.00037) / 2. Before the end
-// of the round trip the rate is computed from that of the last one, which is still 63.3708: x 0.95 / 1.25022 + 0.04.
+// Half a round trip later, with 1.00037 of the line rate and no queue, the mean is (1.50006 + 1.00037) / 2.
+// Within a round trip the rate is computed from the last one's, which is still 63.3708: x 0.95 / 1.25022 +
+// 0.04.
 TEST(Hpcc, within_a_round_trip_each_decision_is_from_the_same_rate) {
   HpccRig hpcc;
   hpcc.on(0, 0, 81'200, 0, 40);
@@ -81,7 +83,7 @@ TEST(Hpcc, within_a_round_trip_each_decision_is_from_the_same_rate) {
   telemetry.add(instant_from_ps(19'500'000), 162'560 + 81'280, 0, kLine.kbps);
   hpcc.controller->on_acknowledged({at_us(20), ib::Psn{50}, ib::Psn{90}, 1, {}, &telemetry});
   EXPECT_NEAR(static_cast<double>(hpcc.controller->rate({})->kbps) * 1e-6, expected, 0.002);
-  // Half a round trip on, all is as before: the mean falls, and the base of the decision is the same.
+  // Half a round trip later with the same values: the mean decreases, and the base rate is unchanged.
   telemetry = {.kind = ib::TelemetryKind::kRecords};
   telemetry.add(at_us(26), 162'560 + 2 * 81'280, 0, kLine.kbps);
   hpcc.controller->on_acknowledged({at_us(27), ib::Psn{60}, ib::Psn{100}, 1, {}, &telemetry});
@@ -89,7 +91,7 @@ TEST(Hpcc, within_a_round_trip_each_decision_is_from_the_same_rate) {
               0.002);
 }
 
-// With a threshold, steps of 40 Mb/s are taken while the output is less busy than the target.
+// With a threshold, steps of 40 Mb/s are taken while the utilisation is below the target.
 TEST(Hpcc, steps_until_the_threshold_then_it_fills_the_target) {
   HpccRig hpcc(2);
   hpcc.on(0, 0, 81'200, 0, 1);
@@ -151,7 +153,7 @@ TEST(Swift, below_the_target_each_acknowledged_packet_adds_its_share_of_one) {
   EXPECT_NEAR(rig.after(10, 4), before + 4 / before, 0.001);
 }
 
-// The target is 20.914 us: 0.8 x (40 - 20.914) / 40 = 38.17 % less; with 1 ms, half.
+// The target is 20.914 us: 0.8 x (40 - 20.914) / 40 = 38.17 % less; with a delay of 1 ms, half.
 TEST(Swift, above_the_target_it_shrinks_once_in_a_round_trip) {
   SwiftRig rig;
   const double cut = rig.after(40);
@@ -167,7 +169,7 @@ TEST(Swift, a_delay_that_the_way_explains_is_below_the_target) {
   EXPECT_GT(far.after(30, 1, 5), 61);
 }
 
-// A window of 0.477 packets, after seven halvings of 61: one packet in 1000 / 0.477 us.
+// A window of 0.477 packets, after seven halvings of 61: one packet per 1000 / 0.477 us.
 TEST(Swift, below_one_packet_time_stands_between_packets) {
   SwiftRig rig;
   for (int i = 0; i < 7; ++i) rig.after(1'000'000);

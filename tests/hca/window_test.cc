@@ -1,4 +1,4 @@
-// Memory windows: what they open to a peer, who may bind and end them, and in which order.
+// Memory windows: access for a peer, who may bind and invalidate them, and the order of these operations.
 #include <gtest/gtest.h>
 
 #include "tests/hca/windows.h"
@@ -20,7 +20,7 @@ struct Binding {
   std::uint32_t access = kAll;
 };
 
-// A pair whose responder, b, has a region of its whole buffer that no peer may use but by windows.
+// A pair whose responder, b, has a region of its whole buffer that peers may only access through windows.
 struct Windows : Pair {
   explicit Windows(std::uint32_t type, const PairOptions& given = {}, std::uint32_t access = kForWindows)
       : Pair(given), region(b.program.reg_mr(Program::kBuffer, given.buffer_bytes, access)), window(alloc_mw(b.program, type)) {}
@@ -35,7 +35,7 @@ struct Windows : Pair {
             .swap = region.lkey,
             .address_handle = window.handle};
   }
-  // As ibv_inc_rkey does.
+  // The next key, as ibv_inc_rkey() computes it.
   std::uint32_t next_key() {
     window.rkey = (window.rkey & ~0xffu) | ((window.rkey + 1) & 0xffu);
     return window.rkey;
@@ -191,7 +191,7 @@ TEST(WindowTest, a_window_of_type_2_is_bound_again_after_it_was_invalidated) {
   pair.again();
   ASSERT_EQ(pair.bind({128, 64}), 0u);
   EXPECT_EQ(pair.write(128, 8), 0u);
-  EXPECT_EQ(pair.bind({0, 64}), code(WcStatus::kMwBindError));  // it still is
+  EXPECT_EQ(pair.bind({0, 64}), code(WcStatus::kMwBindError));  // the window is still bound
 }
 
 TEST(WindowTest, one_of_type_2_serves_the_queue_pair_through_which_it_was_bound) {
@@ -252,7 +252,7 @@ TEST(WindowTest, a_send_invalidates_a_window_of_type_2_and_nothing_else) {
   }
 }
 
-// A SEND with a lost acknowledgement is repeated after the window has been bound again with the same key.
+// A SEND whose acknowledgement was lost is repeated after the window has been bound again with the same key.
 TEST(WindowTest, a_repeated_send_invalidates_nothing) {
   Windows pair(2);
   ASSERT_EQ(pair.bind({0, 64}), 0u);
@@ -274,7 +274,7 @@ TEST(WindowTest, a_repeated_send_invalidates_nothing) {
   EXPECT_EQ(pair.write(0, 8), 0u);
 }
 
-// A SEND after a bind tells the peer of an existing window; the same for a bind after long requests.
+// A SEND after a bind reaches the peer when the window exists, also if long requests precede the bind.
 TEST(WindowTest, binding_keeps_its_place_among_requests) {
   PairOptions options;
   options.path.mtu = 1;
@@ -303,7 +303,7 @@ TEST(WindowTest, binding_keeps_its_place_among_requests) {
     for (const auto& entry : pair.a.program.drain(pair.a.recv_cq)) {
       told.push_back(entry.wr_id);
       if (told.size() == 1) {
-        // Before the READ is done the fenced invalidation has not begun.
+        // The fenced invalidation does not start before the READ is complete.
         pair.a.program.post_send(pair.a.qp, {.wr_id = 9, .opcode = WqeOpcode::kRdmaWrite, .sges = {pair.a.sge(0, 8)},
                                              .remote_va = Program::kBuffer, .rkey = key});
       }
@@ -321,7 +321,7 @@ TEST(WindowTest, binding_keeps_its_place_among_requests) {
   }
 }
 
-// Requests to bind among others, while every seventh packet is lost: nothing is executed twice or out of order.
+// Binds among other requests with every seventh packet lost: nothing is executed twice or out of order.
 TEST(WindowTest, binding_survives_retransmissions) {
   PairOptions options;
   options.path.mtu = 1;
@@ -434,7 +434,7 @@ TEST(WindowTest, unreliable_connections_have_windows_too) {
   pair.a.fill(0, 64, 5);
   EXPECT_EQ(pair.write(0, 64), 0u);
   EXPECT_TRUE(pair.b.equals(0, 64, 5));
-  // An unreliable queue pair sends no more after an error of its own, and receives.
+  // An unreliable queue pair with an error of its own sends no more, but receives.
   pair.b.program.post_send(pair.b.qp, {.wr_id = 2, .opcode = WqeOpcode::kLocalInvalidate, .rkey = pair.region.rkey});
   pair.world.run();
   EXPECT_EQ(pair.b.program.drain(pair.b.send_cq).at(0).status, code(WcStatus::kLocalQpOperationError));

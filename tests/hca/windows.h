@@ -1,4 +1,4 @@
-// Memory windows of the programs of driver.h.
+// Memory windows for the programs of driver.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Work sources: a queue pair without rings and memory does what a program's does, at the same times, and completes by calls.
+// Work sources: a queue pair without rings and memory behaves like a program's, at the same times, and
+// completes by calls.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +14,7 @@ namespace {
 using hca::SourceWork;
 using ib::WcStatus;
 
-// A number of equal messages, announced as set by the test, and their results.
+// Equal messages, announced as the test says, and their results.
 struct Messages final : hca::WorkSource {
   SourceWork each;
   const Engine* engine = nullptr;
@@ -65,7 +66,7 @@ struct SourcePair {
   hca::SourceEnd at_a, at_b;
 };
 
-// Every record of a component, but for commands, and for what names memory, processes and completion queues.
+// All records of a component, without commands and without values that identify memory, processes and CQs.
 using Times = std::map<std::uint32_t, std::vector<std::vector<std::uint64_t>>>;
 Times times_of(const Recorder& trace) {
   Times times;
@@ -81,7 +82,7 @@ Times times_of(const Recorder& trace) {
     }
     times[record.component].push_back(row);
   }
-  // A source's transfers are recorded before their time, and so before others of that instant.
+  // A source's transfers are recorded ahead of time, so they may precede other records of that instant.
   for (auto& [component, rows] : times) std::ranges::sort(rows);
   return times;
 }
@@ -90,7 +91,7 @@ struct Case {
   std::string name;
   WorldOptions world;
   std::uint32_t length = 100'000;
-  std::vector<std::uint32_t> rings = {3};  // requests that each doorbell announces, 1 us apart
+  std::vector<std::uint32_t> rings = {3};  // numbers of requests per doorbell, 1 us apart
   std::vector<std::uint32_t> lost;         // packets of the client
 };
 
@@ -228,7 +229,7 @@ TEST(WorkSourceTest, an_adapter_that_fails_tells_its_sources) {
   EXPECT_LT(before, 20u);
   pair.world.run();
   EXPECT_EQ(pair.a.completed.size(), before);
-  pair.post(1);  // leads to nothing
+  pair.post(1);  // no such destination
   pair.world.run();
 }
 
@@ -239,7 +240,7 @@ TEST(WorkSourceTest, packets_have_a_length_and_no_bytes) {
   pair.world.to_server.keep = [&](ib::Packet& packet) {
     EXPECT_FALSE(packet.payload.has_bytes());
     EXPECT_GT(packet.payload.length, 0u);
-    ib::encode(packet, wire);  // in captures and ICRCs: zeros
+    ib::encode(packet, wire);  // payload in captures and ICRCs: zeros
     EXPECT_EQ(wire.size(), packet.wire_bytes());
     ++seen;
     return true;

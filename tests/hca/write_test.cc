@@ -1,4 +1,4 @@
-// RC RDMA WRITE, with and without immediate: placement, rights, ranges.
+// RC RDMA WRITE, with and without immediate data: placement, access rights, ranges.
 #include <gtest/gtest.h>
 
 #include "tests/hca/requests.h"

@@ -1,5 +1,5 @@
-// XRC (IBA A14): requests name a shared receive queue of the receiver's domain, whose program gets them, and
-// whose memory they reach.
+// XRC (IBA A14): requests name a shared receive queue of the receiver's domain; the program that owns it gets
+// the messages, in its memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using ib::WcStatus;
 constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead | ib::kRemoteAtomic;
 constexpr std::uint64_t kFile = 77;
 
-// A program with a shared receive queue in the domain of kFile.
+// A program with a shared receive queue in the XRC domain of kFile.
 struct Member {
   Member(World& world, hca::Hca& hca, std::uint32_t process, std::uint32_t cqe = 64)
       : program(world, hca, 1 << 20, 4 << 20, process),
@@ -38,7 +38,7 @@ struct Member {
   Srq srq;
 };
 
-// One sender, and on the other host one receiver made by the first of two programs that share a domain.
+// One sender; on the other host one receiver, created by the first of two programs that share a domain.
 struct Xrc {
   // `cqe`: entries of the first program's completion queue.
   explicit Xrc(std::uint32_t cqe = 64)
@@ -166,7 +166,7 @@ TEST(XrcTest, a_number_that_names_no_queue_of_the_domain_is_an_invalid_request) 
     Xrc xrc;
     SendRequest request{.sges = {xrc.sge(0, 600)}};
     if (kind == 0) request.remote_srqn = 0x123456;
-    // A queue of another domain, and one of none.
+    // A shared receive queue of another domain, and one without domain.
     Srq other;
     if (kind == 1) {
       other = xrc.one.program.create_srq(4, 1, xrc.one.program.open_xrcd(0), xrc.one.cq.handle);
@@ -266,7 +266,7 @@ TEST(XrcTest, a_receiver_lives_as_long_as_somebody_has_it_open) {
   const protocol::OpenQp opened = open(xrc.two, xrc.to.made.number, &status);
   ASSERT_EQ(status, 0);
   EXPECT_EQ(opened.state, static_cast<std::uint32_t>(QpState::kRtr));
-  // The program that made it ends.
+  // The program that created it ends.
   xrc.world.server->close(xrc.one.program.context);
   xrc.two.post_recv(1, 100);
   xrc.send({.sges = {xrc.sge(0, 8)}}, xrc.two);
@@ -348,7 +348,7 @@ TEST(XrcTest, who_never_received_from_a_failed_queue_fails_with_the_first_messag
   EXPECT_EQ(xrc.two.program.state(to), QpState::kErr);
 }
 
-// A receiver may go at any moment of it.
+// The receiver may be destroyed at any moment of the overrun.
 TEST(XrcTest, a_receiver_may_go_while_its_completions_overrun_their_queue) {
   bool has_overrun = false;
   for (int steps = 0; steps < 600; steps += 5) {

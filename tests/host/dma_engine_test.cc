@@ -1,5 +1,5 @@
-// The DMA engine: every parameter by formula, the ordering rules, and a naive reference that walks request by
-// request over random traffic.
+// The DMA engine: every parameter by a formula, the ordering rules, and random traffic compared to a simple
+// reference that processes one request at a time.
 #include "sim/host/dma_engine.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,8 @@ struct Bench {
   Client client;
 };
 
-// Round numbers: 1 ns a byte would hide a swapped header, so a generation-3 x1 lane with its odd ratio.
+// A generation-3 x1 lane, whose byte time is not round: with 1 ns a byte, swapped headers would not be
+// noticed.
 PcieProfile narrow() {
   PcieProfile profile;
   profile.lanes = 1;
@@ -103,7 +104,8 @@ TEST(DmaEngineTest, a_small_write_is_visible_after_link_and_memory) {
 TEST(DmaEngineTest, headers_count_per_tlp) {
   PcieProfile profile = narrow();
   Bench bench(profile);
-  // 1000 bytes: writes in TLPs of 256 (4 headers); reads in requests of 512 (2), completions of 256 (2 + 2).
+  // 1000 bytes: writes in TLPs of 256 (4 headers); reads in requests of 512 (2) and completions of 256 (2 +
+  // 2).
   EXPECT_EQ(to_ps(bench.dma.write(1000, bench.client, 1).left_adapter), bytes_ps(profile, 1000 + 4 * 24));
   Bench other(profile);
   other.dma.read(1000, other.client, 2);
@@ -112,7 +114,7 @@ TEST(DmaEngineTest, headers_count_per_tlp) {
       bytes_ps(profile, 24) + to_ps(profile.one_way_latency) + to_ps(profile.memory_read_latency);
   EXPECT_EQ(other.client.seen[0].at_adapter,
             first + bytes_ps(profile, 1000 + 4 * 20) + to_ps(profile.one_way_latency));
-  // Two pieces are cut by themselves: 300 + 700 bytes are 1 + 2 requests and 2 + 2 + 1 completions.
+  // Two pieces are divided separately: 300 + 700 bytes take 1 + 2 requests and 2 + 2 + 1 completions.
   Bench pieces(profile);
   const DmaPiece lengths[] = {300, 700};
   pieces.dma.read(lengths, pieces.client, 3);
@@ -124,7 +126,7 @@ TEST(DmaEngineTest, headers_count_per_tlp) {
             bytes_ps(profile, 1000 + 5 * 24));
 }
 
-// No TLP crosses a page; completions but the last end at multiples of RCB.
+// No TLP crosses a page; all completions but the last end at multiples of RCB.
 TEST(DmaEngineTest, where_a_piece_lies_in_its_page_decides_into_what_it_is_cut) {
   struct Row {
     std::uint32_t bytes;
@@ -141,7 +143,7 @@ TEST(DmaEngineTest, where_a_piece_lies_in_its_page_decides_into_what_it_is_cut) 
     reads.dma.read({row.bytes, row.address}, reads.client, 0);
     reads.engine.run();
     const std::int64_t fixed = 2 * to_ps(profile.one_way_latency) + to_ps(profile.memory_read_latency);
-    // The first request, and then completions without a pause.
+    // The first request, then completions without a pause.
     EXPECT_EQ(reads.client.seen[0].at_adapter,
               bytes_ps(profile, 24) + fixed + bytes_ps(profile, row.bytes + row.completions * 20))
         << row.bytes << " at " << row.address;
@@ -158,7 +160,7 @@ TEST(DmaEngineTest, tags_bound_the_reads_in_flight) {
   Bench bench(profile);
   bench.dma.read(2048, bench.client, 1);
   bench.engine.run();
-  // Formula: four requests of 512 bytes, one after the other, each a full round trip.
+  // Four requests of 512 bytes, one after the other, each a full round trip.
   const std::int64_t trip = bytes_ps(profile, 24) + 2 * to_ps(profile.one_way_latency) +
                             to_ps(profile.memory_read_latency) + bytes_ps(profile, 512 + 2 * 20);
   EXPECT_EQ(bench.client.seen[0].at_adapter, 4 * trip);
@@ -171,7 +173,7 @@ TEST(DmaEngineTest, tags_bound_the_reads_in_flight) {
 
 TEST(DmaEngineTest, a_read_does_not_pass_an_earlier_write_and_a_write_passes_a_read_without_a_tag) {
   PcieProfile profile;
-  profile.memory_write_latency = Duration{900'000};  // far longer than the memory takes to be read
+  profile.memory_write_latency = Duration{900'000};  // far longer than the memory read latency
   profile.outstanding_reads = 1;
   Bench bench(profile);
   const DmaWriteTimes write = bench.dma.write(64, bench.client, 1);
@@ -204,7 +206,7 @@ TEST(DmaEngineTest, writes_become_visible_in_order_and_share_the_lane) {
   }
 }
 
-// Reads and writes of lengths, in turns with others: the same times, no call and no event.
+// Transfers of lengths without data, alternating with others: the same times, but no callback and no event.
 TEST(DmaEngineTest, a_length_without_bytes_has_the_times_of_a_transfer) {
   const PcieProfile profile;
   Bench with_bytes(profile), lengths(profile);
@@ -236,7 +238,7 @@ TEST(DmaEngineTest, a_length_without_bytes_has_the_times_of_a_transfer) {
 }
 
 TEST(DmaEngineTest, bandwidth_of_the_published_table) {
-  // facts/timing.md 3.2, without the few percent of link layer packets: 64-byte writes 64/88 of the lane.
+  // facts/timing.md 3.2, without the few percent of link layer packets: 64-byte writes use 64/88 of the lane.
   const PcieProfile profile;
   Bench bench(profile);
   Instant end{};
@@ -245,8 +247,7 @@ TEST(DmaEngineTest, bandwidth_of_the_published_table) {
   EXPECT_NEAR(gigabits, 126.03 * 256 / 280, 0.1);
 }
 
-// ---- naive reference: request by request, one number at a time
-// ---------------------------------------------------
+// ---- reference: processes one request at a time -----------------------------------
 
 struct Operation {
   std::int64_t when = 0;
@@ -285,7 +286,7 @@ std::vector<Seen> reference(const PcieProfile& profile, const std::vector<Operat
   };
   std::vector<Read> queue;
   std::size_t head = 0;
-  // Issues what has a tag by `until` (a request issues at its tag's time or when it reaches the head).
+  // Issues requests whose tag is free by `until` (at the tag's time, or when the request becomes the first).
   std::int64_t clock = 0;
   const auto advance = [&](std::int64_t until, bool including) {
     while (head < queue.size()) {

@@ -1,7 +1,7 @@
 // A hostile program: `hostile KIND VALUE` has every kind of queue, communicates with itself, and writes VALUE
 // to every place of KIND: rings, records, doorbells, the slot and the header shared with the simulator,
-// mailboxes, arguments of requests. It finds these places by the simulator's own headers; otherwise it is an
-// ordinary verbs program. Its end is not checked.
+// mailboxes, arguments of requests. It finds these places with the simulator's headers; otherwise it only
+// uses verbs. Its exit status is not checked.
 #include <thread>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -93,7 +93,7 @@ const Kind kKinds[] = {
        ask(Request::kDoorbell,
            {wide(value), wide(value), wide(value), wide(value), wide(value), wide(value)});
      }},
-    // As if they had been rung in the slice that ends now.
+    // As if they had been rung in the current slice.
     {"queued_doorbells",
      [](Wild&, std::uint32_t value) {
        for (const std::uint32_t count : {1u, 7u, kMaxQueuedDoorbells, kMaxQueuedDoorbells + 1, value}) {
@@ -132,7 +132,8 @@ const Kind kKinds[] = {
        in_a_child([&](Wild&) { slot().clock_ps = INT64_MIN; });
        in_a_child([&](Wild&) { fill(&slot() + 1, 255 * sizeof(ThreadSlot), value); });
      }},
-    // By several threads of the program itself, whose end this is: not among those that say that they wrote it.
+    // Several threads overwrite their own program, which may end it: this kind need not print that it was
+    // done.
     {"fill",
      [](Wild&, std::uint32_t value) {
        const std::uint64_t all = kHighDescriptorsOffset + sizeof(HighDescriptors);
@@ -177,14 +178,14 @@ const Kind kKinds[] = {
              }
              ask(static_cast<Request>(request), {argument, argument, argument, argument, argument, argument},
                  value % 460);
-             // In the upper bits a poll names the calls whose answers the thread knows.
+             // The upper bits of a poll's word name the calls whose answers the thread knows.
              ask(static_cast<Request>(request), {1000, 1, 1, argument, 1, 1000}, value);
            }
          });
        }
      }},
     // Every system call with invalid arguments; results are ignored. Calls that may rightly end the program,
-    // signal others or execute another program are left out. Sleeping calls are interrupted.
+    // send signals or execute another program are left out. A timer interrupts blocking calls.
     {"system_calls",
      [](Wild& wild, std::uint32_t value) {
        const auto is_left_out = [](std::uint32_t number) {
@@ -214,7 +215,7 @@ const Kind kKinds[] = {
          });
        }
      }},
-    // Memory accesses of adapters that the thread reports for the slice that ends, and the lines that it
+    // Memory accesses of adapters that the thread reports at the end of its slice, and the lines that it
     // delivers.
     {"touches",
      [](Wild&, std::uint32_t value) {
@@ -226,7 +227,8 @@ const Kind kKinds[] = {
          wild.send();
          for (int i = 0; i < 20; ++i) fill(&touches(), sizeof(MemoryTouch) * kMostTouches, value), wild.look();
        });
-       // Placements made while the thread waited arrive with the token; it claims falsely that they failed.
+       // Data placed while the thread waited is delivered with the token; the thread claims that the
+       // deliveries failed.
        in_a_child([&](Wild& wild) {
          for (int i = 0; i < 20; ++i) {
            wild.send();
@@ -244,7 +246,7 @@ const Kind kKinds[] = {
          }
        });
      }},
-    // Random words at random places of all that is shared; the value is the seed.
+    // Random words at random places of all shared memory; the value is the seed.
     {"anywhere",
      [](Wild&, std::uint32_t value) {
        std::uint64_t state = value;
@@ -262,7 +264,7 @@ const Kind kKinds[] = {
            {reinterpret_cast<std::byte*>(&touches()), sizeof(TouchList)},
            {reinterpret_cast<std::byte*>(&placements()), sizeof(PlacementList)},
            {arena(), 1 << 14}};
-       // Where threads may be late between accesses to memory.
+       // Tables of the places where threads may be delayed between memory accesses.
        auto* const tables = reinterpret_cast<std::byte*>(kAccessTablesAddress);
        if (msync(tables, 1 << 14, MS_ASYNC) == 0) places.emplace_back(tables, 1 << 14);
        for (int child = 0; child < 40; ++child) {
@@ -315,7 +317,7 @@ const Kind kKinds[] = {
      }},
     {"own_memory_gone",
      [](Wild& wild, std::uint32_t value) {
-       munmap(wild.buffer + value % 16 * 4096, kBufferBytes - value % 16 * 4096);  // registered still
+       munmap(wild.buffer + value % 16 * 4096, kBufferBytes - value % 16 * 4096);  // still registered
      }},
     {"region_gone",
      [](Wild&, std::uint32_t value) {

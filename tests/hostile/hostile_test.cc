@@ -1,5 +1,5 @@
-// A program writes random values to one kind of place, several such programs with a value each, while two
-// other programs of the host transfer data: these print the same and end as without it.
+// A program writes random values to one kind of place, in several processes with one value each, while two
+// other programs of the host transfer data: these print the same and exit as without it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -24,7 +24,7 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
-// A wild program may sleep for ever: it ends with the others.
+// The hostile program may sleep for ever: it is ended with the others (background).
 RunReport run_with(const std::vector<std::string>& wild, bool call_by_call, const std::vector<std::string>& options = {}) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(BYSTANDER_PROGRAM),
@@ -38,7 +38,7 @@ RunReport run_with(const std::vector<std::string>& wild, bool call_by_call, cons
   return support::run(request);
 }
 
-// Output of one of the bystanders, and its end.
+// Output and exit status of one of the bystanders.
 std::string output_of(const RunReport& run, std::size_t program) {
   const auto& entry = run.report["programs"][program];
   return run.outputs.at(entry["stdout"]) + run.outputs.at(entry["stderr"]) + "exit code " +
@@ -65,16 +65,17 @@ void expect_that_nobody_notices(const std::string& kind, bool call_by_call, cons
     EXPECT_NE(said.find("wrote it\n"), std::string::npos) << "it was not done when the others were\n" << run.story();
   }
   EXPECT_NE(run.digest(), tame.digest()) << "what it did had no effect";
-  // Memory that the simulator reads is read at a moment of virtual time. (Words of a slot and of the header by which the two
-  // hand the token over are another matter: a thread that takes it without having got it, or seems to have given it back, runs
-  // at a moment of the machine's.)
+  // The simulator reads shared memory at a moment of virtual time, so the digest repeats. Exceptions are the
+  // words of a slot and of the header that pass the token: a thread that takes it without having got it, or
+  // seems to have returned it, runs at a moment that the machine decides.
   const bool takes_the_token = kind == "slot" || kind == "message" || kind == "anywhere";
   if (!call_by_call && !takes_the_token) {
     EXPECT_EQ(run.digest(), run_kind(kind, call_by_call).digest()) << run.story();
   }
 }
 
-// Runs with the bystanders alone, and with a program that writes nothing: made once for all that is compared with them.
+// Runs with the bystanders alone, and with a hostile program that writes nothing; made once for all
+// comparisons.
 const std::pair<RunReport, RunReport>& undisturbed(bool call_by_call) {
   static std::map<bool, std::pair<RunReport, RunReport>> runs;
   const auto [it, is_new] = runs.try_emplace(call_by_call);
@@ -90,7 +91,7 @@ TEST_P(Hostile, nobody_else_notices) {
   for (const std::string& kind : one.kinds) expect_that_nobody_notices(kind, one.call_by_call, alone, tame);
 }
 
-// One value in every byte from the start on, by several threads at once, as far as the program lives.
+// Several threads write one value to every byte from the beginning on, as long as the program lives.
 TEST(ConstantFills, harm_nobody_else) {
   for (const bool call_by_call : {false, true}) {
     const RunReport& alone = undisturbed(call_by_call).first;
@@ -120,15 +121,16 @@ std::vector<Case> cases() {
   return all;
 }
 
-// Random words at random places of all that is shared, by processes that are made for it: their programs end as they like.
+// Random words at random places of all shared memory, in processes created for this; their exit status is not
+// checked.
 enum class Way { kSlices, kCallByCall, kLateAccesses };
 
 const char* name_of(Way way) {
   return way == Way::kSlices ? "slices" : way == Way::kCallByCall ? "call_by_call" : "late_accesses";
 }
 
-// Code at which a thread may be delayed is writable by the program: one that changes it may loop for ever
-// without a call. Virtual time does not advance then, so the run ends, with that program's error.
+// Code at which a thread may be delayed is writable by the program: a program that changes it may loop for
+// ever without a call. Virtual time then does not advance, so the run ends with an error of that program.
 bool computes_for_ever(const RunReport& run) {
   return run.code == 4 && run.report["outcome"] == "stuck" &&
          std::regex_search(run.err, std::regex("hostile \\(pid [0-9]+\\) has been computing for"));

@@ -1,5 +1,5 @@
-// A verbs program that has every kind of queue, talks to itself over them, and knows by the simulator's own headers where it
-// shares memory with it.
+// A verbs program that has every kind of queue, sends messages to itself, and finds the memory that it shares
+// with the simulator by the simulator's headers.
 #pragma once
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ inline TouchList& touches() { return *reinterpret_cast<TouchList*>(region() + kT
 inline PlacementList& placements() { return *reinterpret_cast<PlacementList*>(region() + kPlacementsOffset); }
 inline std::byte* mailbox() { return region() + kThreadsOffset + offsetof(ThreadPart, mailbox); }
 
-// Past the shim: the thread only ever sleeps until it has the token again.
+// A system call that bypasses the shim: the thread only sleeps until it has the token again.
 inline long native(long number, long a0, long a1, long a2, long a3) {
   using Gate = long (*)(long, long, long, long, long, long, long);
   return reinterpret_cast<Gate>(header().gate)(number, a0, a1, a2, a3, 0, 0);
@@ -50,7 +50,7 @@ inline void futex(void* word, int operation, long value) {
   native(SYS_futex, reinterpret_cast<long>(word), operation, value, 0);
 }
 
-// Gives the token back with a request of its own making. Nobody may take its place meanwhile.
+// Returns the token with a request that it has composed itself. No other thread may do so at the same time.
 inline void ask(Request request, std::initializer_list<std::int64_t> arguments = {}, std::uint32_t number = 0) {
   ThreadSlot& own = slot();
   const std::uint64_t poke = 1ull << (kPokeSignal - 1);
@@ -68,14 +68,14 @@ inline void ask(Request request, std::initializer_list<std::int64_t> arguments =
   });
 }
 
-// Every word of `bytes` becomes `value`.
+// Sets every word of `bytes` to `value`.
 inline void fill(void* start, std::size_t bytes, std::uint32_t value) {
   for (std::size_t at = 0; at + sizeof value <= bytes; at += sizeof value) {
     std::memcpy(static_cast<std::byte*>(start) + at, &value, sizeof value);
   }
 }
 
-// The answer that the adapter gave to the last command.
+// The adapter's answer to the last command.
 template <class Command>
 Command answered() {
   Command command{};
@@ -147,11 +147,11 @@ class Wild {
     must(ah != nullptr, "address handle");
     connect(datagram, IBV_QPT_UD, IBV_QPT_UD, srq);
     talk(2);
-    must(succeeded >= 2 * 7, "success");  // datagrams that find no receive are lost
+    must(succeeded >= 2 * 7, "success");  // datagrams without a receive are lost
   }
 
-  // Messages to each queue, and then a receive for each. All of it succeeds unless something is wrong with
-  // the queues.
+  // Sends messages to each queue, then posts a receive for each. Everything succeeds unless the queues are
+  // damaged.
   void talk(int rounds = 6) {
     for (int i = 0; i < rounds; ++i) {
       send();
@@ -187,7 +187,7 @@ class Wild {
     }
   }
 
-  // All available completions and events.
+  // Takes all available completions and events.
   void look() {
     ibv_wc wc;
     for (int i = 0; i < 64 && ibv_poll_cq(cq, 1, &wc) > 0; ++i) {
@@ -266,7 +266,7 @@ class Wild {
     attributes.qp_state = IBV_QPS_RTS;
     attributes.timeout = 8;
     attributes.retry_cnt = 1;
-    attributes.rnr_retry = 7;  // for ever
+    attributes.rnr_retry = 7;  // no limit
     mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
     if (!is_datagram) mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
     must(ibv_modify_qp(qp, &attributes, mask) == 0, "RTS");
@@ -280,8 +280,8 @@ class Wild {
   }
 };
 
-// A copy of this program does it with queues of its own, so that one word that is deadly leaves others to be
-// tried.
+// Runs `job` in a child process with queues of its own: a word that kills the child does not prevent later
+// attempts.
 template <class Job>
 inline void in_a_child(Job job) {
   const pid_t child = fork();
@@ -293,7 +293,7 @@ inline void in_a_child(Job job) {
     }
     _exit(0);
   }
-  // One whose calls take a second each now is not waited for.
+  // A child whose calls have become slow is not waited for.
   for (int i = 0; i < 50 && child > 0 && waitpid(child, nullptr, WNOHANG) == 0; ++i) usleep(100);
   if (child > 0) kill(child, SIGKILL);
   while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {

@@ -1,4 +1,4 @@
-// Ethernet frames of programs: parsed headers, and changes to a frame on departure.
+// Ethernet frames of programs: parsed headers, and changes to a frame at departure.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -50,7 +50,7 @@ TEST(FrameTest, ports_lie_behind_options_and_extension_headers) {
   const auto options = bytes_of(join({kAddresses, "0800", "46001234 00004000 40060000 01020304 05060708 01010101", kPorts}));
   EXPECT_EQ(std::to_integer<int>(parse_frame(options).outer.ports[0]), 0x04);
   const std::string addresses = "20010db8000000000000000000000001 20010db8000000000000000000000002 ";
-  // Hop by hop, routing, then TCP.
+  // IPv6 extension headers: hop by hop, routing; then TCP.
   const auto six = bytes_of(join({kAddresses, "86dd", "60000000 0000 00 40", addresses, "2b00 000000000000 0601 00000000000000000000000000 00", kPorts}));
   const Frame frame = parse_frame(six);
   EXPECT_EQ(frame.outer.ipv6.size(), 40u);
@@ -110,7 +110,7 @@ TEST(FrameTest, what_gre_carries_is_found_behind_its_optional_fields) {
     EXPECT_EQ(frame.gre->protocol, 0x6558);
     EXPECT_EQ(frame.inner.ports.size(), 4u) << header;
   }
-  // Another version, and routing, are not GRE as these RFCs have it; a fragment's later bytes are anything.
+  // GRE version 1 and the routing flag are not parsed; later fragments contain any bytes.
   for (const std::string_view header : {"0001 6558", "4000 6558"}) {
     EXPECT_FALSE(parse_frame(bytes_of(join({kAddresses, to_gre, header, ethernet, kIpv4, kPorts}))).gre) << header;
   }
@@ -168,7 +168,7 @@ TEST(FrameTest, the_priority_of_a_tag_is_the_service_level) {
   EXPECT_EQ(packet->lrh.service_level, ServiceLevel{5});
 }
 
-// The check value of CRC-32 that catalogues give for "123456789".
+// The published check value of CRC-32 for "123456789".
 TEST(FrameTest, the_frame_check_sequence_is_that_of_ethernet) {
   const std::string_view text = "123456789";
   std::byte check[4];
@@ -177,7 +177,8 @@ TEST(FrameTest, the_frame_check_sequence_is_that_of_ethernet) {
   EXPECT_TRUE(std::equal(std::begin(check), std::end(check), expected));
 }
 
-// IEEE 802.1Qbb: 01-80-c2-00-00-01, 88-08, opcode 01-01, priorities 3 and 5 of which 3 is paused, then eight times of two bytes.
+// IEEE 802.1Qbb: 01-80-c2-00-00-01, 88-08, opcode 01-01, priorities 3 and 5 of which 3 is paused, then eight
+// times of two bytes.
 TEST(PauseFrame, has_its_bytes) {
   const PacketPtr packet = make_pause_frame(MacAddress{0x0200'0000'0007}, 1 << 3 | 1 << 5, 1 << 3, 0xfffe);
   const std::span<const std::byte> bytes = packet->payload.bytes();

@@ -1,4 +1,4 @@
-// The opcode table against IBA 9.2.1, table 38, and the sizes that follow from it.
+// The opcode table compared to IBA 9.2.1, table 38, and the sizes that follow from it.
 #include "sim/ib/opcode.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Messages are cut as IBA 9.7.4.1.6 demands: FIRST and MIDDLE carry exactly one MTU.
+// Segmentation of messages (IBA 9.7.4.1.6): FIRST and MIDDLE carry exactly one MTU.
 #include "sim/ib/segmentation.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ RC_GTEST_PROP(SegmentationProperty, segments_cover_the_message_once_and_in_order
   RC_ASSERT(offset == length);
 }
 
-// 96 bytes of headers beside the payload.
+// 96 bytes of headers in addition to the payload.
 TEST(Segmentation, the_mtu_is_the_greatest_that_fits_into_an_interfaces) {
   const std::pair<std::uint32_t, std::uint32_t> kExpected[] = {{351, 0},  {352, 1},  {576, 1},  {608, 2},  {1119, 2}, {1120, 3},
                                                                {1500, 3}, {2143, 3}, {2144, 4}, {4191, 4}, {4192, 5}, {9000, 5}};

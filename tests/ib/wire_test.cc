@@ -37,7 +37,7 @@ enum class Frame { kLocal, kGlobal, kRoceIpv4, kRoceIpv6 };
 Gid any_gid() {
   Gid gid;
   for (std::uint8_t& byte : gid.raw) byte = *rc::gen::arbitrary<std::uint8_t>();
-  gid.raw[0] = 0xfe;  // never an IPv4-mapped one
+  gid.raw[0] = 0xfe;  // not an IPv4-mapped address
   return gid;
 }
 
@@ -59,7 +59,7 @@ Payload any_payload() {
   return payload;
 }
 
-// Headers that the opcode needs are random, all others are empty.
+// A packet with random values in the headers of the opcode; all other headers are empty.
 Packet any_packet(Opcode opcode, Frame frame) {
   const auto number = [](std::uint32_t limit) { return *rc::gen::inRange<std::uint32_t>(0, limit); };
   const auto u64 = [] { return *rc::gen::arbitrary<std::uint64_t>(); };
@@ -186,7 +186,7 @@ TEST(WireTest, the_global_route_header_byte_by_byte) {
   EXPECT_EQ(std::memcmp(&bytes[24], grh.destination.raw, 16), 0);
 }
 
-// Bytes before a received datagram over IPv4: 20 undefined bytes, then the header.
+// The 40 bytes before a datagram received over IPv4: 20 undefined bytes, then the IP header.
 TEST(WireTest, the_route_header_of_ipv4_is_the_ip_header_in_the_last_20_bytes) {
   Packet packet;
   packet.bth.opcode = make_opcode(Transport::kUd, Operation::kSendOnly);
@@ -200,8 +200,7 @@ TEST(WireTest, the_route_header_of_ipv4_is_the_ip_header_in_the_last_20_bytes) {
   grh.hop_limit = 64;
   std::array<std::byte, kGrhBytes> bytes{};
   write_grh(packet, bytes);
-  // Length: IP 20, UDP 8, BTH 12, DETH 8, payload 4, ICRC 4. Checksum: the words of the header add up to
-  // 0xffff.
+  // Length: IP 20, UDP 8, BTH 12, DETH 8, payload 4, ICRC 4. Checksum: the header's words add up to 0xffff.
   const auto header = from_hex("45 00 00 38 00 00 40 00 40 11 26 b3 0a 00 00 01 0a 00 00 02");
   EXPECT_EQ(std::memcmp(&bytes[20], header.data(), 20), 0);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(bytes[i], std::byte{0}) << i;
@@ -261,7 +260,7 @@ TEST(WireTest, a_captured_congestion_notification_has_the_icrc_it_was_captured_w
   EXPECT_EQ(encoded(decoded.packet)[46], std::byte{0x40}) << "BECN alone";
 }
 
-// RFC 3168, 5: the two low bits of what was the type of service.
+// RFC 3168, 5: the two low bits of the traffic class.
 TEST(WireTest, the_ecn_codepoint_is_in_the_low_two_bits_of_the_traffic_class) {
   EXPECT_EQ(ecn_of(0xb8), Ecn::kNotCapable);
   EXPECT_EQ(ecn_of(0xb9), Ecn::kCapable1);
@@ -301,8 +300,7 @@ RC_GTEST_PROP(WireTest, every_packet_comes_back_as_it_went_in, ()) {
   expect_same(packet, back.packet);
 }
 
-// Cut anywhere, changed anywhere, or anything at all: a sentence or a packet, and a packet can be encoded
-// again.
+// Truncated, changed or random bytes result in a sentence or in a packet, and a packet can be encoded again.
 RC_GTEST_PROP(WireTest, no_bytes_are_too_much_for_the_decoder, ()) {
   const Frame frame = *rc::gen::element(Frame::kLocal, Frame::kGlobal, Frame::kRoceIpv4, Frame::kRoceIpv6);
   const Packet packet = any_packet(*rc::gen::elementOf(defined_opcodes()), frame);
@@ -321,7 +319,7 @@ RC_GTEST_PROP(WireTest, no_bytes_are_too_much_for_the_decoder, ()) {
   expect_same(first.packet, second.packet);
 }
 
-// IBA 7.8.1, A17.3.3: what a switch or router may change is not covered, everything else is.
+// IBA 7.8.1, A17.3.3: the ICRC covers everything except fields that a switch or router may change.
 TEST(WireTest, the_icrc_covers_what_must_not_change_and_nothing_else) {
   const auto icrc = [](const Packet& packet) {
     const auto bytes = encoded(packet);

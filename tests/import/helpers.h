@@ -1,4 +1,4 @@
-// Texts of other tools' files to a checked topology, or to findings.
+// Converts texts of other tools' files to a checked topology or to findings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct Imported {
   }
 };
 
-// With `topology` the written text has been read back; a finding in it fails the test.
+// If there is a `topology`, the written text has been read back; findings for it fail the test.
 inline Imported import_texts(const std::vector<Source>& sources, const Defaults& defaults = {}) {
   Imported result;
   Diagnostics diagnostics;

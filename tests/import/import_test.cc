@@ -1,4 +1,5 @@
-// Fabrics from the files of other tools: HPCC's edge list, htsim's topologies, ibnetdiscover's output and ibsim's net files.
+// Fabrics from files of other tools: HPCC's edge list, htsim's topologies, ibnetdiscover's output and ibsim's
+// net files.
 #include "sim/config/cabling.h"
 #include "tests/import/helpers.h"
 
@@ -77,7 +78,7 @@ TEST(Htsim, numbers_that_make_no_tree_are_refused) {
             "f: line 3: \"Podsize\" has no whole number behind it; a line is a key and a number, such as `Nodes 1024`\n");
 }
 
-// Hand-written: two hosts, one with two adapters, a leaf and a spine.
+// Hand-written: two hosts, one of them with two adapters, a leaf and a spine.
 constexpr const char* kDiscovered = R"(#
 # Topology file: hand-written
 #
@@ -135,7 +136,7 @@ TEST(Ibnetdiscover, keeps_guids_lids_and_descriptions) {
   EXPECT_EQ(topology.switches[0].profile, "quantum");
   EXPECT_EQ(format_link_rate(topology.links[0].rate), "HDR 4x");
   const subnet::Plan plan = plan_of(topology);
-  // Adapters: the first of each host, then the further ones; switches behind them.
+  // Node order: the first adapter of each host, then further adapters, then switches.
   EXPECT_EQ(plan.nodes[0].guid, 0x2c9020000b000u);
   EXPECT_EQ(plan.nodes[0].ports[0].guid, 0x2c9020000b001u);
   EXPECT_EQ(plan.nodes[0].ports[0].lid.value, 20);

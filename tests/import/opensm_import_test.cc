@@ -1,4 +1,4 @@
-// OpenSM's list of links, and forwarding tables that stay as they are.
+// OpenSM's list of links, and forwarding tables that are used unchanged.
 #include "sim/config/cabling.h"
 #include "tests/import/helpers.h"
 
@@ -25,7 +25,7 @@ std::string links() {
   return link(kA, "01", kS, "01") + link(kB, "01", kT, "01") + link(kS, "17", kT, "17") + link(kS, "18", kT, "18");
 }
 
-// minhop would take port 23 (0x17) to LID 6.
+// minhop would use port 23 (0x17) for LID 6.
 constexpr const char* kTables =
     "Unicast lids [0x0-0x6] of switch Lid 1 guid 0x0002c9020000a000 (s):\n  Lid  Out   Destination\n       Port     Info\n"
     "0x0001 000 : (Switch portguid 0x0002c9020000a000: 's')\n0x0002 024 : (Switch portguid 0x0002c9020000a100: 't')\n"

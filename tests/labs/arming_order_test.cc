@@ -22,7 +22,7 @@ constexpr std::uint32_t kCq = 128;
 constexpr std::int32_t kChannel = 515, kOther = 516;
 constexpr std::int64_t kEventBytes = 8;
 
-// A program that makes calls, one after the other.
+// A program that makes one call after the other.
 class Program {
  public:
   Program() {
@@ -45,7 +45,7 @@ class Program {
   }
   void arm() { make({.kind = ToldKind::kArm, .number = kCq}); }
   void poll_cq(int found, int room = 1) { make({.kind = ToldKind::kPoll, .number = kCq, .arguments = {room}, .result = found}); }
-  // ibv_get_cq_event.
+  // A call of ibv_get_cq_event.
   void get_event(std::int64_t result = kEventBytes) {
     make({.kind = ToldKind::kSystemCall, .number = SYS_read, .arguments = {kChannel, 0, kEventBytes}, .result = result});
   }

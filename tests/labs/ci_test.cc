@@ -1,5 +1,5 @@
-// The workflows and scripts of tools/ci do what they say: their steps are executed in an empty folder, with an installed Verbatim
-// in a package and a nearly empty environment.
+// The workflows and scripts of tools/ci work: their steps are executed in an empty folder, with a package of
+// an installed Verbatim and a nearly empty environment.
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// The tar of an installed Verbatim, made once. Empty: it could not be made.
+// A tar archive of an installed Verbatim, made once; "" if it could not be made.
 const std::string& package() {
   static const support::TemporaryFolder folder;
   static const std::string file = [] {
@@ -30,7 +30,7 @@ struct Step {
   std::string name, script;
 };
 
-// The steps with "run:" of a workflow, in their order. Only the form in which ours are written is understood.
+// The "run:" steps of a workflow in order. Parses only the syntax that the project's workflows use.
 std::vector<Step> steps_of(const std::string& workflow) {
   std::istringstream lines(support::text_of_file(VERBATIM_SOURCE_DIR "/tools/ci/" + workflow));
   std::vector<Step> steps;
@@ -52,14 +52,14 @@ std::vector<Step> steps_of(const std::string& workflow) {
   return steps;
 }
 
-// A machine of a service: a home, a folder with the repository, and nothing else.
+// A machine of a CI service: a home folder, a folder with the repository, and nothing else.
 class Machine {
  public:
   Machine() {
     for (const char* name : {"home", "temp"}) fs::create_directory(at(name));
   }
   std::string at(const std::string& name) const { return folder_.path() + "/" + name; }
-  // As GitHub runs a step: bash -e, with the lines of $GITHUB_PATH before PATH.
+  // Runs a step like GitHub: bash -e, with the lines of $GITHUB_PATH before PATH.
   cli::Finished run(const Step& step, const std::map<std::string, std::string>& more = {}) const {
     std::string path = "/usr/bin:/bin";
     std::istringstream added(support::text_of_file(at("path")));
@@ -99,7 +99,7 @@ TEST(GithubActions, tests_a_program_and_writes_junit_files) {
   EXPECT_THAT(support::text_of_file(results + "/scenario.xml"), HasSubstr("<testcase name=\"client: ./lab server\"/>"));
   EXPECT_THAT(support::text_of_file(results + "/schedules.xml"), HasSubstr("tests=\"20\" failures=\"0\""));
   EXPECT_TRUE(fs::exists(results + "/run/run.json"));
-  // A program with a mistake fails its step, and the file names the test case.
+  // A program with a mistake fails its step, and the results file names the test case.
   std::ofstream(machine.at("repository") + "/lab.c") << source_of("01-first-pingpong", "buggy");
   EXPECT_EQ(machine.run(steps[3], kSettings).code, 0);
   EXPECT_EQ(steps[4].name, "Scenario");
@@ -146,7 +146,7 @@ TEST(Gradescope, gets_results_of_a_submission_that_is_lab_c_alone) {
   };
   ASSERT_EQ(results()["tests"].size(), 5u);
   for (const auto& test : results()["tests"]) EXPECT_EQ(test["score"], test["max_score"]) << test;
-  // Errors that are not the student's are reported as such.
+  // Errors that the student has not made are reported separately.
   std::ofstream(machine.at("source") + "/lab") << "no such lab\n";
   machine.run({"run_autograder", support::quoted(VERBATIM_SOURCE_DIR "/tools/ci/gradescope/run_autograder")}, here);
   EXPECT_EQ(results()["score"], 0);

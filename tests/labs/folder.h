@@ -1,4 +1,4 @@
-// A student's folder of a lab, as `lab start` makes it, with a source of the test's.
+// A student's folder of a lab, as made by `lab start`, with a source of the test.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ class Folder {
   std::string path_;
 };
 
-// The points in the last line of a grading; -1: there is none.
+// The points in the last line of a grader's output; -1 if there are none.
 inline int points_of(const cli::Finished& graded) {
   const std::size_t end = graded.out.rfind(" points\n");
   if (end == std::string::npos) return -1;

@@ -1,5 +1,4 @@
-// A grader's output: the order of calls, each cause once, complete compiler messages, and the results of
-// calls.
+// A grader's output: arming order, each cause once, complete compiler messages, results of calls.
 #include <regex>
 
 #include "tests/labs/folder.h"
@@ -16,7 +15,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return count;
 }
 
-// The loop of lab 5's solution in another form.
+// The solution of lab 5 with another loop.
 std::string lab_5_with(const std::string& loop) {
   std::string source = source_of("05-completion-events", "solution");
   const std::size_t begin = source.find("  for (int received = 0; received < wanted;) {");
@@ -28,7 +27,7 @@ std::string lab_5_with(const std::string& loop) {
 constexpr const char* kSleep =
     "    struct ibv_cq* of;\n    void* context;\n    MUST(ibv_get_cq_event(channel, &of, &context) == 0);\n    ++events;\n  }";
 
-// Works in nearly every run: the moment between the poll and the arming is short.
+// Succeeds in nearly every run, because the time between poll and arming is short.
 TEST(Lab5, poll_if_empty_arm_and_sleep_loses_most_points_whatever_the_seeds) {
   const Folder folder("5", lab_5_with("  for (int received = 0; received < wanted;) {\n    const int taken = take();\n"
                                       "    received += taken;\n    work_on(taken);\n    if (taken != 0) continue;\n"
@@ -43,13 +42,13 @@ TEST(Lab5, poll_if_empty_arm_and_sleep_loses_most_points_whatever_the_seeds) {
 }
 
 TEST(Lab5, other_right_orders_get_all_points) {
-  // Armed once before the loop, and again after each event.
+  // Arms once before the loop and after each event.
   const std::string armed_before =
       "  struct ibv_wc wc[16];\n  MUST(ibv_req_notify_cq(cq, 0) == 0);\n  for (int received = 0; received < wanted;) {\n"
       "    const int taken = ibv_poll_cq(cq, 16, wc);\n    MUST(taken >= 0);\n    received += taken;\n    work_on(taken);\n"
       "    if (taken == 16 || received >= wanted) continue;\n" +
       std::string(kSleep).substr(0, std::string(kSleep).size() - 3) + "    MUST(ibv_req_notify_cq(cq, 0) == 0);\n  }";
-  // Armed only where the queue was empty, and looked at once more.
+  // Arms only if the queue was empty, then polls once more.
   const std::string looked_twice =
       "  for (int received = 0; received < wanted;) {\n    int taken = take();\n    if (taken == 0) {\n"
       "      MUST(ibv_req_notify_cq(cq, 0) == 0);\n      taken = take();\n    }\n    received += taken;\n    work_on(taken);\n"
@@ -67,7 +66,7 @@ TEST(Lab5, polling_all_the_time_is_no_solution) {
   EXPECT_LE(points_of(graded), 3) << graded.out;
 }
 
-// The form of lab 5 with poll(2), in the wrong order.
+// The variant of lab 5 with poll(2), in the wrong order.
 TEST(Lab5Cm, poll_arm_and_sleep_loses_most_points) {
   std::string source = source_of("05-completion-events-cm", "solution");
   const std::string arm = "    MUST(ibv_req_notify_cq(cq, 0) == 0);\n", sleep = "    MUST(poll(ready, 2, has_more ? 0 : -1) >= 0);\n";
@@ -80,7 +79,7 @@ TEST(Lab5Cm, poll_arm_and_sleep_loses_most_points) {
   EXPECT_LE(points_of(graded), 4) << graded.out;
 }
 
-// The client posts no receives for messages with credits: every run ends for the same reason.
+// The client posts no receives for messages with credits: every run fails for the same reason.
 TEST(Grader, says_a_cause_once_and_names_the_missing_receive) {
   std::string source = source_of("03-receives-and-rnr", "solution");
   const std::string again = "    for (; granted < receives; ++granted) post_receive(granted % kDepth);\n";
@@ -89,7 +88,7 @@ TEST(Grader, says_a_cause_once_and_names_the_missing_receive) {
   const Folder folder("3", source);
   const cli::Finished graded = folder.grade("1 2 3");
   EXPECT_THAT(graded.out, HasSubstr("no receive posted"));
-  EXPECT_LE(count_of(graded.out, "no receive posted"), 2u) << graded.out;  // at most for each of the two programs
+  EXPECT_LE(count_of(graded.out, "no receive posted"), 2u) << graded.out;  // at most one for each of the two programs
   EXPECT_THAT(graded.out, HasSubstr("of 3 runs"));
   EXPECT_THAT(graded.out, HasSubstr("for the same reason as \"all messages arrive\""));
   EXPECT_THAT(graded.out, Not(HasSubstr("/tmp/")));
@@ -117,7 +116,7 @@ TEST(Grader, does_not_give_the_answers_of_lab_13_away) {
   for (const char* word : {"placement", "completion-delay", "last byte", "WRITE_WITH_IMM"}) EXPECT_THAT(all, Not(HasSubstr(word)));
 }
 
-// The queue of the client has kDepth slots, and a client that never waits fills them.
+// The client's queue has kDepth slots; a client that never waits fills them.
 TEST(Must, prints_what_the_call_returned_and_that_the_queue_is_full) {
   std::string source = source_of("03-receives-and-rnr", "skeleton");
   const std::string wait = "    while (i - sends == kDepth) wait_for_one();\n";

@@ -1,5 +1,5 @@
-// Every lab's solution gets all points, its mistake loses the expected points, and a submission cannot do
-// damage.
+// Every lab's solution gets all points, its mistake loses the expected points, and hostile submissions are
+// harmless.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 struct Lab {
   const char* name;
-  const char* lost_by_the_mistake;  // of the grading of buggy.c
+  const char* lost_by_the_mistake;  // the reason for points that buggy.c loses
   friend void PrintTo(const Lab& lab, std::ostream* out) { *out << lab.name; }
 };
 
@@ -70,7 +70,7 @@ TEST_P(EveryLab, begins_with_what_compiles) {
   EXPECT_THAT(graded.out, HasSubstr("  1 of 1  compiles without a warning\n"));
 }
 
-// The sweep has all of them.
+// The sweep uses all labs.
 std::vector<Lab> chosen_labs() {
   std::vector<Lab> chosen;
   for (const char* name : {"05-completion-events", "11-loss-and-timeouts", "01-first-pingpong", "01-first-pingpong-cm"}) {
@@ -92,8 +92,9 @@ INSTANTIATE_TEST_SUITE_P(Labs, EveryLab, ::testing::ValuesIn(chosen_labs()), [](
   return name;
 });
 
-// A solution that polls, and a buggy form that sleeps. One seed is enough, and losses are left out: a program that polls for
-// seconds of virtual time does so call by call; tests/determinism compares the digests of both modes.
+// A solution that polls, and a buggy variant that sleeps. One seed is sufficient, and losses are left out: a
+// program that polls for seconds of virtual time is slow call by call; tests/determinism compares the digests
+// of both modes.
 TEST(Lab, has_the_same_points_call_by_call) {
   const std::pair<const char*, const char*> programs[] = {{"03-receives-and-rnr", "solution"}, {"05-completion-events-cm", "buggy"}};
   for (const auto& [lab, version] : programs) {
@@ -131,7 +132,7 @@ TEST(Lab, mistakes_in_its_use_are_told) {
   EXPECT_THAT(listed.out, HasSubstr("01-first-pingpong: A device, its port, and the first ping-pong (11 points)\n"));
 }
 
-// Gets at most the point for compiling.
+// Expects at most the point for compiling.
 void expect_no_points(const std::string& source, const std::string& reason) {
   const Folder folder("2", source);
   const cli::Finished graded = folder.grade("1");

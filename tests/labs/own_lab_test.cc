@@ -15,14 +15,14 @@ constexpr const char* kGrade =
     "  {\"name\": \"all messages arrive\", \"points\": 4},\n"
     "  {\"name\": \"right in a schedule\", \"points\": 2, \"schedules\": 1}]}\n";
 
-// Made of the files of lab 2.
+// A lab made of files of lab 2.
 class OwnLab {
  public:
   OwnLab() : path_(folder_.path() + "/ring of buffers") {
     fs::create_directory(path_);
     for (const char* name : {"README.md", "skeleton.c", "solution.c", "scenario.json"})
       fs::copy_file(std::string(VERBATIM_SOURCE_DIR "/scenarios/labs/02-queue-pair-states/") + name, path_ + "/" + name);
-    // Its mistake shows in every run.
+    // The mistake occurs in every run.
     std::string source = source_of("02-queue-pair-states", "solution");
     source.replace(source.find("theirs.qp_num"), std::string("theirs.qp_num").size(), "1 + theirs.qp_num");
     write("buggy.c", source);
@@ -51,9 +51,9 @@ TEST(OwnLab, is_started_run_and_graded_by_the_path_of_its_folder) {
   const std::string student = lab.beside("student");
   ASSERT_EQ(cli::verbatim({"lab", "start", lab.path(), student}).code, 0);
   fs::copy_file(lab.path() + "/solution.c", student + "/lab.c", fs::copy_options::overwrite_existing);
-  // The folder contains the path of its lab.
+  // The student's folder stores the path of its lab.
   EXPECT_EQ(cli::verbatim({"grade", student}).out.substr(0, 33), "ring of buffers: A lab of my own\n");
-  // A folder with only the program needs the option.
+  // A folder with only the program needs --lab.
   const std::string alone = lab.beside("alone");
   fs::create_directory(alone);
   fs::copy_file(student + "/lab.c", alone + "/lab.c");
@@ -62,7 +62,7 @@ TEST(OwnLab, is_started_run_and_graded_by_the_path_of_its_folder) {
   const cli::Finished run = cli::verbatim({"lab", "run", alone, "--lab", lab.path()});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("client|"));
-  // The lab has moved.
+  // The lab is moved.
   fs::rename(lab.path(), lab.beside("elsewhere"));
   EXPECT_THAT(cli::verbatim({"grade", student}).err, HasSubstr("which is not there; name its folder with --lab"));
 }
@@ -70,7 +70,7 @@ TEST(OwnLab, is_started_run_and_graded_by_the_path_of_its_folder) {
 struct Flaw {
   const char* name;
   const char* file;
-  const char* text;  // nullptr: the file is removed; empty: that of the solution
+  const char* text;  // nullptr: the file is removed; empty: the solution's text
   const char* said;
 };
 

@@ -27,7 +27,7 @@ static void allow_atomics(struct litmus* l) {
   MUST(ibv_modify_qp(l->qp[0], &attr, IBV_QP_ACCESS_FLAGS) == 0);
 }
 
-// A queue pair that is connected with itself.
+// A queue pair connected to itself.
 static void connect_with_itself(struct litmus* l) {
   struct ibv_qp_init_attr init = {.send_cq = l->send_cq, .recv_cq = l->recv_cq, .qp_type = IBV_QPT_RC};
   init.cap.max_send_wr = init.cap.max_recv_wr = init.cap.max_send_sge = init.cap.max_recv_sge = 1;

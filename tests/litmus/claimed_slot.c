@@ -1,5 +1,5 @@
-// Two threads take slots of one table for their messages, each the first that is free, and check who has it. `buggy` looks for a
-// free slot and takes it without a lock, with no call between: both may take the same. `fixed` holds a lock.
+// Two threads allocate slots of one table for their messages, each the first free one, and check the owner. `buggy`
+// searches a free slot and takes it without a lock, with no call in between: both may take the same. `fixed` holds a lock.
 #include <pthread.h>
 
 #include "litmus.h"

@@ -13,7 +13,7 @@ static void serve(void) {
   for (int i = 0; i < kBatch; ++i) litmus_wait(my.recv_cq);
   struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
   MUST(ibv_modify_qp(my.qp[0], &error, IBV_QP_STATE) == 0);
-  usleep(1000);  // busy with something else
+  usleep(1000);  // no polls during this time
   int flushed = 0;
   struct ibv_wc wc;
   for (int looks = 0; looks < 1000 && flushed < kPosted - kBatch; ++looks) {

@@ -11,7 +11,7 @@ enum { kMessages = 4, kBytes = 64 };
 static struct litmus my;
 static uint8_t* buffer;
 
-// Hears by the pipe which message is there.
+// The pipe says which message has arrived.
 static int work(int notes) {
   for (int i = 0; i < kMessages; ++i) {
     uint8_t slot;

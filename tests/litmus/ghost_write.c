@@ -13,10 +13,10 @@ static void close_qp(int index) {
 
 static void serve(void) {
   litmus_meet(&my);
-  litmus_meet(&my);  // the client has given up
+  litmus_meet(&my);  // the client has abandoned the WRITE
   if (my.is_fixed) close_qp(0);
   litmus_meet(&my);
-  litmus_meet(&my);  // and written again
+  litmus_meet(&my);  // and has written again
   usleep(1000);
   if (my.memory[0] != 2) FAIL("the second WRITE is complete, and there are the bytes of the first: %d", my.memory[0]);
 }

@@ -1,5 +1,5 @@
-// Messages, and RDMA WRITEs with immediate data between them. Each of those takes a receive, too, and leaves its buffer as it is.
-// `buggy` takes every completion of a receive for a message. `fixed` looks at the opcode and posts the receive again.
+// Messages, and RDMA WRITEs with immediate data between them, each of which consumes a receive and leaves its buffer
+// unchanged. `buggy` treats every completion of a receive as a message. `fixed` checks the opcode and posts the receive again.
 #include "litmus.h"
 
 enum { kMessages = 12, kBytes = 64, kTarget = 2048 };

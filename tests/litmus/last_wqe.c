@@ -13,7 +13,7 @@ static struct ibv_srq* srq;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int is_known = 1;
 
-// Under the lock. Whether there was one.
+// Called with the lock. Returns whether there was a completion.
 static int take_completion(void) {
   struct ibv_wc wc;
   if (ibv_poll_cq(my.recv_cq, 1, &wc) != 1) return 0;

@@ -10,7 +10,7 @@ namespace verbatim::litmus {
 
 namespace {
 
-// The seventh message's last packet is lost, which the receiver notices only with the next message.
+// The seventh message's last packet is lost; the receiver detects this with the next message.
 constexpr char kLostPacket[] = R"({"action": "drop", "from": "client", "opcode": "Send Last", "nth": 7})";
 
 // It remains in flight until long after its sender has abandoned it.
@@ -66,7 +66,7 @@ const std::vector<Pair>& pairs() {
       {.name = "plain_add", .accesses = true, .seeds = 20},
       {.name = "claimed_slot", .accesses = true, .seeds = 20},
       {.name = "sleep_flag", .accesses = true, .seeds = 40},
-      // These show on everyday hardware, too.
+      // These also fail on ordinary hardware.
       {.name = "unacknowledged", .fails_when_friendly = true, .seeds = 2},
       {.name = "queue_full", .fails_when_friendly = true, .seeds = 2},
       {.name = "ghost_write", .fails_when_friendly = true, .fault = kLateWrite, .seeds = 4},

@@ -7,20 +7,20 @@
 
 #include "tests/equality/rc_pair.h"
 
-// A function of its own, so that an explanation names who called it.
+// A function of its own, so that an explanation can name its caller.
 #define LITMUS_CALL static __attribute__((noinline, unused))
 
 enum { kPort = 18600, kQueue = 64 };
 
 struct litmus {
   int is_fixed;
-  const char* server;  // NULL: this is it
+  const char* server;  // NULL: this is the server
   int tcp;
   struct ibv_context* context;
   struct ibv_pd* pd;
   struct ibv_comp_channel* channel;
   struct ibv_cq* send_cq;
-  struct ibv_cq* recv_cq;  // with the channel
+  struct ibv_cq* recv_cq;  // attached to the channel
   struct ibv_qp* qp[2];
   struct rc_address theirs[2];
   struct ibv_mr* mr;
@@ -66,7 +66,7 @@ static inline void litmus_start(struct litmus* l, int argc, char** argv, int qps
   for (int i = 0; i < qps; ++i) litmus_qp(l, i, send_slots);
 }
 
-// Both ends are here.
+// Waits until both ends have called it.
 LITMUS_CALL void litmus_meet(struct litmus* l) {
   char byte = 0;
   tcp_write(l->tcp, &byte, 1);
@@ -79,7 +79,7 @@ LITMUS_CALL void litmus_recv(struct litmus* l, int qp, uint64_t wr_id, void* pla
   MUST(ibv_post_recv(l->qp[qp], &wr, &bad) == 0);
 }
 
-// 0 or an errno, as ibv_post_send. `remote` is an offset in the other end's memory, for RDMA.
+// Returns 0 or an errno, like ibv_post_send. `remote` is an offset in the other end's memory, for RDMA.
 LITMUS_CALL int litmus_send(struct litmus* l, int qp, enum ibv_wr_opcode opcode, const void* place,
                               uint32_t length, uint64_t remote, unsigned flags) {
   struct ibv_sge sge = {.addr = (uintptr_t)place, .length = length, .lkey = l->mr->lkey};
@@ -100,7 +100,7 @@ LITMUS_CALL uint64_t litmus_wait(struct ibv_cq* cq) {
   return wc.wr_id;
 }
 
-// The bug has been seen.
+// Reports that the bug has occurred.
 #define FAIL(...)        \
   do {                   \
     printf(__VA_ARGS__); \

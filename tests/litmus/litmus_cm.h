@@ -9,7 +9,7 @@ enum { kCmPort = 18700, kCmBytes = 64 };
 
 struct litmus_cm {
   int is_fixed;
-  const char* server;  // NULL: this is it
+  const char* server;  // NULL: this is the server
   struct rdma_event_channel* channel;
   struct rdma_cm_id* listener;
   struct rdma_cm_id* id;  // of the connection
@@ -61,7 +61,7 @@ static inline void cm_post(struct litmus_cm* l, int is_send) {
   else MUST(ibv_post_recv(l->id->qp, &receive, &bad_receive) == 0);
 }
 
-// A peer without a receive is not tried again.
+// A message without a receive at the peer is not sent again.
 static inline struct rdma_conn_param cm_parameters(void) {
   return (struct rdma_conn_param){.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 0};
 }

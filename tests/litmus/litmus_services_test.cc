@@ -1,5 +1,5 @@
-// Five small services with a bug each: as on everyday hardware they end well, their repairs always do, and a search from a cold
-// start finds what it is to find. The searches that take more than a few runs are litmus_sweep's.
+// Five small services with a bug each: like on ordinary hardware they succeed by default, their repairs
+// always do, and a search without prior knowledge finds the bug. Searches of many runs are in litmus_sweep.
 #include <gtest/gtest.h>
 
 #include "tests/litmus/seeds.h"

@@ -1,4 +1,5 @@
-// A thousand seeds of each repair of a race, fewer of mistakes that always show, a hundred runs of a seed that shows the bug.
+// A thousand seeds of each repaired race, fewer of mistakes that always fail, and a hundred runs of a seed
+// that shows the bug.
 #include <gtest/gtest.h>
 
 #include "tests/litmus/seeds.h"
@@ -32,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Pairs, LitmusSweep, ::testing::ValuesIn(pairs()));
 
 class LitmusServiceSweep : public ::testing::TestWithParam<Service> {};
 
-// A minute of an idle machine is some thousands of runs.
+// In a minute an idle machine makes some thousands of runs.
 TEST_P(LitmusServiceSweep, is_found_from_a_cold_start_within_a_minute_and_explained) {
   expect_found(GetParam(), {"--time", "60s", "--shrink-time", "60s"}, true);
 }

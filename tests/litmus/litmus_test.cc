@@ -1,4 +1,4 @@
-// Each pair has a bug that some seed shows, and always shows, and a repair that no seed breaks.
+// For each pair: some seed shows the bug of `buggy` in each of its runs, and no seed breaks `fixed`.
 #include <gtest/gtest.h>
 
 #include "tests/litmus/seeds.h"

@@ -23,7 +23,7 @@ constexpr int kSeeds = 1, kIterations = 100;
 
 class MemoryModel : public ::testing::TestWithParam<MemoryCase> {};
 
-// Every other run lets threads be late between accesses to memory, too, and stores wait in the processor's store buffer.
+// With even seeds threads are also delayed between memory accesses, and stores wait in the store buffer.
 bool has_accesses(int seed) { return seed % 2 == 0; }
 
 // Number of occurrences of each outcome.
@@ -52,7 +52,7 @@ void add_outcomes(const MemoryCase& which, const std::string& freedom, int seed,
 
 TEST_P(MemoryModel, what_is_forbidden_never_comes) {
   const MemoryCase& which = GetParam();
-  // Not the same seed for all.
+  // Each case has other seeds.
   const auto index = std::ranges::find(memory_cases(), which.name, &MemoryCase::name) - memory_cases().begin();
   const int first = 1 + static_cast<int>(index) % 7;
   Outcomes outcomes;

@@ -1,4 +1,4 @@
-// Registers a buffer of its heap and, where it is `buggy`, writes behind its end.
+// Registers a buffer of its heap; `buggy` writes behind the buffer's end.
 #include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// A READ of a place and a WRITE to the same place, posted together. `buggy` has no fence: the WRITE may be there before the READ
-// has got the bytes. `fixed` has IBV_SEND_FENCE.
+// A READ and a WRITE of the same memory, posted together. `buggy` has no fence: the WRITE may be executed
+// before the READ has got the bytes. `fixed` has IBV_SEND_FENCE.
 #include "litmus.h"
 
 enum { kRounds = 40, kBytes = 4096, kOld = 4096, kNew = 8192 };

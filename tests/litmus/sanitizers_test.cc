@@ -11,7 +11,7 @@
 namespace verbatim {
 namespace {
 
-// With more bits of randomness Linux may put libraries where ThreadSanitizer does not want them.
+// With more bits of address randomness Linux may map libraries where ThreadSanitizer needs its shadow memory.
 bool finds_its_place_without_layout() {
   int bits = 99;
   std::ifstream("/proc/sys/vm/mmap_rnd_bits") >> bits;
@@ -68,7 +68,7 @@ TEST_P(Sanitizers, no_seed_makes_a_race_of_what_is_ordered) {
   EXPECT_EQ(seeds.code, 0) << seeds.story();
 }
 
-// gcc's runtime of AddressSanitizer is a library that has to be the first of all, which the simulator's would be.
+// gcc's shared AddressSanitizer runtime must be loaded first, but the simulator's library is.
 TEST_P(Sanitizers, a_write_behind_a_buffer_is_told_with_its_line) {
   const support::RunReport fixed = run_overrun("fixed");
   EXPECT_EQ(fixed.code, 0) << fixed.story();

@@ -19,7 +19,7 @@ BUILD = ROOT / "build"
 PROGRAMS = BUILD / "tests/litmus/programs"
 TOPOLOGY = ROOT / "topologies/two_hosts.json"
 
-# What a run needs besides for the mistake to show, as in litmus.cc.
+# Further options that a run needs to show the mistake, as in litmus.cc.
 OPTIONS = {
     "ghost_write": ["--fault", '{"action": "delay", "from": "client", "opcode": "RDMA Write Only", "nth": 1, "delay": "300 us"}'],
     "two_threads": ["--check", "threads=error"],

@@ -1,4 +1,4 @@
-// Many seeds of one litmus program, and what became of them.
+// Runs of one litmus program with many seeds, and their results.
 #pragma once
 
 #include <cstdint>
@@ -11,43 +11,43 @@ namespace verbatim::litmus {
 
 // A pair of programs, and additional settings of its runs.
 struct Pair {
-  std::string name;                  // of the program
+  std::string name;                  // program name
   bool fails_when_friendly = false;  // the bug also occurs on ordinary hardware
   std::string fault;                 // for --fault; empty: none
   std::string check;                 // for --check, as an error; empty: none
   bool accesses = false;             // with --spec-accesses
-  int seeds = 40;                    // among which one is to fail with freedom spec
+  int seeds = 40;                    // one of these must fail with --freedom spec
 };
 void PrintTo(const Pair& pair, std::ostream* out);
 const std::vector<Pair>& pairs();
 
-// A program of services/, and what a search is to say of it.
+// A program of services/, and the expected results of a search.
 struct Service {
   std::string name;
-  std::string symptom;         // regular expression: how it fails
-  std::string explanation;     // and its text, once the failure is small
+  std::string symptom;         // regular expression for the failure
+  std::string explanation;     // text of the explanation after shrinking
   bool is_found_soon = false;  // within six runs
 };
 void PrintTo(const Service& service, std::ostream* out);
 const std::vector<Service>& services();
-// `explore` of `buggy` with these options finds the failure; with `is_explained` its explanation is checked as well.
+// Expects that `explore` of `buggy` with these options finds the failure; with `is_explained`, also checks its explanation.
 void expect_found(const Service& service, const std::vector<std::string>& options, bool is_explained = false);
 
 struct Seeds {
   int code = -1;
   std::vector<std::int64_t> failed;
   std::int64_t as_expected = -1;
-  std::string story;  // for a failing test
+  std::string story;  // shown if a test fails
 };
-// `run --seeds first..last`.
+// Runs `run --seeds first..last`.
 Seeds run_seeds(const Pair& pair, const std::string& variant, const std::string& freedom, std::int64_t first,
                 std::int64_t last);
-// One run, with --out.
+// Makes one run with --out.
 support::RunReport run_seed(const Pair& pair, const std::string& variant, const std::string& freedom,
                             std::int64_t seed, bool call_by_call = false);
 
-// Choices of a seed do not depend on the mode. Call by call, a program that polls during a timeout takes
-// long: if timeouts may occur, nothing is compared.
+// Choices of a seed do not depend on the mode. A program that polls during a timeout is slow call by call:
+// seeds with timeouts are not compared.
 void expect_same_in_both_modes(const Pair& pair, std::int64_t first, std::int64_t last);
 
 }  // namespace verbatim::litmus

@@ -46,7 +46,7 @@ static void serve(void) {
     const int is_limit = event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED;
     ibv_ack_async_event(&event);
     if (!is_limit) continue;
-    // As many as there were messages.
+    // As many receives as there were messages.
     struct ibv_wc wc;
     int new = 0;
     while (ibv_poll_cq(my.recv_cq, 1, &wc) == 1) ++new;

@@ -11,7 +11,7 @@ static void change(void) {
   volatile uint64_t* const record = (volatile uint64_t*)my.memory;
   litmus_meet(&my);
   struct ibv_wc wc;
-  // Until the client has enough.
+  // Changes the record until the client has read often enough.
   litmus_recv(&my, 0, 0, my.memory + 2 * kBytes, 8);
   for (uint64_t version = 1; ibv_poll_cq(my.recv_cq, 1, &wc) == 0; ++version) {
     record[0] = version;

@@ -1,5 +1,5 @@
-// A program is killed at any point of its run: its peer gets a retry error, its posted requests are flushed,
-// the run ends and nothing is left.
+// A program is killed at any point of its run: its peer gets a retry error and its posted requests are
+// flushed, the run ends and leaves nothing.
 #include <unistd.h>
 
 #include <fstream>
@@ -39,7 +39,7 @@ TEST(Kill, at_each_of_fifty_points) {
   for (int point = 0; point < 50; ++point) {
     const int victim = point % 2;
     const std::int64_t start_us = victim == 0 ? 0 : 1'000;
-    const std::int64_t from = victim == 0 ? 900 : 1'000;  // before that the server only waits
+    const std::int64_t from = victim == 0 ? 900 : 1'000;  // earlier, the server only waits
     const std::int64_t when = std::max(start_us + 1, from + (end_us - from) * point / 50);
     const RunReport run = run_killed(folder.path(), victim, when, mark);
     SCOPED_TRACE("program " + std::to_string(victim) + " killed at " + std::to_string(when) + " us" +
@@ -74,7 +74,7 @@ TEST(Kill, at_the_same_instant_in_slices_and_call_by_call) {
   }
 }
 
-// One polls for ever, one sleeps and has a handler, which must run once.
+// One polls for ever; the other sleeps and has a signal handler, which must run once.
 TEST(Kill, background_programs_are_ended_whatever_they_do_when_the_others_have_ended) {
   if (::access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "no python3";
   const std::string sleeper =

@@ -1,4 +1,4 @@
-// Links that fail and recover: events, effects on programs, and ends of connections.
+// Links that fail and recover: events, effects on programs, ends of connections.
 #include <fstream>
 
 #include "tests/support/verbatim_run.h"

@@ -32,7 +32,7 @@ std::string value_in(const std::string& line, const std::string& key) {
   return line.substr(from, line.find(' ', from) - from);
 }
 
-// Output of programs on one line, without the addresses and speeds of ibv_rc_pingpong.
+// The programs' output on one line, without addresses and speeds of ibv_rc_pingpong.
 std::string said(const std::string& output) {
   std::string text;
   std::istringstream stream(output);
@@ -93,7 +93,7 @@ std::string outcome(const Sweep& sweep, const RunReport& whole, const std::strin
   return text + (same ? " | right" : "");
 }
 
-// By "client 12 drop".
+// Lines of the golden file by key, such as "client 12 drop".
 std::map<std::string, std::string> read_golden(const std::string& name) {
   std::map<std::string, std::string> table;
   std::ifstream file(golden_path(name));

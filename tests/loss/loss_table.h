@@ -1,4 +1,4 @@
-// One run for each packet of a program and each thing that can happen to it, and the table of how they ended.
+// One run for each packet of a program and each kind of fault, and a table of the results.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace verbatim::loss {
 struct Sweep {
   std::string golden;          // file in golden/
   std::string server, client;  // commands
-  int every = 1;               // only every so many-th run
+  int every = 1;               // makes only every n-th run
 };
 
 // Runs the sweep and compares each line with the golden file. With VERBATIM_WRITE_GOLDEN=1 in the environment

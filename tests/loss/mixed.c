@@ -21,14 +21,14 @@
   } while (0)
 
 enum { kSlot = 4096, kSteps = 16, kBytes = 4 * kSteps * kSlot, kWordBytes = 8 * kSteps, kReceives = 8 };
-// Areas of the buffer, one slot a step: source of requests, and targets of SENDs, WRITEs and READs.
+// Areas of the buffer, one slot per step: source of requests, and targets of SENDs, WRITEs and READs.
 enum { kOut = 0, kReceived = kSteps * kSlot, kWritten = 2 * kSteps * kSlot, kRead = 3 * kSteps * kSlot };
 
 struct step {
   const char* name;
   enum ibv_wr_opcode opcode;
   uint32_t length;
-  uint64_t compare_add, swap, before;  // atomics: and the value that must have been there
+  uint64_t compare_add, swap, before;  // atomics; `before` is the expected previous value
 };
 
 static const struct step kPlan[kSteps] = {
@@ -62,7 +62,7 @@ static struct ibv_cq* cq;
 static struct ibv_qp* qp;
 static struct ibv_mr *buffer_mr, *words_mr;
 static struct ibv_mw* windows[2];  // on the words, until a peer's send ends them
-// At an address of the program's choice: its packets carry it, and a compiler must not decide what they say.
+// A fixed address: packets contain it, and it must not depend on the compiler.
 static uint8_t* const buffer = (uint8_t*)0x10000000;
 static uint64_t* const words = (uint64_t*)(0x10000000 + kBytes);  // server: 0 is added to, 1 is swapped
 static int wrong;
@@ -224,7 +224,7 @@ static void post(int i, const struct end* theirs, int invalidated) {
   MUST(ibv_post_send(qp, &wr, &bad) == 0);
 }
 
-// The number of steps that completed well; all before the first error have.
+// Returns the number of steps that completed successfully; all of them precede the first error.
 static int run_client(const struct end* theirs) {
   int invalidated = 0, good = 0, failed = 0;
   for (int i = 0; i < kSteps; ++i) fill(kOut, i);
@@ -254,7 +254,7 @@ static int run_client(const struct end* theirs) {
   return good;
 }
 
-// `good` steps completed at the client; one or more after them may have happened here as well.
+// `good` steps completed at the client; later ones may have been executed here as well.
 static void check_server(int good) {
   const uint64_t kAdded[] = {0, 1, 17}, kSwapped[] = {0, 5, 9};
   int received = 0, adds = 0, swaps = 0, next = 0;

@@ -46,7 +46,7 @@ static int connect_tcp(const char* server) {
   const int listening = socket(AF_INET, SOCK_STREAM, 0);
   MUST(listening >= 0 && bind(listening, (struct sockaddr*)&any, sizeof any) == 0 &&
        listen(listening, 1) == 0);
-  // Whoever is killed before it connects is not waited for.
+  // A peer that was killed before it connected is not waited for.
   struct pollfd waiting = {listening, POLLIN, 0};
   if (poll(&waiting, 1, 2000) == 0) gone("before it connected");
   const int fd = accept(listening, NULL, NULL);

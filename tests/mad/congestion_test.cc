@@ -1,4 +1,5 @@
-// Attributes of congestion control: each field at the place that libibmad gives it, and read as it was written.
+// Attributes of congestion control: each field has the offset that libibmad uses, and reading returns what
+// was written.
 #include "sim/mad/congestion.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Management datagrams: bytes to fields and back, against the places that the specification gives.
+// Management datagrams: conversion of bytes to fields and back, with the offsets of the specification.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -43,7 +43,8 @@ TYPED_TEST(CmMessage, comes_back_as_it_was) {
   }));
 }
 
-// Every bit of the datagram is a field's, or reserved: what is reserved is not read, all others change the message.
+// Every bit of the datagram belongs to a field or is reserved: reserved bits are ignored, all others change
+// the message.
 TYPED_TEST(CmMessage, reads_each_bit_once) {
   EXPECT_TRUE(rc::check([] {
     const ib::Mad mad = random_message<TypeParam>();
@@ -85,7 +86,7 @@ TYPED_TEST(CmMessage, is_not_taken_for_another) {
 
 unsigned at(const ib::Mad& mad, std::size_t place) { return std::to_integer<unsigned>(mad[place]); }
 
-// IBA tables 99, 106: places counted by hand.
+// IBA tables 99, 106: offsets counted by hand.
 TEST(CmMessages, lie_where_the_specification_has_them) {
   Req req;
   req.local_comm_id = 0x01020304;

@@ -1,4 +1,5 @@
-// The Notice attribute and the details of its traps: bytes to fields and back, against the places that the specification gives.
+// The Notice attribute and the details of its traps: conversion to fields and back, with the offsets of the
+// specification.
 #include "sim/mad/notice.h"
 
 #include "sim/mad/fields.h"
@@ -47,7 +48,7 @@ using AllDetails = testing::Types<GidDetails, LinkStateDetails, PortDetails, Cap
                                   BadMKeyDetails, BadKeyDetails, BadPKeyAtSwitchDetails>;
 TYPED_TEST_SUITE(NoticeDetailsTest, AllDetails);
 
-// Every bit is a field's, or reserved: what is reserved is not read, all others change the details.
+// Every bit belongs to a field or is reserved: reserved bits are ignored, all others change the details.
 TYPED_TEST(NoticeDetailsTest, read_each_bit_once) {
   EXPECT_TRUE(rc::check([] {
     auto bytes = random_bytes<kDetailBytes>();
@@ -62,7 +63,7 @@ TYPED_TEST(NoticeDetailsTest, read_each_bit_once) {
 
 unsigned at(std::span<const std::byte> bytes, std::size_t place) { return std::to_integer<unsigned>(bytes[place]); }
 
-// IBA 13.4.8.2 and 14.2.5.1: places counted by hand.
+// IBA 13.4.8.2 and 14.2.5.1: offsets counted by hand.
 TEST(NoticeTest, lies_where_the_specification_has_it) {
   ib::KeyViolation violation;
   violation.key = 0x81828384;

@@ -166,7 +166,7 @@ TEST_F(CongestionAgentTest, a_wrong_key_is_counted_and_gets_no_answer) {
   EXPECT_EQ(own.violations, 1u) << "Set has written 0";
 }
 
-// From the first wrong key on; a right one ends it.
+// The lease lasts from the first wrong key on; a right key ends it.
 TEST_F(CongestionAgentTest, a_lease_that_has_passed_lets_any_manager_take_over) {
   const auto set = [&](std::uint64_t key) {
     return ask(mad::kSet, congestion::kSwitchCongestionSetting, {}, 0, key).has_value();

@@ -1,4 +1,4 @@
-// IBA 14.2.2: the outgoing and returning path of a datagram with a directed route.
+// IBA 14.2.2: outgoing and returning paths of datagrams with a directed route.
 #include "sim/management/directed_route.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(DirectedRoute, counts_beyond_the_paths_are_dropped) {
   }
 }
 
-// A first part by LID to a switch, from where the written part begins.
+// A first part by LID to a switch, where the directed part begins.
 TEST(DirectedRoute, begins_at_a_switch_that_is_reached_by_lid) {
   ib::Mad mad = datagram({5});
   DirectedRoute route = DirectedRoute::of(mad);

@@ -20,7 +20,7 @@ class MadAgentsTest : public testing::Test, protected MadClient, protected ib::M
     agent_ = static_cast<std::uint32_t>(agents_.add(registration, *this));
   }
 
-  // A question of two segments.
+  // Sends a query of two segments.
   int ask() {
     constexpr std::size_t kHeader = 56, kBytes = kHeader + 300;
     MadBytes message(kBytes);

@@ -1,4 +1,4 @@
-// IBA 13.6: messages of many segments arrive complete, whichever datagram is lost.
+// IBA 13.6: messages of many segments arrive complete after the loss of any datagram.
 #include "sim/management/rmpp.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class RmppTest : public testing::Test {
     return come;
   }
 
-  // Without the header of the transaction, which is each datagram's own.
+  // Compares without the RMPP header, which differs between datagrams.
   static void expect_same(const MadBytes& a, const MadBytes& b) {
     ASSERT_EQ(a.size(), b.size());
     EXPECT_TRUE(std::equal(a.begin() + 36, a.end(), b.begin() + 36));

@@ -86,7 +86,7 @@ TEST_F(SubnetAgentTest, a_table_of_arbitration_that_is_set_reaches_the_hardware)
   EXPECT_EQ(status(ask(mad::kSet, mad::smp::kVlArbitrationTable, 5u << 16 | 2, low)), mad::kInvalidField);
 }
 
-// IBA 7.2.7: Init, Armed, Active, and none left out.
+// IBA 7.2.7: Init, Armed, Active; no state can be skipped.
 TEST_F(SubnetAgentTest, a_port_becomes_active_step_by_step) {
   PortInfo to = node.ports[1].info;
   to.state = PortState::kActive;
@@ -127,7 +127,7 @@ TEST_F(SubnetAgentTest, who_has_another_key_may_read_as_far_as_the_port_lets_him
   EXPECT_TRUE(ask(mad::kGet, mad::smp::kPortInfo, 0, {}, 77));
 }
 
-// IBA 14.2.5.6: they stay at their greatest value until they are set.
+// IBA 14.2.5.6: counters stay at their maximum until they are set.
 TEST_F(SubnetAgentTest, violations_of_keys_are_shown_and_set) {
   ib::KeyViolations& counted = hardware.violations[0];
   counted.mkey.set(0xffff);
@@ -153,7 +153,7 @@ TEST_F(SubnetAgentTest, violations_of_keys_are_shown_and_set) {
       << "of another port";
 }
 
-// GUIDs that a subnet manager adds are GIDs of the port.
+// GUIDs that a subnet manager adds become GIDs of the port.
 TEST_F(SubnetAgentTest, guids_that_are_set_reach_the_hardware) {
   mad::smp::Data guids{};
   mad::FieldWriter(guids).number(8, 0, 64, std::uint64_t{0x1234});
@@ -194,7 +194,7 @@ TEST_F(SubnetAgentTest, keys_and_lanes_are_of_the_port_that_the_modifier_names) 
   EXPECT_EQ(node.ports[3].sl_to_vl[1], 2);
 }
 
-// IBA 14.2.5.8: of an input and an output.
+// IBA 14.2.5.8: the map belongs to an input and an output.
 TEST_F(SubnetAgentTest, lanes_are_of_a_pair_of_ports) {
   const auto lane = [&](std::uint32_t in) {
     return std::to_integer<int>(mad::smp::data_of(ask(mad::kGet, mad::smp::kSlToVlTable, in << 8 | 3).value())[0]) >> 4;

@@ -1,4 +1,4 @@
-// Traps of a node to its subnet manager: the time of the first datagram, of its repetitions, and their end.
+// Traps of a node to its subnet manager: times of the first datagram and of its repetitions, and their end.
 #include "sim/management/trap_sender.h"
 
 #include <gtest/gtest.h>
@@ -79,8 +79,8 @@ TEST_F(TrapSenderTest, goes_to_the_managers_lid_with_its_service_level) {
   EXPECT_EQ(Notice::decode(bytes), notice(0x8001));
 }
 
-// Formula: the first when the firmware has done its work, the next each one SubnetTimeOut later, none a
-// picosecond earlier.
+// The first is sent when the firmware has finished, each further one a SubnetTimeOut later, not a picosecond
+// earlier.
 TEST_F(TrapSenderTest, is_repeated_once_a_subnet_timeout_and_in_the_end_given_up) {
   traps.raise(notice(1), kWork);
   engine.run_until(Instant(kWork + kTimeout - Duration(1)));
@@ -146,7 +146,7 @@ TEST_F(TrapSenderTest, there_is_none_without_a_manager_or_an_address_of_its_own)
   EXPECT_EQ(traps.pending(), 0u);
 }
 
-// Key violations of congestion control are reported to the destination in ClassPortInfo, by datagrams of that
+// Key violations of congestion control are reported to the destination in ClassPortInfo by datagrams of that
 // class.
 struct Unused final : NodeHardware, PortCounters, CongestionHardware {
   void on_port_set(std::uint8_t) override {}

@@ -1,4 +1,4 @@
-// Congestion of a run, counted from its records.
+// Congestion figures of a run, counted from its records.
 #include "sim/observe/congestion.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,8 @@ TEST_F(CongestionTest, is_none_at_first) {
   EXPECT_EQ(congestion.lowest_rate().adapter, "");
 }
 
-// Priority 3 from 100 to 400, 5 from 200 to the end at 1,000: two pauses, 1,100 ps. The other port: 50.
+// Priority 3 from 100 to 400, 5 from 200 to the end at 1,000: two pauses, 1,100 ps in total. The other port:
+// 50 ps.
 TEST_F(CongestionTest, pauses_last_from_frame_to_frame_for_each_priority) {
   pause("port/leaf:1", 100, 1 << 3);
   pause("port/leaf:1", 200, 1 << 3 | 1 << 5);

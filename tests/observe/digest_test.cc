@@ -1,5 +1,5 @@
-// The canaries: any error of a run must change the digest. Each test that fails shows an error that the
-// digest misses.
+// Any error of a run must change the digest. Each failing test here is an error that the digest does not
+// detect.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Fact {
   std::string bytes;
 };
 
-// As the tracer hands them on: each with its number among those of its component.
+// Passes each fact like the tracer does: with its number among those of its component.
 std::string digest_of(const std::vector<Fact>& facts) {
   DigestSink sink;
   std::map<std::uint32_t, std::uint64_t> numbers;
@@ -51,7 +51,7 @@ TEST(Digest, same_records_give_the_same_32_hex_digits) {
   EXPECT_EQ(digest.find_first_not_of("0123456789abcdef"), std::string::npos);
 }
 
-// Pieces of any length, shorter than a block or spanning many.
+// Pieces of any length, shorter than a block or spanning many blocks.
 TEST(Digest, is_the_same_with_wider_vectors) {
   const WideHash wide = avx2_hash();
   if (wide == nullptr) GTEST_SKIP() << "no AVX2";
@@ -68,7 +68,7 @@ TEST(Digest, is_the_same_with_wider_vectors) {
   }
 }
 
-// A contract with everyone who wrote a digest down: changing how it is computed is a change of this line.
+// Digests may be stored anywhere: a change of the computation must change this value on purpose.
 TEST(Digest, value_is_pinned) {
   EXPECT_EQ(digest_of({}), "00000000000000000000000000000000");
   EXPECT_EQ(digest_of(some_run()), "8105fea2d37b32e7fde6a82d946e671f");
@@ -90,7 +90,7 @@ TEST(Digest, one_picosecond_changes_it) {
   }
 }
 
-// Within one component it is a fact which was first.
+// Within a component the order of records is significant.
 TEST(Digest, two_swapped_records_of_a_component_change_it) {
   for (std::size_t i = 0; i + 3 < 100; ++i) {
     auto facts = some_run();
@@ -102,7 +102,7 @@ TEST(Digest, two_swapped_records_of_a_component_change_it) {
   }
 }
 
-// Among different components the order at one instant has no meaning in the simulated world.
+// The order of different components at one instant has no meaning.
 TEST(Digest, the_order_of_components_at_one_instant_does_not_change_it) {
   for (std::size_t i = 0; i < 100; i += 2) {
     auto facts = some_run();
@@ -124,7 +124,8 @@ TEST(Digest, a_record_that_moves_to_another_component_changes_it) {
   }
 }
 
-// Sums lose what functions that are nearly linear would give them: the same change in two records, one up and one down.
+// A sum must not be used for nearly linear functions: here two records change by the same amount, one up and
+// one down.
 TEST(Digest, changes_of_two_records_do_not_cancel_out) {
   const std::string plain = digest_of(some_run());
   std::set<std::string> seen{plain};

@@ -1,4 +1,4 @@
-// Causes of failures, from lines of traces.
+// Causes of failures, derived from trace lines.
 #include "sim/observe/failure_causes.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ std::vector<Failure> failures_in(const std::string& text) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     const auto parsed = parse_trace_line(line);
-    if (parsed && tells_of_failure(*parsed)) facts.push_back(*parsed);
+    if (parsed && is_failure_fact(*parsed)) facts.push_back(*parsed);
   }
   return failures_of(facts);
 }
@@ -121,7 +121,7 @@ TEST(FailureCauses, nothing_is_known_but_the_timeout) {
   EXPECT_EQ(failures[0].causes[1].evidence, "timeout 8 is 4.096 us * 2^8 = 1048.576 us, so 2 attempts take at least 2097.152 us");
 }
 
-// The fabric holds the packets: no adapter has dropped any.
+// The packets are stuck in the fabric: no adapter has dropped any.
 TEST(FailureCauses, a_credit_loop_explains_missing_answers) {
   const std::string loop = "9500.000000 us  port/s0:2  diagnosis  credit loop: s0:2 -> s1:2 -> s0:2: each waits\n";
   const std::vector<Failure> failures = failures_in(kGivesUp + loop);
@@ -132,7 +132,7 @@ TEST(FailureCauses, a_credit_loop_explains_missing_answers) {
   EXPECT_EQ(failures_in(loop + "8000.000000 us  hca/server  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=18\n" + kGivesUp).size(), 2u);
 }
 
-// run.json has diagnoses only.
+// run.json only has diagnoses.
 TEST(FailureCauses, a_completion_is_known_from_its_diagnosis_where_there_is_no_trace) {
   const std::string all = kGivesUp;
   const std::vector<Failure> failures = failures_in(all.substr(0, all.find('\n') + 1));

@@ -1,5 +1,5 @@
-// Files of a run in the digest: one bit of one of them, its name, its length or its kind, and nothing that the machine
-// decides.
+// Files of a run in the digest: it changes with any bit of a file, its name, length and type, and does not
+// depend on the machine.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// Digest of a folder with files, an empty folder and a link, after `change`, which gets its path.
+// The digest of a folder with files, an empty folder and a link, after `change` has been called with the
+// folder's path.
 std::string digest_after(const std::function<void(const fs::path&)>& change, std::size_t failures = 0) {
   std::string name = fs::temp_directory_path() / "folder_content_XXXXXX";
   const fs::path folder = mkdtemp(name.data());
@@ -81,7 +82,7 @@ TEST(FolderContent, a_name_a_length_a_kind_and_where_a_link_leads) {
             }));
 }
 
-// A hole is zeros: which of the two a file system keeps is its own affair. And it costs nothing.
+// A hole reads as zeros; whether a file has holes depends on the file system. Holes take no time.
 TEST(FolderContent, holes_are_zeros) {
   const auto with = [](bool holes, const std::string& end) {
     return digest_after([&](const fs::path& folder) {
@@ -104,7 +105,7 @@ TEST(FolderContent, holes_are_zeros) {
   EXPECT_EQ(digest_after(huge), digest_after(huge));
 }
 
-// Whoever runs the simulator.
+// For any user that runs the simulator.
 TEST(FolderContent, what_its_owner_may_not_read_is_read) {
   const auto plain = [](const fs::path&) {};
   const auto closed = [](const fs::path& folder) {

@@ -1,4 +1,4 @@
-// Lines of a trace, and the ladder that is made of them.
+// Parsed trace lines, and ladders of them.
 #include "sim/observe/ladder.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(Ladder, as_a_picture_a_packet_goes_from_where_it_leaves_to_where_it_comes) 
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_NE(svg.find(">Send-Only to QP 73 PSN 100</text>"), std::string::npos);
   EXPECT_NE(svg.find(">process 1000 ends with exit code 0</text>"), std::string::npos);
-  // From the third row and the client's column to the fourth and the server's.
+  // From the third row in the client's column to the fourth row in the server's.
   const auto rail = [&svg](std::size_t nth) {
     std::size_t at = 0;
     for (std::size_t i = 0; i <= nth; ++i) at = svg.find("class=\"rail\"", at + 1);
@@ -99,7 +99,7 @@ TEST(Ladder, as_a_picture_a_packet_that_does_not_come_is_lost) {
   EXPECT_NE(ladder_svg(lines_of(text), {}).find("class=\"lost\"/>"), std::string::npos);
 }
 
-// A character is 6.6 pixels wide, of the hosts' names 7.9.
+// A character is 6.6 pixels wide; those of host names 7.9.
 TEST(Ladder, as_a_picture_every_word_is_within_it_and_beside_the_times) {
   const std::string much(300, 'x');
   const std::string text = std::string(kTrace) + "9.500000 us  hca/client  diagnosis  " + much + "\n9.600000 us  hca/server  diagnosis  " + much +

@@ -1,4 +1,4 @@
-// First receives that were posted late, with and without a mistake.
+// First receives that are posted late, with and without a mistake.
 #include "sim/observe/late_receives.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using ib::Operation;
 
 constexpr std::uint32_t kAdapters = 3;
-// Components of host number i.
+// Components of host `i`.
 constexpr ComponentId adapter_of(std::uint32_t i) { return {3 * i}; }
 constexpr ComponentId port_of(std::uint32_t i) { return {3 * i + 1}; }
 constexpr ComponentId host_of(std::uint32_t i) { return {3 * i + 2}; }
@@ -45,7 +45,7 @@ class LateReceivesTest : public ::testing::TestWithParam<std::uint32_t> {
   void tcp(std::uint32_t from, std::uint32_t to, std::int64_t done) {
     late_.on_contact(host_of(from), host_of(to), instant_from_ps(done));
   }
-  // The client's first message takes a receive that the server posted then.
+  // The client's first message uses a receive that the server posted at this time.
   bool is_mistake(std::int64_t posted, bool came_before = false) {
     const ib::Packet message = packet_of(kClient);
     late_.on_packet({++time_, port_of(kClient).value, TraceEvent::kPacketTransmitted, {}}, message, port_of(kClient));

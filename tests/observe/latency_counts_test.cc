@@ -1,4 +1,5 @@
-// The counts behind --explain-latency: exact for as many latencies as runs mostly have, bounded for all.
+// Counters of --explain-latency: exact for the number of latencies that most runs have, bounded for any
+// number.
 #include "sim/observe/latency_counts.h"
 
 #include <gtest/gtest.h>

@@ -70,7 +70,7 @@ TEST_F(LossesTest, the_worst_message_is_the_one_retried_most_often_and_then_long
   EXPECT_EQ(losses.worst_message().psn, 5u);
   EXPECT_EQ(losses.worst_message().retries, 2u);
   EXPECT_EQ(losses.worst_message().last_ps, 20);
-  retry("hca/b", 90, 72, 5);  // as often, and over a longer time
+  retry("hca/b", 90, 72, 5);  // as often, over a longer time
   EXPECT_EQ(losses.worst_message().adapter, "hca/b");
   EXPECT_EQ(losses.worst_message().first_ps, 10);
 }

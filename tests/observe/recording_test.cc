@@ -1,4 +1,4 @@
-// A recording returns its input, or reports that it is damaged.
+// Reading a recording returns what was written, or reports damage.
 #include "sim/observe/recording.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kFar = 0x9e3779b97f4a7c15ull;
 
-// Everything read, as one text each.
+// Everything read, each entry as one text.
 struct Read {
   std::vector<std::string> all;
   std::string failure;
@@ -53,7 +53,7 @@ class Recording : public ::testing::Test {
   void SetUp() override { path_ = ::testing::TempDir() + "/recording." + std::to_string(::getpid()); }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  // Two slots, values that go down and by much, bytes, lines, a file, and as many entries more.
+  // Two slots, values that decrease and jump, bytes, lines, a file, and `more` further entries.
   void write(int more, bool ends = true) {
     std::FILE* const file = std::fopen(path_.c_str(), "we");
     {
@@ -140,7 +140,7 @@ TEST_F(Recording, bytes_after_its_end_and_a_flipped_byte_are_damage) {
   }
 }
 
-// One string "a", one slot of it with `values`, and what follows.
+// One string "a", one slot with `values`, then `more`.
 std::string entries(char values, std::string_view more) {
   return std::string("\1\1a\2\0\0", 6) + values + std::string(1, '\0') + std::string(more);
 }
@@ -164,7 +164,7 @@ TEST(RecordingEntries, that_cannot_be_are_damage) {
   EXPECT_EQ(read_entries(entries(1, "\10\2"), true, {}).kind, RecordingResult::Kind::kCutOff);
 }
 
-// Zeros are compressed most of all.
+// Zeros have the highest compression ratio.
 std::string recording_of_zeros(std::size_t bytes) {
   std::string file(kRecordingBegin), frame(ZSTD_compressBound(bytes), '\0');
   const std::string zeros(bytes, '\0');
@@ -180,7 +180,7 @@ TEST(RecordingLimits, expansion_beyond_that_of_a_run_is_refused) {
   EXPECT_THAT(result.sentence, HasSubstr(" MiB, which is too much for a recording of its size"));
 }
 
-// ib_write_lat repeats itself exactly: 2.5 million records in less than 6 kB.
+// ib_write_lat repeats exactly: 2.5 million records take less than 6 kB.
 TEST_F(Recording, a_run_that_repeats_itself_is_read) {
   std::FILE* const file = std::fopen(path_.c_str(), "we");
   {

@@ -1,4 +1,4 @@
-// Accesses reported as races, and others.
+// Accesses that are reported as races, and others that are not.
 #include "sim/observe/remote_races.h"
 
 #include <gtest/gtest.h>
@@ -105,7 +105,7 @@ TEST_F(RemoteRacesTest, not_what_is_sent_after_the_answer) {
   send(second);
   receive(second);
   EXPECT_EQ(found_.size(), 0u);
-  // Its bytes answer a READ.
+  // A READ is answered when its response arrives.
   const Access read{Operation::kReadRequest, 74, 100, 0x2000}, further{Operation::kReadRequest, 74, 101, 0x2000};
   send(read);
   receive(read);
@@ -147,7 +147,8 @@ TEST_F(RemoteRacesTest, not_behind_a_completion_at_the_target_or_a_later_atomic)
   EXPECT_EQ(found_.size(), 0u);
 }
 
-// Three hosts: what one does after the other has been answered is a race unless it has heard.
+// Three hosts: an access sent after another host's was answered is a race unless its sender has learned of
+// the answer.
 class ThreeHosts : public RemoteRacesTest {
  protected:
   const Access first_{Operation::kWriteOnly, 72, 100}, second_{Operation::kWriteOnly, 73, 100, 0x1000, 64, 7, kThirdPort};
@@ -183,7 +184,7 @@ TEST_F(ThreeHosts, who_heard_before_has_not_heard) {
   EXPECT_EQ(found_after([this] { races_.on_contact(ComponentId{12}, ComponentId{10}, {}); }), 1u);
 }
 
-// The target does not notice a READ.
+// A READ is invisible to the target, so only its requester can report its end.
 TEST_F(ThreeHosts, a_read_is_told_by_its_requester_alone) {
   const Access read{Operation::kReadRequest, 72, 100};
   send(read);

@@ -1,4 +1,4 @@
-// Time series as CSV: what a line has, which parts of time have one, and that nothing is lost.
+// Time series as CSV: columns, intervals with lines, complete sums.
 #include "sim/observe/series.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct SeriesTest : ::testing::Test {
     one.lrh.lane = ib::VirtualLane{3};
     series->on_packet({ps, kInSeries.id("port/leaf:1").value, event, {4, 0, 0, last_value}}, one, kInSeries.id("port/leaf:1"));
   }
-  // Without the header.
+  // The lines without the header.
   std::string lines(std::int64_t end_ps) {
     series->finish(end_ps);
     EXPECT_TRUE(csv.starts_with(Series::kHeader));
@@ -62,7 +62,7 @@ TEST_F(SeriesTest, a_short_peak_keeps_its_height) {
                                        "20.000000,queue_bytes_mean,port/a:1,0,0\n");
 }
 
-// From 5 us: the second part has nothing but this level, and so has every later one.
+// The level lasts from 5 us on: the second interval has no other change and no line, like all later ones.
 TEST_F(SeriesTest, a_level_that_stays_takes_no_lines) {
   start(10 * kMicrosecond);
   queue("port/a:1", 5 * kMicrosecond, 1'000);
@@ -72,7 +72,8 @@ TEST_F(SeriesTest, a_level_that_stays_takes_no_lines) {
                                                  "10.000000,queue_bytes_mean,port/a:1,0,1000\n");
 }
 
-// Priority 3 for 4 of 10 us, and for a picosecond, which is less than a millionth. At the end it is not paused.
+// Priority 3 is paused for 4 of 10 us, and then for a picosecond, less than a millionth. At the end it is not
+// paused.
 TEST_F(SeriesTest, a_pause_is_a_share_of_the_time_that_never_rounds_to_none) {
   start(10 * kMicrosecond);
   pause(3 * kMicrosecond, 1 << 3 | 1 << 4, 1 << 3);
@@ -85,7 +86,7 @@ TEST_F(SeriesTest, a_pause_is_a_share_of_the_time_that_never_rounds_to_none) {
                                       "30.000000,pausing_share,port/leaf:1,3,0.000000\n");
 }
 
-// It is known from 5 us on. A run's last part is shorter: 2 us at 40,000 and 2 us at 20,000.
+// The rate is known from 5 us on. The run's last interval is shorter: 2 us at 40,000 and 2 us at 20,000.
 TEST_F(SeriesTest, a_rate_begins_with_its_first_change) {
   start(10 * kMicrosecond);
   rate(5 * kMicrosecond, 40'000);
@@ -109,7 +110,7 @@ TEST_F(SeriesTest, counts_are_sums_by_lane) {
                                       "10.000000,sent_bytes,port/leaf:1,3,7\n");
 }
 
-// Lines of one instant have the order of their components.
+// Lines with the same time are in the order of their components.
 TEST_F(SeriesTest, lines_of_a_time_have_an_order_of_their_own) {
   for (const bool swapped : {false, true}) {
     csv.clear();

@@ -1,8 +1,8 @@
-// Every byte of every kind of transfer: `data_check MTU` on one host, `data_check MTU SERVER` on the other.
-// Both walk the same list of transfers, each in both directions, and both keep a shadow of what their whole
-// registered memory must hold. After each transfer memory and shadow are compared: what was to arrive has
+// Checks every byte of every kind of transfer: `data_check MTU` on one host, `data_check MTU SERVER` on the
+// other. Both execute the same list of transfers, each in both directions, and keep a shadow copy of their
+// registered memory's expected content. After each transfer memory and shadow are compared: the data have
 // arrived, and nothing else has changed, neither around the target nor in the source. `spoil=N` as last
-// argument changes one byte in the N-th comparison, which must be found.
+// argument changes one byte in the N-th comparison, which must be detected.
 #include "tests/equality/rc_pair.h"
 
 enum { kGap = 61, kPiecesMax = 4, kInlineMax = 128, kImmediate = 0x5eed, kLargest = (1 << 20) + 3 };
@@ -18,7 +18,7 @@ struct transfer {
   enum ibv_wr_opcode operation;
   enum shape shape;
   int extended;     // by ibv_wr_*, else by ibv_post_send
-  int from_client;  // the client is the one who posts it
+  int from_client;  // the client posts it
 };
 
 static uint8_t* arena;
@@ -38,17 +38,17 @@ static int has_immediate(const struct transfer* t) {
 }
 static int is_inline(const struct transfer* t) { return t->shape == kInline || t->shape == kInlinePieces; }
 
-// Byte i of the data of transfer n: both ends know it without asking.
+// Byte i of transfer n, computed by both ends.
 static uint8_t pattern(uint32_t n, uint32_t i) {
   return (uint8_t)(((i + 1) * 2654435761u + n * 40503u) >> 23);
 }
 
-// Where data leave and where they arrive: each half of the arena moves on by a few bytes from transfer to
+// Offsets of source and target: in each half of the arena they advance by a few bytes from transfer to
 // transfer, so that every alignment occurs.
 static uint32_t source_of(const struct transfer* t) { return 1000 + t->number * 7 % 200; }
 static uint32_t target_of(const struct transfer* t) { return kHalf + 1000 + t->number * 13 % 200; }
 
-// One piece, or four of unequal length with gaps between them; a message without data may have no piece at
+// Makes one piece, or four of unequal lengths with gaps between them; an empty message may have no piece at
 // all.
 static int cut(uint32_t bytes, int in_pieces, uint32_t start, struct ibv_sge* pieces) {
   uint32_t lengths[kPiecesMax] = {bytes, 0, 0, 0};
@@ -68,7 +68,7 @@ static int cut(uint32_t bytes, int in_pieces, uint32_t start, struct ibv_sge* pi
   return count;
 }
 
-// The bytes of the transfer in the memory behind the pieces, in `where` (arena or shadow).
+// Writes the transfer's bytes to the pieces' places in `where` (arena or shadow).
 static void fill(uint8_t* where, const struct transfer* t, const struct ibv_sge* pieces, int count,
                  uint8_t change) {
   uint32_t at = 0;
@@ -124,7 +124,7 @@ static struct ibv_wc wait_for(const struct transfer* t) {
   struct ibv_wc wc;
   int n = 0;
   while ((n = ibv_poll_cq(cq, 1, &wc)) == 0) {
-    if (t->bytes >= 65536) usleep(10);  // long transfers need no thousands of looks
+    if (t->bytes >= 65536) usleep(10);  // long transfers do not need thousands of polls
   }
   MUST(n == 1 && wc.status == IBV_WC_SUCCESS && wc.wr_id == t->number && wc.qp_num == qp->qp_num);
   return wc;
@@ -148,7 +148,7 @@ static void compare(const struct transfer* t) {
   exit(1);
 }
 
-// The end that posts: its memory is the source of what it sends, and the target of what it reads.
+// The posting end: its memory is the source of SENDs and WRITEs and the target of READs.
 static void initiate(const struct transfer* t, int tcp) {
   struct ibv_sge pieces[kPiecesMax];
   const int in_pieces = t->shape == kPieces || t->shape == kInlinePieces;
@@ -156,7 +156,7 @@ static void initiate(const struct transfer* t, int tcp) {
   fill_both(t, pieces, count, is_read(t) ? 0xff : 0);
   barrier(tcp);
   post(t, pieces, count);
-  // Inline data belong to the program again as soon as they are posted.
+  // The program may overwrite inline data as soon as the request is posted.
   if (is_inline(t)) fill_both(t, pieces, count, 0x55);
   const struct ibv_wc wc = wait_for(t);
   if (is_read(t)) {
@@ -186,7 +186,7 @@ static void answer(const struct transfer* t, int tcp) {
     MUST(wc.opcode == (is_send(t) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM) && wc.byte_len == t->bytes);
     MUST(!(wc.wc_flags & IBV_WC_WITH_IMM) == !has_immediate(t));
     if (has_immediate(t)) MUST(ntohl(wc.imm_data) == kImmediate);
-    // After a completion the whole message is there, before the other end reports it.
+    // At the completion the whole message is in memory, before the other end reports it.
     if (!is_read(t)) fill(shadow, t, pieces, count, 0);
     compare(t);
     barrier(tcp);

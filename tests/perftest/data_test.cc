@@ -1,4 +1,5 @@
-// Bytes, which perftest does not look at: a program that knows every byte of every transfer (data_check.c).
+// Data of transfers, which perftest does not check: a program that knows every byte of every transfer
+// (data_check.c).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +27,8 @@ void expect_all_right(const support::RunReport& run) {
 
 class EveryByte : public ::testing::TestWithParam<std::string> {};
 
-// SEND, RDMA WRITE with and without immediate, RDMA READ; inline and from pieces; both post APIs; both
-// directions. In slices and call by call, to the same trace.
+// SEND, RDMA WRITE with and without immediate, RDMA READ; inline and from several pieces; both post APIs;
+// both directions. Both modes have the same trace.
 TEST_P(EveryByte, arrives_and_nothing_else_changes) {
   const auto runs = equality::run_both(data_check(GetParam(), "4096"));
   equality::expect_equal(runs);
@@ -41,7 +42,7 @@ TEST_P(EveryByte, arrives_in_small_packets) {
 
 INSTANTIATE_TEST_SUITE_P(Topologies, EveryByte, ::testing::Values("two_hosts", "two_hosts_direct"));
 
-// The comparison can fail: one bit, well behind the target.
+// The comparison can fail: one bit, far behind the target.
 TEST(SpoiledByte, is_found) {
   const auto run = support::run(data_check("two_hosts", "4096", "spoil=100"));
   EXPECT_EQ(run.code, 1) << run.story();

@@ -18,7 +18,7 @@ std::uint64_t pieces(std::uint64_t bytes, std::uint64_t piece) { return (bytes +
 
 std::int64_t period_of(std::uint64_t hertz) { return 1'000'000'000'000 / static_cast<std::int64_t>(hertz); }
 
-// Work that is there at `t` leaves so many cycles after the next edge.
+// Work that arrives at `t` leaves `cycles` cycles after the next edge.
 std::int64_t after(std::int64_t t, std::uint64_t hertz, std::int64_t cycles) {
   const std::int64_t period = period_of(hertz);
   return ((t + period - 1) / period + cycles) * period;
@@ -41,7 +41,7 @@ std::int64_t LatencyFormula::pcie(std::uint64_t bytes) const {
   return to_ps(host::pcie_byte_time(hca_.pcie.generation, hca_.pcie.lanes).time_for(bytes));
 }
 
-// On an idle connection: the first request out, memory, all completions one behind the other.
+// On an idle connection: the first request, memory, then all completions one after the other.
 std::int64_t LatencyFormula::dma_read(std::uint64_t bytes) const {
   const std::uint64_t completions = pieces(bytes, hca_.pcie.max_payload_bytes);
   return pcie(hca_.pcie.read_header_bytes) + 2 * to_ps(hca_.pcie.one_way_latency) +
@@ -69,7 +69,7 @@ std::int64_t LatencyFormula::write_visible(std::int64_t posted, std::uint32_t by
   t = stage(stage(t, hca_.packetize), hca_.icrc);
   const config::LinkSpec& last = topology_.links.back();
   for (std::size_t i = 0; i < topology_.switches.size(); ++i) {
-    // A switch works on the packet as soon as its local routing header has arrived.
+    // A switch starts processing a packet when its local routing header has arrived.
     const config::LinkSpec& link = topology_.links[i];
     const fabric::SwitchProfile& profile = topology_.switches[i].switch_profile;
     t = after(t + wire(link, kLrh) + to_ps(link.propagation()), profile.core_clock_hz,

@@ -1,4 +1,4 @@
-// Latency programs measure the profiles' values: exactly for ib_write_lat, and for all of them the additional
+// Latency programs measure the profiles' values: exactly for ib_write_lat; for all of them the additional
 // time of a switch and of longer cables.
 #include <gtest/gtest.h>
 
@@ -66,8 +66,7 @@ Measured measure(const std::string& name, long bytes, const std::string& topolog
   return measured;
 }
 
-// Formula: see latency_formula.h. To the picosecond in the trace; in whole cycles in the program's own
-// figures.
+// See latency_formula.h. To the picosecond in the trace; in whole cycles in the program's own figures.
 TEST(WriteLatency, is_the_sum_of_the_profile_values) {
   const support::TemporaryFolder folder;
   for (const std::string& topology :
@@ -89,7 +88,7 @@ TEST(WriteLatency, is_the_sum_of_the_profile_values) {
   }
 }
 
-// The default profiles, in numbers: a change of any of them must be explained here.
+// The default profiles in numbers: a change of any value needs an explanation here.
 TEST(WriteLatency, of_two_bytes_in_numbers) {
   EXPECT_EQ(LatencyFormula(support::topology("two_hosts")).half_round_trip(2, 220), 1'135'000);
   EXPECT_EQ(LatencyFormula(support::topology("two_hosts_direct")).half_round_trip(2, 220), 1'035'000);
@@ -97,13 +96,13 @@ TEST(WriteLatency, of_two_bytes_in_numbers) {
 
 class LatencyDifference : public ::testing::TestWithParam<std::string> {};
 
-// Formula for each direction: the header onto the first cable, that cable, the switch's cut-through. Waiting
+// For each direction: the header on the first cable, that cable, the switch's cut-through latency. Waiting
 // for clock edges adds or saves one period at the switch and one at the adapter, and a poll finds its entry
 // up to one poll late.
 TEST_P(LatencyDifference, of_switches_and_of_cables) {
   const support::TemporaryFolder folder;
   const LatencyFormula formula(support::topology("two_hosts"));
-  // A READ's figure is the whole round trip, the others' half of one.
+  // The figure of a READ is the whole round trip, those of the others half of it.
   const int ways = program(GetParam()).polls_for_both ? 1 : 2;
   const bool polls = GetParam() != "ib_write_lat";
   const double slack =
@@ -125,7 +124,7 @@ TEST_P(LatencyDifference, of_switches_and_of_cables) {
 INSTANTIATE_TEST_SUITE_P(Programs, LatencyDifference,
                          ::testing::Values("ib_write_lat", "ib_send_lat", "ib_read_lat"));
 
-// How often a spinning program is looked at is a matter of wall-clock time and decides nothing.
+// The poke period of spinning programs is real time and has no influence on results.
 TEST(WriteLatency, poke_periods_from_20_us_to_5_ms_give_one_digest) {
   std::string digest;
   for (const char* period : {"20", "50", "300", "1000", "5000"}) {

@@ -16,7 +16,7 @@ constexpr long kMib = 1 << 20;
 
 long packets_of(long bytes) { return std::max(1l, (bytes + kMtu - 1) / kMtu); }
 
-// Numbers of the lines that hold nothing but `count` or more of them.
+// The numbers of lines that only consist of `count` or more numbers.
 std::vector<std::vector<double>> number_lines(const std::string& output, std::size_t count) {
   std::vector<std::vector<double>> lines;
   std::istringstream text(output);
@@ -42,20 +42,20 @@ void expect_bandwidth(const Program& program, const Variant& variant, const Band
   const double directions = variant.both_ways ? 2 : 1;
   const double unit = variant.gigabits ? 8 * static_cast<double>(kMib) / 1e9 : 1;
   const double capacity = directions * capacity_mib_per_second(line.bytes) * unit;
-  // The receiver of SENDs counts from its first polled completions on, of which there may be sixteen at once:
-  // so many messages have no part in its time.
+  // The receiver of SENDs starts its clock at its first completions, of which one poll may return sixteen:
+  // these messages do not count for its time.
   const auto n = static_cast<double>(line.iterations);
   const bool late = program.name == "ib_send_bw" && !client && !variant.both_ways;
   EXPECT_LE(line.average, capacity * (late ? n / (n - 17) : 1.0005));
   if (line.bytes >= 65536) {
     EXPECT_GE(line.average, 0.97 * capacity) << "large messages fill the link";
   }
-  // With -D only averages are kept.
+  // With -D only averages are stored.
   if (client && !variant.for_a_second) {
     EXPECT_GE(line.peak * 1.0001 + 0.01, line.average);
   }
   EXPECT_GT(line.average, 0);
-  // Two figures for the same value; six decimals of millions and two of the rate are printed.
+  // Two figures for the same value; they are printed with six decimals (millions) and two (rate).
   const double from_rate = line.million_messages * 1e6 * static_cast<double>(line.bytes) / kMib * unit;
   EXPECT_NEAR(from_rate, line.average,
               0.01 + static_cast<double>(line.bytes) / kMib * unit + line.average * 1e-4);
@@ -66,10 +66,10 @@ void expect_latency(const Variant& variant, const std::vector<LatencyLine>& line
   for (const LatencyLine& line : lines) {
     EXPECT_LE(line.minimum, line.typical);
     EXPECT_LE(line.typical, line.maximum);
-    constexpr double kPrinted = 0.0101;  // hundredths, of which 2.39 and 2.38 are doubles a little more than 0.01 apart
+    constexpr double kPrinted = 0.0101;  // hundredths; 2.39 and 2.38 are doubles slightly more than 0.01 apart
     EXPECT_GE(line.average + kPrinted, line.minimum);
     EXPECT_LE(line.average, line.maximum + kPrinted);
-    // Two PCI Express crossings and a wire; with the message's own time on the wire at 80 ps a byte.
+    // Two PCI Express crossings and a cable, plus the message's own time at 80 ps a byte.
     const double wire_us = static_cast<double>(line.bytes) * 80e-6;
     EXPECT_GE(line.typical, 0.5 + wire_us);
     EXPECT_LE(line.typical, 8 + 2 * wire_us);
@@ -123,7 +123,7 @@ std::vector<BandwidthLine> bandwidth_lines(const std::string& output) {
 
 std::vector<LatencyLine> latency_lines(const std::string& output) {
   std::vector<LatencyLine> lines;
-  // With -D fewer columns: bytes, iterations, average, transactions per second.
+  // With -D there are fewer columns: bytes, iterations, average, transactions per second.
   for (const auto& n : number_lines(output, 4)) {
     if (n.size() >= 6) {
       lines.push_back({std::lround(n[0]), std::lround(n[1]), n[2], n[3], n[4], n[5]});
@@ -150,7 +150,7 @@ void expect_plausible(const Program& program, const Variant& variant, const RunR
   for (const char* host : {"server", "client"}) {
     SCOPED_TRACE(std::string(host) + ":\n" + run.output(host));
     const bool client = std::string(host) == "client";
-    // One-sided latency is reported only by the side that reads clocks; for READs that is the client.
+    // Only the side that reads clocks reports one-sided latency; for READs that is the client.
     if (!client && program.read && !program.bandwidth) continue;
     std::vector<std::pair<long, long>> counted;
     if (program.bandwidth) {
@@ -158,7 +158,7 @@ void expect_plausible(const Program& program, const Variant& variant, const RunR
         expect_bandwidth(program, variant, line, client);
         counted.emplace_back(line.bytes, line.iterations);
       }
-      // The passive end of one-sided traffic prints what the other one has measured, once.
+      // The passive side of one-sided transfers prints the other side's result once.
       if (!client && program.one_sided && !variant.both_ways && variant.all_sizes) continue;
     } else {
       const auto lines = latency_lines(run.output(host));
@@ -174,8 +174,8 @@ void expect_plausible(const Program& program, const Variant& variant, const RunR
     }
   }
   if (variant.for_a_second) return;
-  // Each message is its packets and one answer; a READ its request and the packets of its response. Nothing
-  // was lost, nothing sent twice.
+  // Each message is its packets and one answer; a READ its request and the packets of its response. No packet
+  // was lost or sent twice.
   const long directions = (program.bandwidth ? variant.both_ways : program.polls_for_both) ? 2 : 1;
   long packets = 0;
   for (const long size : sizes)

@@ -1,4 +1,4 @@
-// A run of one perftest program on both hosts, and the figures it printed.
+// A run of one perftest program on both hosts, and its printed figures.
 #pragma once
 
 #include <ostream>
@@ -9,13 +9,13 @@
 
 namespace verbatim::perftest {
 
-// A perftest program and its features. Add a program as a new row of programs().
+// A perftest program and its properties. programs() has one row for each program.
 struct Program {
   std::string name;            // "ib_write_bw"
-  bool bandwidth = false;      // else latency
-  bool one_sided = false;      // the responder's program sees nothing
-  bool read = false;           // data is transferred to the caller
-  bool polls_for_both = true;  // latency of a round trip halved; of a READ it is the whole trip
+  bool bandwidth = false;      // false: latency
+  bool one_sided = false;      // the responder's program is not involved
+  bool read = false;           // data is transferred to the requester
+  bool polls_for_both = true;  // latency is half a round trip; for READs the whole
   long iterations = 1000;      // default
   long bytes = 2;              // default
   friend void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
@@ -23,7 +23,7 @@ struct Program {
 const std::vector<Program>& programs();
 const Program& program(const std::string& name);
 
-// The arguments of a run, and what follows from them.
+// The arguments of a run, and values derived from them.
 struct Variant {
   std::string name;  // for test names
   std::string arguments;
@@ -34,7 +34,7 @@ struct Variant {
   bool both_ways = false;
   bool gigabits = false;
   bool for_a_second = false;
-  std::string server = "server";  // how the client names it
+  std::string server = "server";  // the client's argument that names the server
   friend void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.arguments; }
 };
 
@@ -52,12 +52,12 @@ std::vector<LatencyLine> latency_lines(const std::string& output);
 
 support::RunReport run(const Program& program, const Variant& variant, const std::string& topology);
 
-// Checks of every run: its end, its lines, its figures, and the number of packets in the
+// Checks that apply to every run: its outcome, its lines, its figures, and the number of packets in the
 // fabric.
 void expect_plausible(const Program& program, const Variant& variant, const support::RunReport& run);
 
-// Payload per second that EDR 4x carries in packets of `bytes` long messages, in MiB/s as perftest counts: 80
-// ps a byte, packets of at most 4096 bytes, each with LRH 8, BTH 12, ICRC 4 and VCRC 2.
+// Payload per second that EDR 4x carries in messages of `bytes` bytes, in perftest's MiB/s: 80 ps a byte,
+// packets of at most 4096 bytes, each with LRH 8, BTH 12, ICRC 4 and VCRC 2.
 double capacity_mib_per_second(long bytes);
 
 }  // namespace verbatim::perftest

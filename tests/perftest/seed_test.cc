@@ -1,5 +1,5 @@
-// perftest draws its packet sequence numbers from its process id and the time: they follow the seed, and
-// nothing else.
+// perftest derives its packet sequence numbers from its process id and the time: they depend on the seed and
+// on nothing else.
 #include <gtest/gtest.h>
 
 #include <regex>

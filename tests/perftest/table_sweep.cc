@@ -1,4 +1,4 @@
-// The whole table: every program of perftest in every variant, on both topologies. Prints each run's line.
+// Slow: the whole table, every perftest program in every variant, on both topologies. Prints each run's line.
 #include <gtest/gtest.h>
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // perftest's programs with their defaults and a few variants, over one switch: they succeed with plausible
-// figures. The whole table is table_sweep.
+// figures. table_sweep has the whole table.
 #include <gtest/gtest.h>
 
 #include "tests/perftest/variants.h"

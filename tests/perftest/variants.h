@@ -5,7 +5,7 @@
 
 namespace verbatim::perftest {
 
-// All that the program takes; without `-D 1`, which is a second of virtual time.
+// All variants of the program except `-D 1`, which takes a second of virtual time.
 std::vector<Variant> variants_of(const Program& program);
 Variant for_a_second();
 

@@ -1,4 +1,4 @@
-// ThreadSanitizer watches the protocol of the token between real threads.
+// Runs the token protocol between real threads with ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,7 @@ namespace verbatim {
 namespace {
 
 cli::Finished watched(const char* words) {
-  // Without randomization the sanitizer finds its place on any kernel.
+  // Without address randomisation ThreadSanitizer can map its shadow memory on any kernel.
   return cli::run_command({"setarch", "-R", BATON_THREADS, words});
 }
 

@@ -1,4 +1,4 @@
-// The word by which token and requests are handed over: every order in which the steps of two sides can happen.
+// The word by which token and requests are handed over: all interleavings of the steps of two sides.
 #include <gtest/gtest.h>
 #include <ucontext.h>
 
@@ -14,13 +14,13 @@
 namespace verbatim::protocol {
 namespace {
 
-// Two sides, each with a stack of its own. Before each step the continuing side is chosen; all sequences of
-// choices with a limited number of preemptions are tried.
+// Two sides, each with a stack of its own. Before each step a choice decides which side continues; all
+// sequences of choices with a limited number of preemptions are tried.
 class Sides {
  public:
   using Side = std::function<void(Sides&)>;
 
-  // False: a side sleeps for ever.
+  // Returns false if a side sleeps for ever.
   bool run(const std::vector<Side>& sides, const std::vector<bool>& interruptions) {
     interruptions_ = &interruptions;
     steps_ = 0;
@@ -56,11 +56,11 @@ class Sides {
     return true;
   }
 
-  // Between two steps another side may go on.
+  // Between two steps another side may continue.
   void step() {
     if (steps_++ < interruptions_->size() && (*interruptions_)[steps_ - 1]) change();
   }
-  // Lets the others go first, as a processor would sooner or later.
+  // Lets the others continue first, as a processor would sooner or later.
   void give_way() {
     step();
     change();
@@ -121,7 +121,7 @@ class Word {
     sides_.step();
     return word_.compare_exchange_strong(expected, value);
   }
-  // As the futex calls.
+  // Like the futex calls.
   void futex_wait() {
     sides_.step();
     if (word_.load() == Baton::kAsleep) sides_.sleep(&word_);
@@ -149,7 +149,7 @@ void await(Sides& sides, Word& word, std::uint32_t looks, std::uint32_t yields =
   });
 }
 
-// As await(), by one who gives up now and then: a futex call that times out.
+// Like await(), but the futex call sometimes times out.
 void await_in_turns(Sides& sides, Word& word, std::uint32_t looks) {
   if (look_for(word, looks, [&] { sides.give_way(); })) return;
   bool sleeps = false;
@@ -203,7 +203,7 @@ void try_every_order(const std::function<Trial(Sides&)>& make) {
   }
 }
 
-// The simulator and one thread, `turns` times to and fro: each sees what the other has written.
+// The simulator and one thread exchange the token `turns` times: each sees what the other has written.
 Trial to_and_fro(Sides& sides, std::uint32_t simulator_looks, std::uint32_t thread_looks, bool gives_up, int turns = 4) {
   struct State {
     explicit State(Sides& sides) : go(sides), message(sides) {}
@@ -260,7 +260,7 @@ TEST(Baton, is_never_lost_whatever_the_order) {
 }
 
 // A second processor is used at times: before each hand-over the simulator sets how often the thread polls
-// the next time, which it reads before it hands over in turn.
+// the next time. The thread reads the value before its own hand-over.
 Trial with_changing_looks(Sides& sides, unsigned simulator_pattern, unsigned thread_pattern) {
   struct State {
     explicit State(Sides& sides) : go(sides), message(sides) {}
@@ -301,8 +301,8 @@ TEST(Baton, is_never_lost_while_the_second_processor_comes_and_goes) {
   }
 }
 
-// Somebody makes a thread that sleeps look awake. The simulator, which sleeps for a while at a time, notices that the token is
-// not taken, and wakes the thread again.
+// The program overwrites the word of a sleeping thread. The simulator, which sleeps for limited times,
+// notices that the token has not been taken, and wakes the thread again.
 Trial with_overwritten_word(Sides& sides, std::uint32_t looks, Baton nonsense) {
   struct State {
     explicit State(Sides& sides) : go(sides), message(sides) {}
@@ -343,8 +343,7 @@ TEST(Baton, wakes_again_whose_word_was_overwritten) {
   }
 }
 
-// Two threads alternate: the earlier one is told to sleep when the other gets its token, and gets the next
-// but one.
+// Two threads alternate: each is told to sleep when the other gets its token, and gets the token after that.
 Trial in_turn(Sides& sides, std::uint32_t looks, std::uint32_t yields) {
   struct State {
     explicit State(Sides& sides) : go{Word(sides), Word(sides)}, message(sides) {}

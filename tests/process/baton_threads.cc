@@ -1,5 +1,6 @@
-// The protocol of verbs_shim/protocol/baton.h between real threads, for ThreadSanitizer: one acts as the simulator, others
-// act as programs. The data that they hand over, besides the words, is plain memory.
+// The protocol of verbs_shim/protocol/baton.h between real threads, for ThreadSanitizer: one thread acts as
+// the simulator, others act as programs. The data that they exchange in addition to the words are in ordinary
+// memory.
 //
 //   baton_threads ordered    the protocol
 //   baton_threads relaxed    with relaxed words: ThreadSanitizer must find a race
@@ -48,7 +49,7 @@ constexpr int kPrograms = 3, kHandOvers = 60'000;
 template <bool is_ordered>
 struct Slot {
   Word<is_ordered> go;
-  std::uint32_t looks = 0, yields = 0;  // that the next wait is worth; written by the simulator
+  std::uint32_t looks = 0, yields = 0;  // number of polls of the next wait, written by the simulator
   std::uint64_t answer = 0, request = 0;
 };
 
@@ -77,7 +78,7 @@ int run() {
         if (slot.answer == ~0ull) return;
         if (slot.answer != turn) ++mistakes;
         slot.request = 2 * slot.answer;
-        looks = slot.looks, yields = slot.yields;  // once it has handed over, the slot is the simulator's
+        looks = slot.looks, yields = slot.yields;  // after the hand-over the slot belongs to the simulator
         if (verbatim::protocol::hand_over(message)) message.wake();
       }
     });

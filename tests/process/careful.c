@@ -1,4 +1,4 @@
-// Echoes 64 messages over TCP and bears every call that fails for the moment or moves a part; prints how many did.
+// Echoes 64 messages over TCP, handles every call that fails temporarily or transfers a part; prints their number.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -16,7 +16,7 @@ static int again, part, interrupted, spurious;
 
 static void on_signal(int signal) { (void)signal; }
 
-// Waits for an edge, and then reads or writes until nothing is left or the call would have to wait.
+// Waits for an edge, then reads or writes until the call would have to wait.
 static void wait_for_edge(int watch) {
   struct epoll_event event;
   for (;;) {
@@ -79,7 +79,7 @@ static void call(const char* host) {
   char bytes[kBytes], back[kBytes];
   for (int i = 0; i < kMessages; ++i) {
     for (int at = 0; at < kBytes; ++at) bytes[at] = (char)(i + at);
-    EXPECT(write(fd, bytes, kBytes) == kBytes);  // it may block, so all of it is written
+    EXPECT(write(fd, bytes, kBytes) == kBytes);  // it may block, so everything is written
     for (size_t done = 0; done < kBytes;) {
       const ssize_t n = read(fd, back + done, kBytes - done);
       if (n < 0) {

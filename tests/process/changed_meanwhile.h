@@ -1,4 +1,4 @@
-// For the small programs: another thread changes what a call was given while the call is blocked.
+// For the small programs: another thread changes arguments of a call in memory while the call is blocked.
 #pragma once
 
 #include <pthread.h>
@@ -9,10 +9,10 @@
 
 struct change {
   pid_t caller;
-  void (*change)(void);  // made once the caller sleeps
+  void (*change)(void);  // called when the caller sleeps
 };
 
-// A simulated thread is shown as asleep whenever another one runs: the pause lets it begin its call.
+// A simulated thread is shown as asleep whenever another one runs; the pause lets it start its call.
 static inline void await_sleep(pid_t tid) {
   sleep_ms(10);
   char name[64], line[512];
@@ -35,7 +35,7 @@ static inline void* make_change(void* argument) {
   return NULL;
 }
 
-// Begins to wait for the calling thread's sleep. The caller's next call must be the one that blocks.
+// Starts waiting for the calling thread's sleep. The caller's next call must be the one that blocks.
 static inline pthread_t change_meanwhile(struct change* change, void (*function)(void)) {
   pthread_t thread;
   *change = (struct change){(pid_t)syscall(SYS_gettid), function};

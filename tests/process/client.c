@@ -1,4 +1,4 @@
-// Leads the conversations with server.c, which runs at the host named by the first argument.
+// Client of the dialogues with server.c, which runs on the host named by the first argument.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -120,7 +120,7 @@ static int so_error(int fd) {
   return error;
 }
 
-// Connects without waiting; the descriptor becomes writable when it is decided.
+// Connects without waiting; the descriptor becomes writable when the result is known.
 static void lead_select(void) {
   sleep_ms(20);  // the server's first accept() finds no connection
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);

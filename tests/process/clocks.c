@@ -1,4 +1,4 @@
-// Clocks never go back, agree with each other, and advance by at least what was slept; rdtsc runs at the
+// Clocks never go backwards, agree with each other, and advance by at least the time slept; rdtsc runs at the
 // frequency that /proc/cpuinfo states.
 #include <sys/time.h>
 #include <sys/times.h>
@@ -71,7 +71,7 @@ static void counter(void) {
   unsigned processor;
   const uint64_t cycles = __rdtscp(&processor) - cycles_before;
   const double measured = (double)cycles * 1000 / (double)(now_ns() - before);
-  // Natively the stated figure is the momentary frequency of a core; in the simulator both are exact.
+  // Natively the stated figure is a core's momentary frequency; in the simulator both are exact.
   const double tolerance = getenv("EXACT_COUNTER") != NULL ? 0.001 : 2.0;
   EXPECT(measured > stated / (1 + tolerance) && measured < stated * (1 + tolerance));
   uint64_t last = __rdtsc();

@@ -1,4 +1,4 @@
-// Asks twice for a process that shares this one's memory while both run.
+// Calls clone twice for a process that shares this one's memory while both run.
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>

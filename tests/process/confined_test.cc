@@ -1,4 +1,5 @@
-// `verbatim run --confine`: programs change files where they may, and the kernel refuses all others.
+// `verbatim run --confine`: programs can change files where this is allowed; the kernel refuses all other
+// changes.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 using support::RunReport;
 using supervisor::Confinement;
 
-// Prints of each attempt how it ended. argv[1]: a folder of the machine's outside of all that a run has.
+// Prints the result of each attempt. argv[1]: a folder of the machine outside the folders of the run.
 constexpr const char* kAttempts = R"(
 import errno, os, socket, sys
 outside = sys.argv[1]
@@ -77,7 +78,7 @@ constexpr const char* kRefused =
     "removing outside: EACCES\nby a link: EACCES\na socket by a link: EACCES\nin a copy of the process: EACCES\n"
     "in a program it executes: EACCES\n";
 
-// A folder that programs see: not below /tmp, which is their host's own.
+// A folder that programs see; not below /tmp, which belongs to the host.
 class Outside {
  public:
   Outside() : path_(std::string(PROCESS_FOLDER) + "/outside-" + std::to_string(getpid())) {
@@ -131,7 +132,7 @@ TEST(Confined, others_change_them_wherever_the_user_may) {
   EXPECT_FALSE(outside.is_untouched());
 }
 
-// Copies of a process that was started once would keep the rules of another run's folders.
+// Copies of an initial process would inherit the rules of another run's folders.
 TEST(Confined, many_runs_are_each_confined) {
   if (!Confinement::reason_of_lack().empty()) return;  // as above
   const Outside outside;
@@ -145,7 +146,7 @@ TEST(Confined, many_runs_are_each_confined) {
   EXPECT_TRUE(outside.is_untouched());
 }
 
-// The same rule, for what the simulator does for a program.
+// The same rule applies to changes that the simulator makes for a program.
 TEST(Confined, names_are_allowed_below_folders_alone) {
   if (!Confinement::reason_of_lack().empty()) return;  // as above
   const Outside outside;

@@ -1,5 +1,5 @@
 // A program's credentials and their effects: root at first, then nobody, across threads, fork and exec.
-// Natively it must run as root; in the simulator it must see the same for any user. "own": owners of files.
+// Natively it must run as root; in the simulator the result is the same for any user. "own": owners of files.
 // "rights": access to the machine's files. "folders": access to the host's own folders.
 #include <fcntl.h>
 #include <grp.h>
@@ -44,7 +44,7 @@ static void* in_a_thread(void* barrier) {
   pthread_barrier_wait(barrier);
   pthread_barrier_wait(barrier);
   tell("a thread, after another one has called setresuid");
-  EXPECT(syscall(SYS_setresuid, -1, 0, -1) == 0);  // of this thread alone
+  EXPECT(syscall(SYS_setresuid, -1, 0, -1) == 0);  // of this thread only
   tell("it alone by the kernel's own call");
   return NULL;
 }
@@ -198,7 +198,7 @@ static void in_a_child(void (*what)(void)) {
   EXPECT(status_of(child) == 0);
 }
 
-// Whether files of the machine, which belong to root, may be used.
+// Whether files of the machine that belong to root can be accessed.
 static void tell_rights(const char* when) {
   const int reads = open("/etc/shadow", O_RDONLY), read_error = reads < 0 ? errno : 0;
   const int writes = open("/etc/passwd", O_WRONLY), write_error = writes < 0 ? errno : 0;
@@ -212,7 +212,7 @@ static void tell_rights(const char* when) {
   if (looks >= 0) close(looks);
 }
 
-// Joins the group that may read it, as a supplementary group.
+// Joins the file's group as a supplementary group.
 static void be_in_its_group(void) {
   struct stat status;
   EXPECT(stat("/etc/shadow", &status) == 0);
@@ -225,7 +225,7 @@ static void be_in_its_group(void) {
 static void rights(void) {
   EXPECT(setgroups(0, NULL) == 0);
   tell_rights("root");
-  EXPECT(syscall(SYS_setfsuid, 4294967294u) == 0 && syscall(SYS_setfsuid, 0) == 4294967294L);  // no errno, however great
+  EXPECT(syscall(SYS_setfsuid, 4294967294u) == 0 && syscall(SYS_setfsuid, 0) == 4294967294L);  // never an errno, for any number
   EXPECT(setfsgid(1000) == 0 && setfsuid(1000) == 0);
   tell_rights("by its file system user");
   EXPECT(setfsuid(0) == 1000 && setfsgid(0) == 1000 && setegid(1000) == 0 && seteuid(1000) == 0);

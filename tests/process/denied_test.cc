@@ -36,7 +36,7 @@ TEST(ForeignCalls, are_told_by_architecture_and_number) {
 TEST(ForeignCalls, end_the_program_by_name) {
   for (const auto& [word, told] : {std::pair("32", "made a 32-bit system call (int 0x80), number 20, at address 0x"),
                                    std::pair("x32", "made an x32 system call, number 39, at address 0x")}) {
-    // A kernel without 32-bit calls answers int 0x80 with a fault.
+    // A kernel without 32-bit calls raises a fault for int 0x80.
     const bool has_them = cli::run_command({path_of("foreign_calls"), word}).code != 128 + SIGSEGV;
     for (const char* mode : {"--quiet", "--call-by-call"}) {
       support::RunRequest request;
@@ -99,7 +99,7 @@ TEST(Gate, makes_the_shims_own_calls) {
   EXPECT_EQ(run.output("server"), "begins\na closed descriptor: EBADF\na name: 0\nnobody to wake: 0\nflags: 0\n");
 }
 
-// The simulator itself is another process of the same user's, as a program that knows its number sees it.
+// The simulator is another process of the same user; a program that knows its process id cannot access it.
 TEST(Gate, does_not_lead_into_the_simulator) {
   const golden::Unprivileged user;
   if (!user.reason().empty()) GTEST_SKIP() << user.reason();
@@ -169,7 +169,7 @@ TEST(Denied, devices_of_the_machine_are_not_opened_wherever_they_lie) {
   EXPECT_THAT(run.errors("server"), testing::HasSubstr("Operation not permitted"));
 }
 
-// Owners and permissions in a host's own folders, as a shell sees them.
+// Owners and permissions in a host's own folders, as a shell shows them.
 constexpr const char* kLook =
     "id; umask; grep -E '^(Uid|Gid|Groups|Cap|NoNew)' /proc/self/status; echo text > /tmp/mine; mkdir /tmp/closed; "
     "chmod 0 /tmp/mine; test -r /tmp/mine && test -w /tmp/mine && echo open; test -x /tmp/mine || echo no program; "

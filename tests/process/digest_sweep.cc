@@ -1,4 +1,5 @@
-// Slow: each program twenty times, and with its system calls replaced at once, when they are frequent, or never: one digest.
+// Slow: each program twenty times, with its system calls replaced at once, when they are frequent, or never:
+// one digest.
 #include "tests/process/programs.h"
 #include "tests/support/one_digest.h"
 

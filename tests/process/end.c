@@ -10,7 +10,7 @@ static void* leave(void* code) { exit((int)(intptr_t)code); }
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "exit";
   const int value = argc > 2 ? atoi(argv[2]) : 0;
-  printf("before the end");  // without a newline, and flushed by exit() only
+  printf("before the end");  // without a newline, flushed by exit() only
   if (strcmp(how, "exit") == 0) exit(value);
   fflush(stdout);
   if (strcmp(how, "quick") == 0) _exit(value);

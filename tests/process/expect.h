@@ -1,5 +1,5 @@
-// For the small programs: a statement that does not hold is printed with its line, and the program ends
-// with 1.
+// For the small programs: a false statement is printed with its line number, and the program exits with
+// 1.
 #pragma once
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-// With freedom spec and a budget, calls fail without need. A program that handles this gets all its bytes.
+// With --freedom spec and a budget, calls fail without need. A program that handles this gets all its bytes.
 #include <sstream>
 
 #include "tests/support/verbatim_run.h"

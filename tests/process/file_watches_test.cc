@@ -25,7 +25,7 @@ struct Host {
   }
 };
 
-// The masks of all that can be read.
+// The masks of all readable events.
 std::vector<std::uint32_t> masks(InotifyFile& file) {
   std::vector<std::byte> bytes;
   std::vector<std::uint32_t> all;

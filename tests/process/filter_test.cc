@@ -1,5 +1,5 @@
-// The seccomp filter of simulated processes, followed as the kernel would: what passes from the gate, what from elsewhere, and
-// how many instructions that takes.
+// The seccomp filter of simulated processes, interpreted as the kernel would: calls permitted from the gate,
+// calls permitted from elsewhere, and the number of instructions.
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -23,7 +23,7 @@ std::uint32_t checks_of_process = 0;
 std::vector<sock_filter> installed;
 }  // namespace
 
-// In place of the shim's.
+// Replaces the shim's function.
 std::uint32_t checks() { return checks_of_process; }
 
 }  // namespace verbatim::shim
@@ -33,7 +33,7 @@ extern "C" __attribute__((visibility("hidden"), used)) long keep_filter(long num
   return 0;
 }
 
-// In place of the shim's gate, which would install it.
+// Replaces the shim's gate, which would install the filter.
 asm(R"(
   .pushsection .text
   .balign 4096
@@ -65,7 +65,7 @@ struct Answer {
 
 std::uint64_t in_gate() { return reinterpret_cast<std::uint64_t>(verbatim_gate) + 24; }
 
-// The instructions that the filter is made of: BPF_LD of the call's description, jumps, and BPF_RET.
+// The instructions used by the filter: BPF_LD from the description of the call, jumps, and BPF_RET.
 Answer follow(const std::vector<sock_filter>& filter, const Call& call) {
   seccomp_data data{static_cast<int>(call.number), call.architecture, call.address, {}};
   std::ranges::copy(call.arguments, data.args);
@@ -156,7 +156,7 @@ TEST(Filter, lets_the_gates_calls_pass_with_the_values_of_the_table) {
   }
 }
 
-// The gate is one page, and what is just before or behind it is none of it.
+// The gate is one page; addresses just before or behind it do not belong to it.
 TEST(Filter, knows_the_gate_by_its_page) {
   const auto filter = filter_of(0);
   const auto gate = reinterpret_cast<std::uint64_t>(verbatim_gate);
@@ -183,7 +183,7 @@ TEST(Filter, lets_a_program_pass_with_what_the_tables_say) {
     EXPECT_EQ(answer.action == SECCOMP_RET_ALLOW, is_let_through) << number;
     if (is_let_through) most = std::max(most, answer.instructions);
   }
-  // Each of them runs for every such call.
+  // The instructions run for every call of that kind.
   EXPECT_LE(most, 32);
   EXPECT_LE(std::bit_width(filter.size()), 10);
 }

@@ -1,4 +1,4 @@
-// Copies of working folders from the supervisor's side: errors, hard links, and the changes that are kept.
+// Copies of working folders from the supervisor's side: errors, hard links, kept changes.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@ class Views : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   std::string copy(const std::string& name) const { return views_.copy_of(work_ + "/" + name); }
-  // Asks like the shim before an open for reading.
+  // Makes the shim's request before an open for reading.
   std::string opened(const std::string& name) {
     const FolderViews::Prepared prepared = views_.prepare(copy(name), protocol::kViewOpens | protocol::kViewLists);
     EXPECT_EQ(prepared.error, 0) << name;
@@ -74,7 +74,7 @@ TEST_F(Views, keep_both_names_of_a_file_that_has_changed) {
   EXPECT_EQ(text(copy("sub/second")), "longer than before");
 }
 
-// Nothing half made is taken for the copy later.
+// An incomplete copy is not used later.
 TEST_F(Views, a_folder_that_could_not_be_copied_is_copied_at_the_next_try) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

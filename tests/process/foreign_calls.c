@@ -1,11 +1,11 @@
-// System calls by other entries than that of x86-64: "32" by int 0x80, "x32" with the bit of that set of numbers.
+// System calls through other entries than x86-64's: "32" by int 0x80, "x32" with the number bit of x32.
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 int main(int argc, char** argv) {
-  long result = 20;  // getpid by the numbers of 32 bits, writev by those of 64
+  long result = 20;  // getpid by its 32-bit number, writev by its 64-bit one
   printf("begins\n");
   fflush(stdout);
   if (argc > 1 && strcmp(argv[1], "32") == 0) {

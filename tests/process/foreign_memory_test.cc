@@ -1,4 +1,5 @@
-// Memory of another process by calls, and by /proc/PID/mem where these are refused: the same bytes, and the same ones refused.
+// Memory of another process by system calls, and by /proc/PID/mem where these are refused: the same results
+// and errors.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,7 +27,7 @@ class ForeignMemoryTest : public ::testing::TestWithParam<Way> {
     if (GetParam() != Way::kCalls) memory.do_without_calls();
     if (GetParam() == Way::kText) memory.do_without_queries();
   }
-  // Memory of this process, which represents another one.
+  // Memory of this process, used as another process's memory.
   std::uint64_t pages(std::size_t count) {
     void* const start = mmap(nullptr, count * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(start, MAP_FAILED);
@@ -121,7 +122,7 @@ TEST_P(ForeignMemoryTest, what_is_mapped_where) {
   EXPECT_EQ(mine->inode, 0u);
   EXPECT_FALSE(memory_.mapping_at(16));
 
-  // The third page of a file, and the same file somewhere else.
+  // The third page of a file, and the same file mapped elsewhere.
   std::FILE* const file = std::tmpfile();
   ASSERT_NE(file, nullptr);
   ASSERT_EQ(ftruncate(fileno(file), 4 * kPage), 0);

@@ -1,4 +1,4 @@
-// Huge pages as Linux gives them out, on a host that has 8 of 2 MiB and 1 of 1 GiB. Not one of the programs that also run
+// Huge pages like Linux', on a host that has 8 of 2 MiB and 1 of 1 GiB. Not one of the programs that also run
 // natively: the machine need not have any.
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -65,7 +65,7 @@ static void anonymous(void) {
   three[2 * kHuge] = 7;
   EXPECT(munmap(three, 3 * kHuge) == 0 && free_pages() == 8);
   NO_MAP(map_at(NULL, 0, MAP_PRIVATE), EINVAL);
-  NO_MAP(map_at(NULL, kHuge, MAP_PRIVATE | 16 << 26), EINVAL);  // of 64 KiB there are none here
+  NO_MAP(map_at(NULL, kHuge, MAP_PRIVATE | 16 << 26), EINVAL);  // this host has none of 64 KiB
   NO_MAP(map_at((void*)(0x7000000000 + 4096), kHuge, MAP_PRIVATE | MAP_FIXED), EINVAL);
   NO_MAP(mmap(NULL, kHuge, PROT_READ, MAP_PRIVATE | MAP_HUGETLB, 77, 0), EBADF);
   printf("anonymous\n");
@@ -94,7 +94,7 @@ static void remapped(void) {
   EXPECT(mremap(pages, 2 * kHuge, 2 * kHuge, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
   EXPECT(to[4096] == 1 && free_pages() == 6);
   FAILS(munmap(to + 4096, kHuge), EINVAL);
-  // Other memory in their place, and they in the place of other memory.
+  // Maps other memory over huge pages, and huge pages over other memory.
   EXPECT(mmap(to, kHuge, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == to && free_pages() == 7);
   EXPECT(map_at(to, kHuge, MAP_PRIVATE | MAP_FIXED) == to && free_pages() == 6);
   EXPECT(munmap(place, 4 * kHuge) == 0 && free_pages() == 8);
@@ -135,7 +135,7 @@ static void files(void) {
   printf("files\n");
 }
 
-// A process has what it has mapped until it ends; what a copy has inherited is not counted twice.
+// A process owns what it has mapped until it ends; memory inherited by fork is not counted twice.
 static void processes(void) {
   char* const mine = map(2 * kHuge, MAP_PRIVATE);
   int ready[2], go_on[2];

@@ -1,4 +1,4 @@
-// Huge pages are those of the host's description, independent of the machine.
+// Huge pages are those in the host's description, independent of the machine.
 #include <fstream>
 
 #include "tests/support/verbatim_run.h"
@@ -10,7 +10,7 @@ using support::RunReport;
 
 const std::string kProgram = PROCESS_FOLDER "/huge_pages";
 
-// The two hosts of topologies/two_hosts_direct.json, the first with as many pages.
+// The two hosts of topologies/two_hosts_direct.json; the first has these pages.
 std::string topology_with(const std::string& folder, const std::string& pages) {
   auto topology = nlohmann::json::parse(support::text_of_file(support::topology("two_hosts_direct")));
   topology.erase("$schema");

@@ -33,7 +33,7 @@ int main(void) {
   EXPECT(read(0, &byte, 1) == 0);
   printf("standard streams: no terminal, empty input\n");
 
-  // A shell exports PWD, which may contain any name; it contains nothing of the simulator otherwise.
+  // A shell exports PWD, which may contain any name; the simulator's name must not occur elsewhere.
   char folder[4096];
   EXPECT(getcwd(folder, sizeof folder) != NULL);
   for (char** entry = environ; *entry != NULL; ++entry) {

@@ -1,5 +1,5 @@
 // The run decides the results of machine-dependent instructions: they do not depend on the machine, on the
-// mechanism that answers them, or on the processor.
+// mechanism that handles them, or on the processor.
 #include <gmock/gmock.h>
 #include <sched.h>
 
@@ -49,7 +49,7 @@ TEST(Instructions, all_are_answered_and_the_run_is_exact) {
     EXPECT_THAT(out, HasSubstr(token));
 }
 
-// Random draws and times of another seed are others; the processor is the same.
+// Random numbers and times depend on the seed; the processor's properties do not.
 TEST(Instructions, follow_the_seed) {
   const support::RunReport other = run_with({"--seed", "2"});
   const auto lines = [](const support::RunReport& run, const std::string& start) {
@@ -88,7 +88,8 @@ TEST(Instructions, on_another_processor) {
   expect_like_reference({"--core", std::to_string(last)});
 }
 
-// Code written to writable memory is not searched: PR_SET_TSC traps it, or the run is reported as weak.
+// Code written to writable memory is not searched: either PR_SET_TSC traps its instructions, or the run is
+// reported as weak.
 TEST(Instructions, writable_code_weakens_the_run_where_nothing_catches_it) {
   const support::RunReport weak = run_with({"--assume-missing", "tsc-trap"}, " writable");
   EXPECT_EQ(weak.report["determinism"], "weak");

@@ -1,4 +1,5 @@
-// With freedom spec and --spec-accesses threads are late between two accesses to memory, with no call between.
+// With --freedom spec and --spec-accesses threads are delayed between two memory accesses, with no call in
+// between.
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -20,7 +21,7 @@ RunReport run_unlocked(const std::string& how, std::int64_t seed, std::vector<st
   return support::run(request);
 }
 
-// Values of the counter in the runs of these seeds.
+// The counter's values in the runs of these seeds.
 std::set<std::string> counted(const std::string& how, std::int64_t last, const std::vector<std::string>& options) {
   std::set<std::string> outputs;
   for (std::int64_t seed = 1; seed <= last; ++seed) {
@@ -51,7 +52,7 @@ TEST_P(LateAccesses, are_the_same_in_slices_and_call_by_call) {
   }
 }
 
-// However soon a thread that waits by looking at memory is poked.
+// For any period at which a thread that spins on memory is poked.
 TEST_P(LateAccesses, do_not_depend_on_when_a_thread_that_spins_is_looked_at) {
   for (std::int64_t seed = 1; seed <= 6; ++seed) {
     std::set<std::string> digests;
@@ -69,7 +70,7 @@ TEST_P(LateAccesses, are_never_late_with_freedom_friendly) {
 
 INSTANTIATE_TEST_SUITE_P(Of, LateAccesses, ::testing::Values("threads", "processes"));
 
-// An instruction traps once between two calls, however often it is executed.
+// An instruction traps at most once between two calls, however often it is executed.
 TEST(LateAccessesInLoops, cost_no_trap_for_each_turn) {
   const double before = support::cpu_of_children();
   const RunReport run = run_unlocked("loop", 2, {"--freedom", "spec", "--spec-accesses"});
@@ -81,7 +82,7 @@ TEST(LateAccessesInLoops, cost_no_trap_for_each_turn) {
 struct StoreBufferCase {
   const char* name;
   std::set<std::string> outcomes;
-  std::string buffered = {};  // that which needs a store buffer
+  std::string buffered = {};  // the outcome that needs a store buffer
 };
 void PrintTo(const StoreBufferCase& which, std::ostream* out) { *out << which.name; }
 
@@ -98,7 +99,7 @@ const StoreBufferCase kStoreBufferCases[] = {
     {"behind_mutex", {k01, k10, k11}},
     {"behind_library", {k01, k10, k11}},
     {"behind_call", {k01, k10, k11}},
-    {"behind_cpuid", {k01, k10}},  // which is replaced, with what is beside it: nobody is late there
+    {"behind_cpuid", {k01, k10}},  // cpuid is replaced together with adjacent instructions: no delay there
     {"ordered", {k00, k01, k11}},
     {"forwarded", {"r0=1 r1=0 r2=1 r3=0", "r0=1 r1=0 r2=1 r3=1", "r0=1 r1=1 r2=1 r3=0", "r0=1 r1=1 r2=1 r3=1"}, "r0=1 r1=0 r2=1 r3=0"},
     {"loads", {k00, k01, k10}}};

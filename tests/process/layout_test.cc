@@ -1,4 +1,4 @@
-// Programs lie at the same addresses, whether randomisation is switched off or they are moved.
+// Programs are at the same addresses, with randomisation switched off and with the simulator moving them.
 #include <gmock/gmock.h>
 
 #include <sstream>
@@ -11,7 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Position-independent, at fixed addresses, and with parts that are aligned to 2 MiB; each becomes the next, then a script.
+// Position-independent, at fixed addresses, and with segments aligned to 2 MiB; each executes the next one,
+// the last a script.
 const std::string kProgram = PROCESS_FOLDER "/places", kFixed = PROCESS_FOLDER "/places_fixed",
                   kAligned = PROCESS_FOLDER "/places_aligned", kScript = SCRIPT_FOLDER "/places/again.sh";
 
@@ -57,13 +58,13 @@ TEST(Layout, of_moved_programs_is_the_same_with_every_second_way) {
   expect_like_usual({"--assume-missing", "layout,tsc-trap,jumps,loader-stop"});
 }
 
-// The kernel draws an address each time.
+// The kernel chooses another address each time.
 TEST(Layout, of_moved_programs_is_the_same_many_times) {
   for (int i = 0; i < 20; ++i) expect_like_usual({"--assume-missing", "layout"});
 }
 
-// Its length is that of the libraries that a machine happens to have. The shell's libraries are found by it, and those that
-// Python loads later.
+// The length of the loader's cache depends on the libraries that a machine has. The shell's libraries and
+// those that Python loads later are found by it.
 TEST(Layout, does_not_depend_on_how_many_libraries_the_loaders_cache_knows) {
   const std::string script =
       "import ctypes, ctypes.util\nctypes.CDLL('libibverbs.so.1')\n"

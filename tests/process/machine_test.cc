@@ -1,4 +1,4 @@
-// Events of the machine are not events of the run: the run ends as a fault of the machine, or is weak.
+// Events of the machine are not events of the run: the run ends with a fault of the machine, or is weak.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,9 +22,9 @@ using testing::HasSubstr;
 
 constexpr int kMachineFault = 71;
 
-// A run during which another process sends `signal` to the program, found by `mark` in its command line. The
-// signal is sent when the program has created the file `<its script>.ready`; then `<its script>.sent` is
-// created.
+// A run during which another process sends `signal` to the program, which is found by `mark` in its command
+// line. The signal is sent when the program has created the file `<its script>.ready`; then `<its
+// script>.sent` is created.
 RunReport run_and_send(int signal, const std::string& program, const std::string& mark) {
   const support::TemporaryFolder folder;
   const std::string script = folder.path() + "/" + mark;
@@ -44,14 +44,14 @@ RunReport run_and_send(int signal, const std::string& program, const std::string
   return run;
 }
 
-// Each loop is a call, so that it is not taken for one that gives no sign of life.
+// Each loop contains a call, so that the program is not considered stuck.
 constexpr const char* kUntilKilled = "import os, sys\nopen(sys.argv[0] + '.ready', 'w')\nwhile True: os.getppid()\n";
 constexpr const char* kUntilSent = "import os, signal, sys\n"
                                    "signal.signal(signal.SIGUSR1, lambda *a: print('got it'))\n"
                                    "open(sys.argv[0] + '.ready', 'w')\n"
                                    "while not os.path.exists(sys.argv[0] + '.sent'): os.getppid()\n"
                                    "print('done')\n";
-// The child computes under another name; the parent waits for ever, and is the process that is found.
+// The child computes under another name; the parent, which waits for ever, is the process that is found.
 constexpr const char* kBusyParentOfSleeper =
     "import os, sys\nends = os.pipe()\nif os.fork() == 0:\n  os.close(ends[1])\n"
     "  os.execvp('python3', ['busy', '-c', 'import os, sys\\nopen(sys.argv[1] + \".ready\", \"w\")\\n'\n"
@@ -68,7 +68,7 @@ TEST(Machine, ends_a_program_from_outside) {
   }
 }
 
-// One that none of its threads was to run when it happened.
+// The program is killed when none of its threads was going to run.
 TEST(Machine, ends_a_program_that_sleeps) {
   const RunReport run = run_and_send(SIGKILL, kBusyParentOfSleeper, "sleeper");
   EXPECT_EQ(run.code, kMachineFault) << run.story();
@@ -83,7 +83,7 @@ TEST(Machine, sends_a_signal) {
   EXPECT_THAT(run.report["weak"].dump(), HasSubstr("signal 10 (User defined signal 1) came from outside of the simulation"));
 }
 
-// The same signals within the simulation are the simulation's.
+// The same signals, sent within the simulation, are part of the run.
 TEST(Machine, is_not_blamed_for_what_programs_do) {
   const RunReport run = support::run({.commands = {
       "server=sh -c 'sleep 9 & kill -9 $!; wait $!; echo $?; sleep 9 & kill $!; wait $!; echo $?; trap \"echo caught\" USR1; "
@@ -103,7 +103,7 @@ RunReport run_limited(const std::string& limit, const std::string& program, std:
   request.wrapper = {"prlimit", limit};
   request.wrapper.insert(request.wrapper.end(), kUser.setting().request.wrapper.begin(),
                          kUser.setting().request.wrapper.end());
-  // A user of whom there are no other processes, not even of another test's run.
+  // A user without other processes, including those of other tests.
   static int runs = 0;
   const int user = 66'000 + (getpid() * 16 + runs++) % 1'000'000;
   for (std::string& word : request.wrapper) {
@@ -129,7 +129,7 @@ TEST(Machine, refuses_a_process) {
   EXPECT_THAT(run.err, HasSubstr("could not fork: the machine refused a new process"));
 }
 
-// Six are the simulator and at most five programs, none of which ends before all are started.
+// Six processes are the simulator and at most five programs, none of which ends before all have started.
 TEST(Machine, refuses_to_start_a_program) {
   const RunReport run = run_limited("--nproc=6", "import time\ntime.sleep(1)\n", 8);
   if (run.code == -1) GTEST_SKIP() << "needs root, to play another user";
@@ -163,7 +163,7 @@ TEST(Machine, has_no_more_memory_in_small_pieces) {
   EXPECT_EQ(free.report["determinism"], "exact") << free.story();
 }
 
-// All addresses up to the stack's are taken where a program's libraries are to lie lower.
+// All addresses up to the stack are occupied, where a program's libraries would be mapped lower.
 TEST(Machine, has_too_little_address_space_to_decide_where_libraries_lie) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   const std::string look = "print([line[:4] for line in open('/proc/self/maps') if 'libc.so' in line][0])\n";
@@ -187,7 +187,7 @@ TEST(Machine, refuses_memory) {
   EXPECT_THAT(run.output("server"), HasSubstr("12\n"));
   EXPECT_EQ(run.report["determinism"], "weak") << run.story();
   EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused mmap of 107374182400 bytes: Cannot allocate memory"));
-  // A limit of the program's own is its own.
+  // A limit that the program itself sets only concerns the program.
   const RunReport own = run_limited("--nofile=4096", "import resource\nresource.setrlimit(resource.RLIMIT_AS, (1 << 36, 1 << 36))\n" + take);
   EXPECT_EQ(own.output("server"), "12\n12\n12\n") << own.story();
   EXPECT_EQ(own.report["determinism"], "exact") << own.story();
@@ -206,7 +206,7 @@ TEST(Machine, has_no_room_for_a_file) {
   EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused write: No space left on device"));
 }
 
-// A name space of users has limits of its own.
+// A user namespace has limits of its own.
 TEST(Machine, watches_no_files) {
   support::RunRequest request;
   request.commands = {"server=python3 -c 'import ctypes; libc = ctypes.CDLL(None, use_errno=True); fd = libc.inotify_init(); "
@@ -222,7 +222,8 @@ TEST(Machine, watches_no_files) {
   EXPECT_THAT(run.report["weak"].dump(), HasSubstr("the machine refused inotify_add_watch: Too many open files"));
 }
 
-// Calls that are answered before their time are hand-overs as others are: the simulator takes a processor of its own for them.
+// Calls that are answered ahead of time are hand-overs like others: the simulator uses a processor of its own
+// for them.
 TEST(Machine, calls_answered_ahead_have_the_second_processor) {
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "this machine has one processor";
   const RunReport run = support::run({.commands = {"server=sh -c 'for i in $(seq 2000); do [ -e /proc/version ]; done'"},

@@ -1,5 +1,5 @@
-// Opens as many descriptors as the first argument says, of every kind; files of the real file system only among the first ones,
-// as many as the second argument says. The last ones work like the first, and when numbers run out Linux' error is returned.
+// Opens as many descriptors as the first argument says, of every kind; regular files only among the first ones, as many as
+// the second argument says. The last ones work like the first, and when numbers are exhausted Linux' error is returned.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -54,7 +54,7 @@ static void expect_no_more(void) {
   EXPECT(dup(most) == -1 && errno == EBADF && dup2(most, 3) == -1 && errno == EBADF);
 }
 
-// The lowest free number is used, whatever it was used for.
+// The lowest free number is used, whatever it was used for before.
 static void expect_lowest(int fd, int other) {
   EXPECT(close(fd) == 0 && close(other) == 0 && open_one(fd) == fd && open_one(other) == other);
   EXPECT(close(other) == 0 && close(fd) == 0 && open_one(fd + 1) == fd && open_one(other) == other);
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
   printf("/proc/self/fd: %d\n", count_listed(most - 1));
   EXPECT(socket(AF_INET, SOCK_DGRAM, 0) == 20);
 
-  // Copies and programs have them too, but for those that are closed by exec.
+  // Forked processes and executed programs have them, too, except those with close-on-exec.
   fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
   EXPECT(most_files < most || fcntl(5, F_DUPFD, most - 1) == most - 1);
   EXPECT(dup2(1021, most - 2) == most - 2 && fcntl(6, F_DUPFD_CLOEXEC, 1022) == 1022);
   EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == (rlim_t)most);
-  limit.rlim_cur = 100;  // what is open stays open
+  limit.rlim_cur = 100;  // open descriptors stay open
   EXPECT(setrlimit(RLIMIT_NOFILE, &limit) == 0 && fcntl(1021, F_GETFD) == 0 && dup(5) == -1 && errno == EMFILE);
   printf("as asked\n");
   return 0;

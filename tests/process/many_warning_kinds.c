@@ -1,4 +1,4 @@
-// Executes 1,500 files of another architecture, whose names differ in letters: as many kinds of warnings.
+// Executes 1,500 files of another architecture whose names differ in letters, for 1,500 kinds of warnings.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@ int main(void) {
   unsigned char file[sizeof(Elf64_Ehdr)] = "";
   memcpy(file, header, sizeof header);
   for (int i = 0; i < 1500; ++i) {
-    // The text after the space belongs to the kind.
+    // The text after the space is a part of the kind.
     char name[] = "/tmp/kind aaa";
     for (int rest = i, at = sizeof name - 2; rest > 0; rest /= 26) name[at--] += (char)(rest % 26);
     const int fd = open(name, O_WRONLY | O_CREAT, 0700);

@@ -1,4 +1,4 @@
-// Asks for 100,000 kinds of sockets that the simulation does not know: as many warnings that differ in a number.
+// Creates sockets of 100,000 types that the simulation does not have, for warnings that only differ in a number.
 #include <stdio.h>
 #include <sys/socket.h>
 

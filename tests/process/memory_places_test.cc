@@ -1,4 +1,4 @@
-// Target addresses of each part of a program, whatever addresses the kernel chose.
+// Target addresses of each part of a program, for any addresses that the kernel has chosen.
 #include "sim/supervisor/machine/memory_places.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ Elf64_Phdr part(std::uint64_t offset, std::uint64_t address, std::uint64_t in_fi
   return header;
 }
 
-// A program of 0x3100 bytes, its loader of 0x2000, and a stack, at the addresses that the kernel drew.
+// A program of 0x3100 bytes, its loader of 0x2000, and a stack, at the addresses chosen by the kernel.
 struct Drawn {
   std::uint64_t program = 0x5604'1234'5000, loader = 0x7f12'3456'7000, stack = 0x7ffd'1111'0000;
-  std::uint64_t first_address = 0;  // of the program in its file
+  std::uint64_t first_address = 0;  // address in the program file
   std::uint64_t alignment = 4096;
 
   std::optional<Places> places() const {
-    // The second part begins in the page of the file in which the first one ends, as linkers like to have it.
+    // The second segment begins in the file page in which the first one ends, as linkers usually arrange it.
     const Elf64_Phdr program_parts[] = {part(0, first_address, 0x1800, 0x1800, alignment),
                                         part(0x1800, first_address + 0x2800, 0x600, 0x900, alignment)};
     const Elf64_Phdr loader_parts[] = {part(0, 0, 0x1000, 0x1000), part(0x1000, 0x1000, 0x800, 0x900)};

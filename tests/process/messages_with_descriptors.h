@@ -1,4 +1,4 @@
-// For the small programs: messages that carry descriptors.
+// For the small programs: messages that contain descriptors.
 #pragma once
 
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 
 enum { kMostDescriptors = 8 };
 
-// The result of sendmsg(2).
+// Returns the result of sendmsg(2).
 static inline ssize_t send_descriptors(int socket, const char* text, const int* fds, int count) {
   char control[CMSG_SPACE(sizeof(int) * kMostDescriptors)] = {0};
   struct iovec part = {(char*)text, strlen(text)};
@@ -26,11 +26,11 @@ static inline ssize_t send_descriptors(int socket, const char* text, const int* 
 struct received {
   char text[64];
   int fds[kMostDescriptors];
-  int count;  // of descriptors
+  int count;  // number of descriptors
   int flags;  // MSG_CTRUNC, MSG_TRUNC
 };
 
-// A message of at most `length` bytes with room for `room` descriptors.
+// Receives a message of at most `length` bytes with space for `room` descriptors.
 static inline struct received receive_descriptors(int socket, size_t length, int room, int flags) {
   struct received got = {.count = 0};
   char control[CMSG_SPACE(sizeof(int) * kMostDescriptors)];

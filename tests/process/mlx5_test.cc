@@ -1,5 +1,5 @@
-// Adapters of a simulation are called mlx5_0 but have nothing below verbs, and programs are told so by
-// errors.
+// Adapters of a simulation are called mlx5_0 but support nothing below verbs; programs get errors for other
+// interfaces.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -39,7 +39,7 @@ TEST(Mlx5, is_a_name_that_a_topology_can_change) {
   EXPECT_EQ(run.output("client"), "mlx5_0\n") << run.story();
 }
 
-// Where the machine has no libmlx5 the name is found all the same, by those who open it late.
+// Programs that open libmlx5 at run time find it even if the machine does not have it.
 TEST(Mlx5, is_there_for_programs_that_open_it) {
   const RunReport run = support::run({.commands = {
       "server=python3 -c 'import ctypes; m = ctypes.CDLL(\"libmlx5.so.1\"); print(m.mlx5dv_is_supported(None), "

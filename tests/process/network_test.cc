@@ -1,5 +1,5 @@
-// The management network between hosts: UDP, IPv6, what programs find out about it; and an interpreter that
-// uses all of it at once.
+// The management network between hosts: UDP, IPv6, queries of programs about it; and an interpreter that uses
+// all of it at once.
 #include <fstream>
 #include <sstream>
 
@@ -20,7 +20,7 @@ std::vector<long> measured(const RunReport& run) {
   return values;
 }
 
-// There and back: twice 20 us, and twice the datagram and its 42 bytes of headers at 10 Gb/s, 0.8 ns a byte.
+// Round trip: twice 20 us, and twice the datagram and its 42 bytes of headers at 10 Gb/s, 0.8 ns a byte.
 TEST(Network, a_datagram_takes_the_latency_and_its_bytes) {
   for (const char* name : {"server", "server.ip6", "10.0.0.1", "fd00::a00:1"}) {
     const RunReport run = support::run_pair(kEcho, kEcho + " " + name);
@@ -35,7 +35,8 @@ TEST(Network, a_datagram_takes_the_latency_and_its_bytes) {
   }
 }
 
-// Output of `client` when it runs this Python beside a server, with these faults of the management network.
+// Output of `client`, a Python program that runs beside `server`, with these faults of the management
+// network.
 std::string with_faults(const std::string& server, const std::string& client,
                         std::vector<std::string> faults) {
   const support::TemporaryFolder folder;
@@ -79,7 +80,7 @@ TEST(Network, lost_datagrams_are_gone_and_late_ones_are_overtaken) {
   EXPECT_EQ(with_faults(kUdpServer, kUdpClient, {R"("action": "drop", "to": "server", "count": 0)"}), "");
 }
 
-// Milliseconds that connecting and one exchange took, without their own latencies.
+// Milliseconds for connecting and for one exchange, without their latencies.
 const char kTcpServer[] =
     "s = socket.create_server(('', 7))\nc, _ = s.accept()\nwhile d := c.recv(9): c.sendall(d)\n";
 const char kTcpClient[] =
@@ -90,7 +91,7 @@ const char kTcpClient[] =
 TEST(Network, lost_segments_come_after_the_retransmission_timeout) {
   const std::string tcp = R"("action": "drop", "protocol": "tcp", )";
   EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {}), "0 0\n");
-  // From the client: SYN, ACK, data; from the server: SYN and ACK, data. Repeated ones count.
+  // From the client: SYN, ACK, data; from the server: SYN and ACK, data. Repetitions count.
   EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "client")"}), "1000 0\n");
   EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "client", "count": 2)"}), "3000 0\n");
   EXPECT_EQ(with_faults(kTcpServer, kTcpClient, {tcp + R"("from": "client", "nth": 3)"}), "0 200\n");
@@ -134,7 +135,7 @@ TEST(Network, ip_shows_the_route_to_the_other_hosts) {
   EXPECT_EQ(run.output("server"), "10.0.0.0/8 dev eth0 proto kernel scope link src 10.0.0.1 \n");
 }
 
-// By which Open MPI 5 finds out whether a peer can be reached.
+// Open MPI 5 finds out in this manner whether a peer can be reached.
 TEST(Network, ip_tells_the_route_to_one_address) {
   const std::pair<const char*, const char*> kRoutes[] = {
       {"10.0.0.2", "10.0.0.2 dev eth0 src 10.0.0.1 uid 0 \n    cache \n"},
@@ -180,7 +181,7 @@ for flags in (1, 5):
   EXPECT_EQ(run.output("server"), "[(24, 7, '')]\n[(24, 7, ''), (2, 7, 0)]\n");
 }
 
-// Each adapter beyond the first has an interface, an address, a network and a name of its own.
+// Each adapter beyond the first has an interface, an address, a network and a host name of its own.
 constexpr char kRails[] = R"PY(
 import fcntl, os, socket, struct
 def ask(number, name):
@@ -263,12 +264,12 @@ TEST(Network, getifaddrs_has_room_for_many_interfaces) {
   const RunReport run =
       support::run({.topology = topology, .commands = {"server=python3 " + support::quoted(script), "server=ip -oneline addr"}});
   ASSERT_EQ(run.code, 0) << run.story();
-  EXPECT_NE(run.out.find("51 17 ib15\n"), std::string::npos) << run.story();  // of each its link and two addresses
+  EXPECT_NE(run.out.find("51 17 ib15\n"), std::string::npos) << run.story();  // link and two addresses of each
   EXPECT_NE(run.out.find("inet 172.31.0.1/16 brd 172.31.255.255 scope global ib15"), std::string::npos) << run.story();
 }
 
-// The address in the same network is the source; a socket may bind to one address only; a host without an
-// adapter in the network uses its first one, and its routes show that.
+// The address in the destination's network is the source; a socket may bind to one address only; a host
+// without an adapter in the network uses its first one, and its routes show that.
 TEST(Network, sockets_know_further_addresses) {
   const support::TemporaryFolder folder;
   std::string text = R"({"name": "t", "link_layer": "roce",

@@ -1,4 +1,4 @@
-// The limit of open files follows from the host's description, not from the machine's limit.
+// The limit of open files is that of the host's description, not the machine's.
 #include <fstream>
 
 #include "tests/support/verbatim_run.h"
@@ -8,7 +8,7 @@ namespace {
 
 using support::RunReport;
 
-// The two hosts of topologies/two_hosts_direct.json; programs of the first start with `limit`.
+// The two hosts of topologies/two_hosts_direct.json; programs of the first one start with `limit`.
 std::string topology_with(const std::string& folder, int limit) {
   auto topology = nlohmann::json::parse(support::text_of_file(support::topology("two_hosts_direct")));
   topology.erase("$schema");

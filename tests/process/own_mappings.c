@@ -9,7 +9,7 @@ enum { kPage = 4096 };
 
 static void* const kPlaces[] = {
     (void*)0x200200044000,  // code
-    (void*)0x200200120000,  // data of what was replaced
+    (void*)0x200200120000,  // data of replaced code
     (void*)0x200200180000,  // the region
     (void*)0x202000000000,  // the heap
     (void*)0x200200000000,  // stacks of handlers
@@ -41,7 +41,7 @@ int main(void) {
   REFUSED(munmap(NULL, 1ul << 47));
   REFUSED(munmap((void*)0x1000, 0x300000000000));
   REFUSED(mprotect((void*)0x1000, 0x300000000000, PROT_READ));
-  // A hint address, and adjacent memory, are not changes.
+  // A hint address and adjacent memory are not changes.
   EXPECT(mmap(kPlaces[0], kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   EXPECT(munmap(mine, kPage) == 0);
   EXPECT(getppid() >= 0);

@@ -1,5 +1,4 @@
-// Data read from a program's memory is cached until a program of its host runs or memory is written, and no
-// longer.
+// Data read from a program's memory is cached until a program of its host runs or the memory is written.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPage = PageCache::kPageSize;
 
-// Pages of this process, which represents a program.
+// Pages of this process, used as a program's.
 class Pages {
  public:
   explicit Pages(std::size_t count, std::uint64_t at = 0)
@@ -79,7 +78,7 @@ TEST_F(PageCacheTest, forgets_whatever_is_written) {
   EXPECT_EQ(read(pages.address(0)), 4);
   memory_.write_code(pages.address(0), five);
   EXPECT_EQ(read(pages.address(0)), 5);
-  // The same memory may be another process's, too.
+  // Another process may have the same memory.
   ProcessMemory other(getpid());
   other.use(cache_, read_ahead_, write_behind_, epoch_);
   other.write(pages.address(0), three);
@@ -130,7 +129,7 @@ TEST_F(PageCacheTest, refuses_what_goes_round_the_address_space) {
   EXPECT_FALSE(memory_.copy_ranges(ranges, bytes));
 }
 
-// Pages read before are read ahead the next time; an unmapped one does no harm.
+// Pages that were read before are read ahead the next time; an unmapped one does no harm.
 TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
   Pages pages(3);
   for (std::size_t page = 0; page < 3; ++page) EXPECT_EQ(read(pages.address(page * kPage)), 0);
@@ -141,10 +140,10 @@ TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
   EXPECT_EQ(read(pages.address(kPage)), std::nullopt);
 }
 
-// A thread that brings lines of its memory with its requests: what its slot and its mailbox hold.
+// A thread that delivers lines of its memory with its requests, in its slot and its mailbox.
 class Bringing : public PageCacheTest {
  protected:
-  // Acts like the runtime; `says` fills the mailbox.
+  // Acts like the runtime; `says` is the content of the mailbox.
   void bring(std::uint8_t says) {
     mailbox_.assign(protocol::kMailboxSize, std::byte{says});
     slot_->brought = slot_->list_to_bring;
@@ -183,7 +182,7 @@ TEST_F(Bringing, holds_until_a_program_runs_or_memory_is_written) {
   ++epoch_;
   look(pages.address(0), 0);
   bring(7);
-  slot_->brought = slot_->list_to_bring - 1;  // of an older list, or none
+  slot_->brought = slot_->list_to_bring - 1;  // an older list or none
   lines_.note(*slot_, memory_);
   look(pages.address(0), 0);
 }
@@ -239,7 +238,7 @@ class ReadAheadTest : public PageCacheTest {
  protected:
   static constexpr std::size_t kPacket = 4096;
 
-  // As an adapter does, packet by packet. How many bytes are not those of `pages`.
+  // Reads like an adapter, packet by packet. Returns the number of bytes that differ from `pages`.
   std::size_t wrong_bytes(Pages& pages, std::size_t from, std::size_t bytes) {
     std::vector<std::byte> packet(kPacket);
     std::size_t wrong = 0;
@@ -291,7 +290,7 @@ TEST_F(ReadAheadTest, keeps_what_is_not_overwritten) {
   };
   EXPECT_TRUE(shows(2, kPacket, 4 * kPage));
   EXPECT_TRUE(shows(10, 64, 0));
-  fill(pages, 16 * kPage, 2);  // behind its back
+  fill(pages, 16 * kPage, 2);  // without invalidation
   memory_.place(pages.address(7 * kPage), byte, {});
   memory_.place(pages.address(2 * kPage - 1), byte, {});
   EXPECT_FALSE(shows(3, kPacket, 3 * kPage)) << "what is written lies before and behind it";

@@ -21,7 +21,7 @@ TEST(Paths, what_the_trees_lack_is_not_there_by_any_spelling_or_call) {
   const RunReport run = support::run(request);
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(run.output("server"), "910 of 910 denied, 0 made\n") << run.story();
-  // One warning by name for each errno that the program got, and every refusal counted.
+  // One warning with the path for each errno that the program got; every refusal is counted.
   ASSERT_EQ(run.report["warnings"].size(), 2u) << run.report["warnings"];
   EXPECT_EQ(run.report["warnings"][0],
             "server: paths_denied (pid 1000): /proc/vmstat is not simulated; the program got ENOENT (with "
@@ -32,7 +32,7 @@ TEST(Paths, what_the_trees_lack_is_not_there_by_any_spelling_or_call) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
-// Files that hwloc of Debian 13 looks for; Open MPI and UCX use it to examine the machine.
+// Files that hwloc of Debian 13 searches; Open MPI and UCX use it to examine the machine.
 TEST(Paths, what_many_machines_lack_is_lacked_without_a_word) {
   const RunReport run = support::run(
       {.commands = {"server=sh -c 'cat /sys/devices/cpu_atom/cpus /sys/devices/cpu_core/cpus /sys/devices/cpu_lowpower/cpus "
@@ -72,7 +72,7 @@ TEST(Paths, the_host_has_its_own_identity) {
   EXPECT_EQ(run.report["warnings"].size(), 0u) << run.report["warnings"];
 }
 
-// Empty at the start, separate for each host, and removed with the run.
+// The folders are empty at the start, separate for each host, and removed with the run.
 TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   const std::string look = "ls -A /tmp /var/tmp /dev/shm /run ~; echo $HOSTNAME > /tmp/here; echo x > /dev/shm/x; sleep 1; cat /tmp/here";
   support::RunRequest request;
@@ -82,7 +82,7 @@ TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   const std::string empty = "/dev/shm:\n\n/root:\n\n/run:\n\n/tmp:\n\n/var/tmp:\n";
   EXPECT_EQ(run.output("server"), empty + "first\n") << run.story();
   EXPECT_EQ(run.output("client"), empty + "second\n");
-  // Two runs of one seed share nothing, and nothing is left for the second one.
+  // Two runs with one seed share nothing; the second one finds nothing of the first.
   const RunReport again = support::run(request);
   EXPECT_EQ(again.output("server"), run.output("server")) << again.story();
   EXPECT_EQ(again.digest(), run.digest());
@@ -90,7 +90,7 @@ TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
-// Reached through any link of the machine: another program's socket of the same name is not found.
+// For any link of the machine: a socket of the same name that another program has is not found.
 TEST(OwnFolders, are_reached_through_links_of_the_machine_by_sockets_too) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("verbatim-link-" + std::to_string(getpid()));
   const std::string socket_name = folder.filename().string() + ".socket";
@@ -101,7 +101,7 @@ TEST(OwnFolders, are_reached_through_links_of_the_machine_by_sockets_too) {
   const int machines = socket(AF_UNIX, SOCK_STREAM, 0);
   ASSERT_EQ(bind(machines, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
   support::RunRequest request;
-  // Not named in the command, whose files a host sees.
+  // Not named in the command, because hosts see the files of their commands.
   request.commands = {"server=sh -c 'nc -U $PWD/link/" + socket_name + "'"};
   request.working_directory = folder.string();
   const RunReport run = support::run(request);
@@ -128,7 +128,7 @@ TEST(OwnFolders, what_shows_through_by_a_link_is_not_changed) {
   std::filesystem::remove_all(folder);
 }
 
-// Two runs that differ in nothing but a byte of a file, and one that leaves a folder behind.
+// Two runs that only differ in one byte of a file, and one that leaves a folder behind.
 TEST(OwnFolders, are_in_the_digest) {
   const auto digest = [](const std::string& script, std::vector<std::string> options = {}) {
     const RunReport run = support::run({.commands = {"server=sh -c '" + script + "'"}, .options = std::move(options)});
@@ -143,7 +143,7 @@ TEST(OwnFolders, are_in_the_digest) {
   EXPECT_NE(digest("mkdir /tmp/folder1"), digest("mkdir /tmp/folder2"));
 }
 
-// Times, numbers and figures of files are the run's, not the machine's: two runs print the same.
+// Times, numbers and sizes of files are the run's, not the machine's: two runs print the same.
 TEST(OwnFolders, tell_nothing_of_the_machine) {
   support::RunRequest request;
   request.commands = {"server=sh -c 'cd; mkdir d; for i in 3 1 2; do echo $i > d/$i; sleep 0.1; done; rm d/1; echo > d/4; "
@@ -157,7 +157,7 @@ TEST(OwnFolders, tell_nothing_of_the_machine) {
   EXPECT_EQ(again.digest(), run.digest());
 }
 
-// Programs, their folders and where they work may lie below the machine's /tmp, and are seen there.
+// Programs, their folders and working directories may be below the machine's /tmp, and are visible there.
 TEST(OwnFolders, show_what_the_scenario_names_of_the_machine) {
   const support::TemporaryFolder folder;
   std::filesystem::create_directories(folder.path() + "/bin");
@@ -197,13 +197,13 @@ TEST(OwnFolders, go_with_the_run_however_it_ends) {
   request.commands = {"server=sh -c 'mkdir -p /tmp/a/b; touch /tmp/a/b/c; chmod 0 /tmp/a/b'"};
   EXPECT_EQ(support::run(request).code, 0);
   EXPECT_EQ(left(), std::vector<std::string>{});
-  // Killed: nothing is left either, soon.
+  // After a kill nothing is left either, a moment later.
   const std::string endless = support::verbatim_program() + " run --topology " + support::topology("two_hosts") +
                               " \"server=sh -c 'touch /tmp/x; kill -STOP \\$PPID; while :; do :; done'\"";
   cli::run_command({"sh", "-c", "TMPDIR=" + folder.path() + " timeout -s KILL 1 " + endless + " 2> /dev/null"});
   for (int tries = 0; tries < 500 && !left().empty(); ++tries) ::usleep(10'000);
   EXPECT_EQ(left(), std::vector<std::string>{});
-  // The remains of a run that was killed are removed by the next one.
+  // The next run removes the remains of a run that was killed.
   std::filesystem::create_directories(folder.path() + "/verbatim-run-dead/0/tmp");
   std::ofstream(folder.path() + "/verbatim-run-dead/lock");
   EXPECT_EQ(support::run(request).code, 0);

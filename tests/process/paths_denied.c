@@ -1,4 +1,4 @@
-// Paths that the host's trees lack do not exist, for any spelling and any call. Simulated only: a machine has them.
+// Paths that the host's trees lack do not exist, for any spelling and any call. Simulated only, because machines have them.
 #include <sys/statfs.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
@@ -36,7 +36,7 @@ static int by_rmdir(int folder, const char* path) { return unlinkat(folder, path
 static int by_rename(int folder, const char* path) { return renameat(folder, path, folder, path); }
 static int by_link(int folder, const char* path) { return linkat(folder, path, folder, path, 0); }
 
-// Calls that know no folder: the path starts where the program works, or at the root.
+// Calls without a folder argument: the path starts at the working directory or at the root.
 static int by_truncate(int folder, const char* path) { return folder == AT_FDCWD ? truncate(path, 0) : -2; }
 static int by_statfs(int folder, const char* path) {
   struct statfs status;
@@ -91,7 +91,7 @@ int main(void) {
         printf("%s of %s: %s\n", calls[j].name, spellings[i].path, result < 0 ? strerror(errno) : "success");
     }
   }
-  // Nothing can be made there.
+  // Nothing can be created there.
   int made = 0;
   for (int i = 0; i < kSpellings; ++i) {
     int folder;

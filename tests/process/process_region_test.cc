@@ -1,4 +1,4 @@
-// The memory shared with a copied process is what the supervisor believes it to be, and stays so.
+// The memory shared with a copied process is as the supervisor expects, and remains so.
 #include "sim/supervisor/machine/process_region.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The same program natively and in the simulator: the same output, the same end.
+// The same program natively and in the simulator has the same output and the same exit status.
 #include <unistd.h>
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 using cli::Finished;
 using support::RunReport;
 
-// Nothing but the standard streams is open, as in the simulator.
+// Only the standard streams are open, as in the simulator.
 Finished run_natively(const std::string& command) {
   return cli::run_command({"env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
                            "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- " + path_of(command)});
@@ -44,7 +44,7 @@ TEST_P(SameProgram, natively_and_in_the_simulator_however_it_is_run) {
     EXPECT_EQ(program["signal"], GetParam().signal);
     EXPECT_TRUE(program["exit_code"].is_null());
   }
-  // Only the program's own death is reported; other warnings would mean calls that are not simulated.
+  // Only the program's death is reported; other warnings would mean calls that are not simulated.
   for (const auto& warning : run.report["warnings"]) {
     EXPECT_NE(warning.get<std::string>().find("died of signal"), std::string::npos) << warning;
   }
@@ -54,7 +54,7 @@ TEST_P(SameProgram, natively_and_in_the_simulator_however_it_is_run) {
   EXPECT_EQ(run.digest(), replaced.digest()) << run.story() << replaced.story();
 }
 
-// Copies and threads that are late get signals before they have done anything.
+// Delayed processes and threads get signals before they have executed anything.
 TEST(Process, signals_before_the_first_step_are_not_lost_whoever_is_late) {
   for (const std::string program : {"signal_group", "signal_at_start"}) {
     for (int seed = 1; seed <= 6; ++seed) {
@@ -84,7 +84,7 @@ TEST(Simulated, hosts_have_asynchronous_contexts_of_their_own) {
 }
 
 // A poke that coincides with a signal's delivery, before the handler has run, does not prove that the loop
-// runs.
+// still runs.
 TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
   for (const char* period : {"1", "50", "3000"}) {
     support::RunRequest request;
@@ -109,7 +109,7 @@ TEST(Simulated, two_thousand_threads_at_once) {
   EXPECT_EQ(support::run(request).digest(), slices.digest());
 }
 
-// As many as a process may have; the machine need not let it have as many files.
+// The maximum number for a process; the machine need not permit it that many files.
 TEST(Simulated, sixty_five_thousand_descriptors) {
   support::RunRequest request;
   request.commands = {"server=" + path_of("many_descriptors 65536 500")};
@@ -131,7 +131,7 @@ TEST(Simulated, processes_that_share_memory_are_refused_by_name) {
   EXPECT_EQ(run.report["determinism"], "exact");
 }
 
-// A poke that is pending where a program waits for signals is none of them, and ends no wait in their place.
+// A pending poke is not a signal that the program waits for, and ends no wait in its place.
 TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
   for (const char* program : {"signal_between", "signal_waits", "select_sets", "highest_signal"}) {
     support::RunRequest request;
@@ -146,7 +146,7 @@ TEST(Simulated, pokes_at_any_time_end_no_wait_for_a_signal) {
   }
 }
 
-// A name for each test of this machine: shared memory has the machine's names.
+// The name contains the process id, because shared memory has the machine's names.
 TEST(TwoPrograms, of_one_host_share_memory_and_signals) {
   const std::string name = "/verbatim-two-programs-" + std::to_string(::getpid());
   const std::string first = path_of("two_programs " + name + " first"),
@@ -180,8 +180,7 @@ TEST(Simulated, counter_runs_at_the_stated_frequency) {
   EXPECT_EQ(run.code, 0) << run.out << run.err;
 }
 
-// A program that the simulator refuses something gets a clean errno, and the user a warning that names the
-// call.
+// A program whose call is refused gets an errno, and the user a warning that names the call.
 TEST(Simulated, refused_calls_are_named) {
   support::RunRequest request;
   request.commands = {"server=" + path_of("refused")};
@@ -254,7 +253,7 @@ TEST(Simulated, watches_of_what_is_not_the_hosts_own_are_told_of) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
-// Programs of one host that know nothing of each other, one of which starts while the other watches.
+// Unrelated programs of one host; one of them starts while the other watches.
 TEST(Simulated, programs_of_a_host_hear_of_each_others_files_and_of_no_other_hosts) {
   const support::TemporaryFolder folder;
   const std::string watcher = folder.path() + "/watcher.py", scenario = folder.path() + "/s.json";

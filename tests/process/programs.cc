@@ -23,7 +23,7 @@ std::vector<Program> plain_programs() {
 std::vector<Program> programs_with_arguments() {
   std::vector<Program> programs = {{"threads"}, {"clocks"},       {"signals"},           {"identity"},
                                    {"spin"},    {"output large"}, {"output unfinished"}, {"output closed", 7},
-                                   // Below and above the place where the shim keeps its own.
+                                   // Below and above the numbers that the shim uses for its own descriptors.
                                    {"many_descriptors 1100 1100"}, {"many_descriptors 4000 4000"}};
   // Natively only root can.
   if (geteuid() != 0) return programs;

@@ -1,5 +1,4 @@
-// Randomness that repeats: every source differs from every other, all repeat with the seed and change with
-// it.
+// Repeatable randomness: all sources differ from each other, repeat with the seed and change with it.
 #include <set>
 #include <sstream>
 
@@ -29,7 +28,7 @@ TEST(Randomness, repeats_with_the_seed_and_differs_otherwise) {
   EXPECT_EQ(first.digest(), again.digest());
   EXPECT_NE(first.digest(), other.digest());
 
-  // All draws of two programs and two seeds, none twice; what is not random is the same everywhere.
+  // No random value occurs twice in two programs and two seeds; everything else is equal.
   std::set<std::string> values;
   std::size_t count = 0;
   std::set<std::string> addresses;

@@ -1,4 +1,4 @@
-// Addresses as commands to /dev/infiniband/rdma_cm have them, some in places that are too short for their family.
+// Addresses in commands to /dev/infiniband/rdma_cm, some in fields that are too short for their family.
 #include "sim/supervisor/kernel/rdma_cm_abi.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 namespace verbatim::supervisor {
 namespace {
 
-// A place with something behind it that is no part of it.
+// A field with bytes behind it that do not belong to it.
 struct Place {
   sockaddr_in6 address;
   unsigned char behind[64];

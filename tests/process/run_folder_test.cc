@@ -1,4 +1,4 @@
-// Runs begin and end side by side on one machine, and each removes what ended ones have left.
+// Runs start and end in parallel on one machine, and each removes what ended runs have left.
 #include "sim/supervisor/machine/run_folder.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace fs = std::filesystem;
 
 namespace {
-// Number of times that another run removes the folder as a leftover before its lock is taken.
+// The number of times that another run removes the folder as a leftover before its lock is taken.
 int g_removed_before_locked = 0;
 }  // namespace
 
@@ -35,7 +35,7 @@ extern "C" int flock(int fd, int operation) noexcept {
 namespace verbatim::supervisor {
 namespace {
 
-// Its temporary folder.
+// A machine with a temporary folder of its own.
 struct Machine {
   Machine() { setenv("TMPDIR", folder.path().c_str(), 1); }
   ~Machine() { unsetenv("TMPDIR"); }
@@ -61,7 +61,7 @@ TEST(RunFolder, is_there_though_a_run_beside_took_it_for_a_leftover) {
   EXPECT_EQ(entries_of(machine.folder.path()), 0u);
 }
 
-// Thousands of hosts have tens of thousands of folders, and most programs go to none of them.
+// Thousands of hosts have tens of thousands of folders, which most programs never use.
 TEST(RunFolder, a_hosts_own_folders_are_made_when_a_path_leads_there) {
   const Machine machine;
   RunFolder folder;
@@ -103,8 +103,7 @@ TEST(RunFolder, is_empty_again_for_the_next_run) {
   }
 }
 
-// A program's working folder and file show through: their counterparts in the host's own folders are created
-// with these.
+// A program's working folder and file are visible: their counterparts are created in the host's own folders.
 TEST(RunFolder, a_host_whose_programs_lie_in_its_own_folders_makes_none_at_the_start) {
   const Machine machine;
   const std::string works_in = fs::canonical(machine.folder.path());
@@ -146,7 +145,7 @@ TEST(RunFolder, of_a_run_that_goes_on_is_no_leftover) {
   EXPECT_EQ(entries_of(machine.folder.path()), 1u);
 }
 
-// The program that the build has put beside the libraries.
+// The keeper program, which the build has put beside the libraries.
 std::string keeper() { return (fs::path(support::verbatim_program()).parent_path() / "lib" / "keeper").string(); }
 
 TEST(RunFolder, goes_with_a_simulator_that_is_killed) {
@@ -167,7 +166,7 @@ TEST(RunFolder, goes_with_a_simulator_that_is_killed) {
   EXPECT_EQ(entries_of(machine.folder.path()), 0u);
 }
 
-// At moments a hundredth of a millisecond apart, from before the folder is made.
+// Kills at intervals of a hundredth of a millisecond, from before the folder's creation on.
 TEST(RunFolder, goes_whenever_its_simulator_is_killed) {
   const Machine machine;
   const auto now_us = [] {

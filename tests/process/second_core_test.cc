@@ -13,7 +13,7 @@
 namespace verbatim::supervisor {
 namespace {
 
-// Eight windows of each kind in turns; their times in microseconds are repeated.
+// Eight windows of each kind alternately; their times in microseconds are used repeatedly.
 bool is_second_quicker(SecondCoreTrial& trial, const std::vector<int>& second, const std::vector<int>& first) {
   trial.begin();
   for (std::size_t i = 0; i < 8; ++i) {

@@ -1,4 +1,4 @@
-// The passive side of the conversations that client.c leads, one after the other on port 5000 of any address.
+// Server of the dialogues of client.c, one after the other, on port 5000 of any address.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -40,7 +40,7 @@ static void read_all(int fd, void* bytes, size_t length) {
   }
 }
 
-// Everything until the end of the stream is sent back, and then the stream is closed.
+// Sends everything back until the end of the stream, then closes it.
 static void half_close(int listener) {
   const int fd = accept_on(listener);
   char text[1000];
@@ -51,7 +51,7 @@ static void half_close(int listener) {
   printf("half close: %zu bytes\n", length);
 }
 
-// Each message is answered in two pieces.
+// Answers each message in two pieces.
 static void request_reply(int listener) {
   const int fd = accept_on(listener);
   const int one = 1;
@@ -67,7 +67,7 @@ static void request_reply(int listener) {
   printf("request and reply: sum %u\n", sum);
 }
 
-// 8 MB, read slowly, so that the sender's window closes.
+// Reads 8 MB slowly, which closes the sender's window.
 static void large(int listener) {
   const int fd = accept_on(listener);
   static unsigned char bytes[65536];
@@ -86,7 +86,7 @@ static void large(int listener) {
   printf("large: %zu bytes, hash %016llx\n", total, (unsigned long long)hash);
 }
 
-// The end without a word: unread data on our side makes it a reset.
+// Closes with unread data, which makes it a reset.
 static void reset(int listener) {
   const int fd = accept_on(listener);
   const struct linger hard = {1, 0};
@@ -97,7 +97,7 @@ static void reset(int listener) {
   printf("reset: done\n");
 }
 
-// Level, edge and one-shot interest in one connection.
+// Level-triggered, edge-triggered and one-shot events of one connection.
 static void wait_by_epoll(int listener) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   EXPECT(epoll >= 0);
@@ -112,8 +112,8 @@ static void wait_by_epoll(int listener) {
   char byte;
   event = (struct epoll_event){EPOLLIN, {.fd = fd}};
   EXPECT(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
-  EXPECT(epoll_wait(epoll, got, 4, -1) == 1 && epoll_wait(epoll, got, 4, 0) == 1);  // level: still true
-  sleep_ms(1);  // the second byte is there too
+  EXPECT(epoll_wait(epoll, got, 4, -1) == 1 && epoll_wait(epoll, got, 4, 0) == 1);  // level-triggered: still true
+  sleep_ms(1);  // the second byte has arrived, too
   EXPECT(read(fd, &byte, 1) == 1 && byte == 'a');
   EXPECT(epoll_wait(epoll, got, 4, 0) == 1 && read(fd, &byte, 1) == 1 && byte == 'b');
   EXPECT(epoll_wait(epoll, got, 4, 0) == 0);
@@ -121,7 +121,7 @@ static void wait_by_epoll(int listener) {
 
   event.events = EPOLLIN | EPOLLET;
   EXPECT(epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0);
-  EXPECT(epoll_wait(epoll, got, 4, -1) == 1 && epoll_wait(epoll, got, 4, 10) == 0);  // edge triggered: reported once
+  EXPECT(epoll_wait(epoll, got, 4, -1) == 1 && epoll_wait(epoll, got, 4, 10) == 0);  // edge-triggered: reported once
   EXPECT(read(fd, &byte, 1) == 1 && byte == 'c');
   EXPECT(write(fd, "2", 1) == 1);
 
@@ -137,12 +137,12 @@ static void wait_by_epoll(int listener) {
   EXPECT(epoll_wait(epoll, got, 4, -1) == 1 && (got[0].events & EPOLLRDHUP) != 0);
   EXPECT(read(fd, &byte, 1) == 0);
   close(fd);
-  EXPECT(epoll_wait(epoll, got, 4, 0) == 0);  // a closed descriptor is forgotten
+  EXPECT(epoll_wait(epoll, got, 4, 0) == 0);  // a closed descriptor is removed
   close(epoll);
   printf("epoll: done\n");
 }
 
-// The listener without waiting, then select for reading and writing.
+// Non-blocking accept, then select for reading and writing.
 static void wait_by_select(int listener) {
   EXPECT(fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK) == 0);
   EXPECT(accept(listener, NULL, NULL) == -1 && errno == EAGAIN);

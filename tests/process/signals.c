@@ -59,7 +59,7 @@ static void masks(void) {
   EXPECT(sigismember(&set, SIGTERM) && !sigismember(&set, SIGUSR1));
   EXPECT(sigprocmask(77, &set, NULL) == -1 && errno == EINVAL);
 
-  // A program that blocks everything still has to be simulated.
+  // A program that blocks every signal must still be simulated.
   sigfillset(&set);
   EXPECT(sigprocmask(SIG_SETMASK, &set, &before) == 0);
   sleep_ms(1);

@@ -14,8 +14,8 @@ const std::string kServer = std::string(PROCESS_FOLDER) + "/server";
 const std::string kClient = std::string(PROCESS_FOLDER) + "/client";
 
 TEST(Sockets, two_programs_say_the_same_natively_and_simulated) {
-  // A network of its own where that is allowed, so that the port is free; otherwise only the simulated half
-  // counts.
+  // In a network namespace of its own where that is permitted, so that the port is free; otherwise only the
+  // simulated part counts.
   const std::string script =
       "ip link set lo up; \"$0\" > \"$2/server\" 2>&1 & sleep 0.3; \"$1\" 127.0.0.1 > \"$2/client\" 2>&1; "
       "wait";
@@ -43,7 +43,7 @@ TEST(Sockets, distance_takes_time) {
   const support::RunReport run =
       support::run_pair(support::quoted(kServer), support::quoted(kClient) + " server");
   ASSERT_EQ(run.code, 0) << run.story();
-  // 100 ms stagger; 100 replies of 2 x 20 us each and 8 MB at 10 Gb/s (6.4 ms) are the least.
+  // Lower bound: 100 ms stagger; 100 replies of 2 x 20 us each and 8 MB at 10 Gb/s (6.4 ms).
   EXPECT_GT(run.virtual_ms(), 100 + 100 * 0.040 + 6.4);
   EXPECT_LT(run.virtual_ms(), 1000);
 }

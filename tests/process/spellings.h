@@ -1,4 +1,4 @@
-// Ways to name one file of /proc: by words, from folders, by links, through what /proc itself leads to.
+// Spellings of one path in /proc: absolute, relative to folders, through links, through links of /proc itself.
 #pragma once
 
 #include <fcntl.h>
@@ -9,13 +9,13 @@
 #include "tests/process/expect.h"
 
 struct Spelling {
-  const char* works_in;  // NULL: stays where it is
-  const char* starts_at; // opened, its descriptor is where the path starts; NULL: AT_FDCWD
+  const char* works_in;  // NULL: not changed
+  const char* starts_at; // folder to which the path is relative; NULL: AT_FDCWD
   const char* path;      // %s: the file's name below /proc; %d: a descriptor of `opened`
   const char* opened;
 };
 
-// A folder `links` below the working directory that the program starts in: see make_links().
+// Uses a folder `links` below the initial working directory: see make_links().
 static const struct Spelling spellings[] = {
     {NULL, NULL, "/proc/%s", NULL},
     {NULL, NULL, "//proc/%s", NULL},
@@ -81,7 +81,7 @@ static void remove_links(void) {
   EXPECT(unlink("links/self") == 0 && rmdir("links") == 0 && rmdir(start_folder) == 0);
 }
 
-// The path of file `name` by spelling `which`; where it starts is in `*folder`.
+// Returns the path of file `name` in spelling `which`; stores the folder to which it is relative in `*folder`.
 static const char* spell(int which, const char* name, int* folder) {
   static char path[512];
   static int opened = -1;

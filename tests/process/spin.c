@@ -1,4 +1,4 @@
-// A thread that waits for another by looking at memory only, with no call in between, and one that looks at a
+// A thread that waits for another one by reading memory only, with no call in between, and one that reads a
 // clock.
 #include <pthread.h>
 

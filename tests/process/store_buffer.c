@@ -21,7 +21,7 @@ static char text[8] = "text";
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE int load_plain(volatile int* a, volatile int* b) { *a = 1; return *b; }
-// A branch and a load of a constant lie in between.
+// With a branch and a load of a constant in between.
 INLINE int load_behind_branch(volatile int* a, volatile int* b) {
   *a = 1;
   if (sink != 0) return 2;
@@ -67,7 +67,7 @@ STORE_BUFFERING(behind_library)
 STORE_BUFFERING(behind_call)
 STORE_BUFFERING(behind_cpuid)
 
-// Stores are seen in their order.
+// Stores become visible in program order.
 static void ordered_first(void) { x = 1, y = 1; }
 static void ordered_second(void) { seen[0] = y, seen[1] = x; }
 // A thread sees its own store while it waits.

@@ -1,7 +1,7 @@
 // Never ends by itself: in `stuck locked` two threads wait for one mutex, `stuck computing` computes, `stuck
 // waiting` waits for memory that never changes, `stuck asleep FILE` sleeps in a kernel call: it opens a file
-// for writing on which a lease is held and not released. `stuck thread` computes beside a sleeping main thread,
-// `stuck calling` makes calls that take no virtual time, `stuck mapping` those that only the kernel sees.
+// for writing that has a lease which is not released. `stuck thread` computes beside a sleeping main thread,
+// `stuck calling` makes calls that take no virtual time, `stuck mapping` calls that only the kernel handles.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -22,7 +22,7 @@ static void* lock(void* unused) {
 static void* compute(void* unused) {
   (void)unused;
   volatile unsigned long count = 0;
-  while (1) count += 1;  // never the same state twice, so no proof of a loop is possible
+  while (1) count += 1;  // no state repeats, so the loop cannot be proven to wait
   return (void*)count;
 }
 

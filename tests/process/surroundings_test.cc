@@ -1,5 +1,5 @@
-// Settings of the simulator's caller are not visible in programs, and those of programs have no effect
-// outside.
+// Settings of the simulator's caller are invisible to programs, and settings of programs have no effect
+// outside the run.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace verbatim::process {
 namespace {
 
-// The output of a program that looks around, in a simulation that was started after `preparation`.
+// The output of a program that prints its environment, in a simulation started after `preparation`.
 std::string seen_after(const std::string& preparation) {
   const support::TemporaryFolder folder;
   const std::string script = folder.path() + "/look";
@@ -41,7 +41,7 @@ TEST(Surroundings, of_the_caller_do_not_show) {
   EXPECT_EQ(plain, seen_after("umask 077; trap '' HUP USR1 PIPE; exec 7</dev/null 8>/dev/null"));
 }
 
-// Free space of the machine's file systems, and access times.
+// Free space of the machine's file systems, and access times of files.
 TEST(Surroundings, of_files_do_not_show) {
   support::RunRequest request;
   const std::string look =
@@ -77,12 +77,13 @@ TEST(Surroundings, times_of_files_that_the_run_writes_do_not_show) {
       << run.story();
 }
 
-// The least of nice values that an ordinary user may not undo.
+// A raised nice value, which an ordinary user cannot lower again.
 TEST(Surroundings, of_a_nicer_caller_do_not_show) {
   EXPECT_EQ(seen_after("true"), seen_after("renice -n 3 -p $$ >/dev/null"));
 }
 
-// Two hundred children, one after the other: what was shared with those that have ended does not fill the address space.
+// Two hundred children, one after the other: memory shared with ended children does not fill the address
+// space.
 TEST(Surroundings, ended_processes_leave_no_mapping) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   const support::TemporaryFolder folder;

@@ -22,7 +22,7 @@ using protocol::CallClass;
 
 const std::string kFolder = VERBATIM_SOURCE_DIR "/tests/process/";
 
-// The comment at the head of a program, as one line.
+// The comment at the head of a program, on one line.
 std::string purpose(const fs::path& file) {
   std::istringstream text(support::text_of_file(file));
   std::string all;
@@ -146,7 +146,7 @@ std::string call_table() {
          with_errno(ENOSYS) + ".\n";
 }
 
-// A feature of the process layer, and its test: programs of this folder or of tests/verbs, and tests by name.
+// A feature of the process layer and its tests: programs of this folder or of tests/verbs, or tests by name.
 struct Coverage {
   std::string what, by;
 };
@@ -303,7 +303,7 @@ TEST(Tables, allow_the_gate_what_the_shim_calls_and_little_else) {
     if (call.name == nullptr) continue;
     EXPECT_TRUE(!called.contains(call.name) || protocol::gate_allows(number, false)) << call.name;
   }
-  // Made by the instruction alone, injected, or answered with "execute it natively".
+  // Calls made by an instruction only, injected calls, and calls answered with "execute it natively".
   const std::set<std::string> others = {"rt_sigreturn", "sendmsg", "open", "creat", "dup", "dup2", "exit", "fcntl", "ioctl"};
   for (const protocol::GateCall& call : protocol::kGateCalls) {
     const std::string name = protocol::system_call(call.number).name;

@@ -1,4 +1,4 @@
-// Threads and everything of pthreads and semaphores that waits, with and without a deadline.
+// Threads and all waits of pthreads and semaphores, with and without a deadline.
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static pthread_t start(void* (*body)(void*), intptr_t argument) {
   return thread;
 }
 
-// A read-modify-write with a wait in the middle: any lapse of the mutex loses a count.
+// A read-modify-write with a wait in the middle: any failure of the mutex loses a count.
 static void* count(void* argument) {
   for (int i = 0; i < kRounds; ++i) {
     pthread_mutex_lock(&mutex);
@@ -125,7 +125,7 @@ static void run_all(void* (*body)(void*)) {
   for (int i = 0; i < kThreads; ++i) join(threads[i], i);
 }
 
-// A wait without a wake-up lasts as long as requested.
+// A wait without a wake-up takes the requested time.
 static void expect_timed_out(int error, int64_t since, long ms) {
   EXPECT(error == ETIMEDOUT);
   EXPECT(now_ns() - since >= ms * 1000000ll - 1000000);
@@ -195,7 +195,7 @@ int main(void) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t detached;
   sem_init(&semaphore, 0, 0);
-  for (int i = 0; i < 400; ++i) {  // more than there are slots at once
+  for (int i = 0; i < 400; ++i) {  // more than can exist at once
     EXPECT(pthread_create(&detached, &attributes, post_later, NULL) == 0);
     EXPECT(sem_wait(&semaphore) == 0);
     if (i % 50 == 0) sleep_ms(1);

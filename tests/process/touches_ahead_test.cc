@@ -1,4 +1,4 @@
-// Adapters' memory accesses performed by a thread: the simulator's lists and the thread's results.
+// Memory accesses of adapters that a thread performs: the simulator's lists and the thread's results.
 #include "sim/supervisor/machine/touches_ahead.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr Instant at(std::int64_t ps) { return instant_from_ps(ps); }
 
 struct TouchesAheadTest : ::testing::Test {
-  // As a thread does.
+  // Acts like a thread.
   void touch(std::uint32_t until) {
     protocol::TouchList& list = region.touches();
     for (; list.done < until; ++list.done) {

@@ -1,4 +1,4 @@
-// A host's adapters under /sys and /dev/infiniband, with common tools.
+// A host's adapters under /sys and /dev/infiniband, seen with common tools.
 #include <unistd.h>
 
 #include <sstream>
@@ -16,7 +16,7 @@ std::string seen(const std::string& command) {
   const RunReport run = support::run({.commands = {"server=" + command}});
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(run.errors("server"), "") << run.story();
-  // lscpu also looks for firmware of other machines, which is not there and is named.
+  // lscpu also searches for firmware of other machines; the warnings name these missing paths.
   for (const std::string warning : run.report["warnings"]) EXPECT_EQ(warning.find(": /sys"), std::string::npos) << warning;
   return run.output("server");
 }
@@ -49,7 +49,7 @@ TEST(Tree, cat_shows_the_attributes_of_a_port) {
             "fe80:0000:0000:0000:0256:4200:0000:0201\n0xffff\n");
 }
 
-// The same GUIDs and LID by /sys and by the verbs library.
+// /sys and the verbs library show the same GUIDs and LIDs.
 TEST(Tree, agrees_with_ibv_devinfo) {
   const std::string info = seen("ibv_devinfo");
   std::string guid = seen("cat /sys/class/infiniband/mlx5_0/node_guid");
@@ -68,7 +68,8 @@ TEST(Tree, find_walks_it) {
             "/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types\n");
 }
 
-// As from Linux: EINVAL of what an entry lacks, an interface on InfiniBand, and all if it is empty.
+// Like Linux: EINVAL for attributes that an entry lacks, an interface on InfiniBand, and all attributes of an
+// empty entry.
 TEST(Tree, entries_of_the_gid_table_have_their_attributes) {
   for (const bool roce : {false, true}) {
     support::RunRequest request;
@@ -127,8 +128,8 @@ TEST(Tree, an_interpreter_walks_it) {
       "['1'] True True False False 21\n");
 }
 
-// Counters of a run's only two adapters: what one has sent the other has received, and both are the packets
-// of the run.
+// Counters of a run's only two adapters: each has received what the other has sent, and together they are the
+// run's packets.
 TEST(Tree, port_counters_are_the_packets_of_the_run) {
   std::string counters;
   for (const char* name : {"port_xmit_packets", "port_rcv_packets", "port_xmit_data", "port_rcv_data"}) {
@@ -148,8 +149,8 @@ TEST(Tree, port_counters_are_the_packets_of_the_run) {
   EXPECT_EQ(server[2], client[3]);
   EXPECT_EQ(server[3], client[2]);
   EXPECT_EQ(server[0] + client[0], run.report["packets"].get<std::uint64_t>());
-  // Ten messages of four packets of 1 KiB, their headers (LRH 8, BTH 12) and ICRC (4), and what is
-  // acknowledged: 24 or 28.
+  // Ten messages of four packets of 1 KiB, with headers (LRH 8, BTH 12) and ICRC (4), plus acknowledgements:
+  // 24 or 28.
   EXPECT_GT(client[2] * 4, 10u * (4096 + 4 * 24));
   EXPECT_LT(client[2] * 4, 10u * (4096 + 4 * 24) + client[0] * 28);
 }
@@ -179,7 +180,7 @@ TEST(Tree, a_program_can_work_there) {
             "../../node_desc\n../../node_guid\n../../node_type\n");
 }
 
-// One processor and one node in every interface.
+// Every interface shows one processor and one node.
 TEST(Tree, the_processor_is_one_wherever_it_is_asked_about) {
   const std::string cpu = "/sys/devices/system/cpu/";
   EXPECT_EQ(seen("sh -c 'cd " + cpu + "cpu0; cat ../online topology/core_cpus_list cache/index3/size cache/index0/type "
@@ -197,7 +198,7 @@ TEST(Tree, the_processor_is_one_wherever_it_is_asked_about) {
   }
 }
 
-// The processes of a host under the numbers that its programs know.
+// The processes of a host, with the numbers that its programs know.
 TEST(Tree, ps_shows_the_processes_of_the_host) {
   const std::string shown = seen("sh -c 'sleep 5 & ps -e -o pid,ppid,stat,comm; kill $!'");
   EXPECT_NE(shown.find("\n   1000       1 S"), std::string::npos) << shown;

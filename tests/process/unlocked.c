@@ -1,5 +1,5 @@
-// Adds to a counter without a lock, as `threads` or `processes` of one memory, and waits for the others by looking at memory.
-// Prints what the counter has; with `loop` it is one thread that adds very often.
+// Adds to a counter without a lock, in `threads` or in `processes` with shared memory, and waits for the
+// others by reading memory. Prints the counter's value; with `loop` one thread adds very often.
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// Folders and files of a host's own; some are created only on access.
+// Folders and files of a host's own; some are created on their first access.
 #include "sim/supervisor/trees/virtual_tree.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Warnings of one program are bounded, and the rest is counted.
+// The number of warnings of a program is limited, and the rest is counted.
 #include "sim/supervisor/warning_log.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Watches of what is not in a folder of the host's own: they have numbers, and nothing happens there.
+// Watches of files outside the host's own folders: they have numbers, but no events.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/inotify.h>

@@ -1,4 +1,4 @@
-// Adapters' writes to memory are combined for many packets, and are visible to every access.
+// Memory writes of adapters are combined for many packets, and are visible to every access.
 #include "sim/supervisor/machine/write_behind.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct WriteBehindTest : ::testing::Test, host::PlacementClient {
     memory->use(cache, read_ahead, write_behind, epoch);
     other = std::make_unique<ProcessMemory>(child);
     other->use(cache, read_ahead, write_behind, epoch);
-    // Until the child has changed what it maps.
+    // Waits until the child has changed its mapping.
     std::byte byte{};
     while (memory->read(at(32), {&byte, 1})) {
       usleep(100);
@@ -51,7 +51,7 @@ struct WriteBehindTest : ::testing::Test, host::PlacementClient {
     const std::vector<std::byte> bytes(length, static_cast<std::byte>(value));
     memory->place(at(page), bytes, {this, page});
   }
-  // As it is, without a word to those who keep something.
+  // The present content, read without notifying caches.
   char now(std::size_t page) const { return static_cast<char>(pages[page * kPage]); }
 
   std::byte* pages = nullptr;
@@ -130,7 +130,7 @@ TEST_F(WriteBehindTest, programs_of_other_hosts_may_run_meanwhile) {
   EXPECT_FALSE(write_behind.keeps_any());
 }
 
-// Placements handed to the thread with the token.
+// Data placements passed to the thread with the token.
 struct HandedPlacements : WriteBehindTest {
   std::string listed(std::uint32_t count) const {
     std::string text;

@@ -1,4 +1,5 @@
-// Real programs over Ethernet between adapters with DCQCN: marked packets slow them down, and counters say so.
+// Existing programs over Ethernet between adapters with DCQCN: marked packets reduce their rate, and counters
+// show it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -22,7 +23,7 @@ std::string write_topology(const std::string& folder, const std::string& control
   profile["congestion_control"]["ecn_capable"] = {{"value", true}, {"source", "this test"}};
   std::ofstream(folder + "/marked_hca.json") << profile.dump(2);
   json topology = json_of(support::topology("two_hosts_roce"));
-  topology["interface_mtu"] = 9000;  // every seventh of packets of 4096 bytes is one in 2.3 us
+  topology["interface_mtu"] = 9000;  // every seventh packet of 4096 bytes is one in 2.3 us
   for (json& host : topology["hosts"]) host["hca"] = "marked_hca";
   std::ofstream(folder + "/marked.json") << topology.dump(2);
   return folder + "/marked.json";
@@ -44,7 +45,7 @@ support::RunRequest transfer(const std::string& topology, bool with_marks) {
   return request;
 }
 
-// The last four lines.
+// The numbers of the last four lines.
 std::vector<long> counters_of(const std::string& output) {
   std::vector<long> lines;
   std::istringstream in(output);
@@ -74,7 +75,7 @@ TEST(CongestionOfPrograms, marks_slow_a_transfer_down_and_are_counted) {
   EXPECT_GT(marked.virtual_ms(), free.virtual_ms() + 1) << "39 MB take 3.3 ms at 100 Gb/s";
 }
 
-// The responder of READs is who sends: its queue pair is notified, and slows down.
+// The responder of READs sends the data: its queue pair is notified, and reduces its rate.
 TEST(CongestionOfPrograms, marked_read_responses_slow_the_responder_down) {
   const support::TemporaryFolder folder;
   const std::string program = "ib_read_bw -x 1 -s 65536 -n 500";
@@ -90,7 +91,7 @@ TEST(CongestionOfPrograms, marked_read_responses_slow_the_responder_down) {
   EXPECT_EQ(server[2], client[0]);
 }
 
-// Whatever the mode and the seed, a second time.
+// The same in both modes, for every seed, and when repeated.
 TEST(CongestionOfPrograms, is_repeated_to_the_bit) {
   const support::TemporaryFolder folder;
   for (const char* controller : {"dcqcn-nv", "dcqcn-paper", "dcqcn-ns3"}) {
@@ -113,7 +114,7 @@ std::map<std::string, long> statistics_of(const std::string& output) {
   return values;
 }
 
-// Two senders begin at about 200 ms and fill the link to a third host, so that the switch pauses them.
+// Two senders start at about 200 ms and fill the link to a third host, so the switch pauses them.
 TEST(CongestionOfPrograms, ethtool_shows_pauses_and_packets_by_priority) {
   if (!std::filesystem::exists("/usr/sbin/ethtool")) GTEST_SKIP() << "ethtool is not installed";
   const std::string program = "ib_write_bw -x 1 -s 65536 -n 600 -p ", show = "/usr/sbin/ethtool -i eth0; /usr/sbin/ethtool -S eth0";
@@ -146,7 +147,7 @@ TEST(CongestionOfPrograms, ethtool_shows_pauses_and_packets_by_priority) {
   }
 }
 
-// A lost packet makes both sides count, and nothing of it is congestion.
+// A lost packet increases counters of both sides, but no congestion counter.
 TEST(CongestionOfPrograms, a_lost_packet_is_in_hw_counters) {
   const std::string show = "cd /sys/class/infiniband/mlx5_0/ports/1/hw_counters; for f in *; do echo $f: $(cat $f); done";
   support::RunRequest request;

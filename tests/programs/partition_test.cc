@@ -1,4 +1,4 @@
-// Real programs in partitions: who is in one talks, who is not finds out as on a real fabric.
+// Existing programs in partitions: members of one communicate; others fail as on a real fabric.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"
@@ -12,7 +12,7 @@ using equality::run_both;
 // limited, blue}, h3 {default, blue}.
 struct Talk {
   std::string from, to;
-  int from_index, to_index;  // of the P_Key
+  int from_index, to_index;  // index of the P_Key
 };
 
 support::RunRequest request(const Talk& talk, const std::string& command) {

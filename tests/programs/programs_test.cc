@@ -1,5 +1,5 @@
-// Debian's verbs programs of every transport: they end well in both modes with the same bytes, print figures,
-// and send exactly the packets that their messages make.
+// Debian's verbs programs for every transport: they succeed in both modes with the same bytes, print figures,
+// and send exactly the packets of their messages.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -14,15 +14,15 @@ using equality::run_both;
 
 struct Job {
   std::string name;
-  std::string command;     // both ends; the client's has the server's name behind it
-  long messages;           // sum of both directions
+  std::string command;     // of both hosts; the client's has the server's name appended
+  long messages;           // in both directions together
   long packets_each;       // ceil(bytes / path MTU)
   long answers_each;       // acknowledgements or response packets
-  long messages_more = 0;  // limit of additional messages in flight at the program's end
+  long messages_more = 0;  // limit of further messages in flight at the program's end
   friend void PrintTo(const Job& job, std::ostream* out) { *out << job.command; }
 };
 
-// The last line that holds numbers alone, or ibv_*_pingpong's summary.
+// Whether there is a last line of numbers only, or ibv_*_pingpong's summary.
 bool prints_figures(const std::string& command, const std::string& output) {
   if (command.starts_with("ibv_xsrq")) return output.find("success") != std::string::npos;
   if (command.starts_with("ibv_")) {
@@ -53,9 +53,9 @@ TEST_P(TransportProgram, ends_well_in_both_modes_and_sends_what_it_must) {
 
 std::string name_of(const ::testing::TestParamInfo<Job>& info) { return info.param.name; }
 
-// ibv_*_pingpong: 4096 bytes (UD 2048) and path MTU 1024 by default, as many messages in each direction as
-// iterations; below -r, receives are posted again. ibv_srq_pingpong has a message in flight on each of its 16
-// queue pairs.
+// ibv_*_pingpong: 4096 bytes (UD 2048) and path MTU 1024 by default; as many messages in each direction as
+// iterations; receives are posted again when fewer than -r are left. ibv_srq_pingpong has a message in flight
+// on each of its 16 queue pairs.
 INSTANTIATE_TEST_SUITE_P(
     PingPong, TransportProgram,
     ::testing::Values(Job{"uc", "ibv_uc_pingpong -r 50 -n 150", 300, 4, 0},

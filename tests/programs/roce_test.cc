@@ -1,4 +1,4 @@
-// The same programs over Ethernet: by GID, over IPv6 and IPv4, alone and several pairs at once.
+// The same programs over Ethernet: by GID, over IPv6 and IPv4, one pair and several pairs at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ TEST(OverEthernetTest, a_second_adapter_is_used_by_name_and_gid) {
             0);
 }
 
-// A fault of one adapter is none of the other.
+// A fault of one adapter does not affect the other.
 TEST(OverEthernetTest, an_adapter_fails_and_the_other_goes_on) {
   for (const std::string device : {"mlx5_0", "mlx5_1"}) {
     const std::string command = "ib_send_bw -d " + device + " -x 1 -n 1000";
@@ -67,8 +67,8 @@ TEST(OverEthernetTest, an_adapter_fails_and_the_other_goes_on) {
   }
 }
 
-// Formula: in a busy stretch a frame starts every (8 + 14 + 20 + 8 + 12 + 4096 + 4 + 4 + 12) bytes * 80 ps
-// after the one before: preamble, Ethernet, IPv4, UDP, BTH, payload, ICRC, check sequence, gap.
+// While the link is busy, a frame starts (8 + 14 + 20 + 8 + 12 + 4096 + 4 + 4 + 12) bytes * 80 ps after the
+// previous one: preamble, Ethernet, IPv4, UDP, BTH, payload, ICRC, check sequence, gap.
 TEST(OverEthernetTest, full_frames_follow_each_other_at_line_rate) {
   support::TemporaryFolder folder;
   std::ofstream(folder.path() + "/jumbo.json") << R"({"name": "jumbo", "link_layer": "roce", "interface_mtu": 9000,
@@ -106,7 +106,7 @@ TEST(OverEthernetTest, several_pairs_at_once_cross_a_leaf_and_spine_fabric) {
                                "h14=ib_read_lat -x 0 -n 10 h2", "h15=ib_send_lat -x 0 -n 10 h3"}});
     expect_equal(runs);
     EXPECT_EQ(runs.slices.code, 0) << runs.slices.story();
-    // Host, leaf, spine, leaf, host.
+    // Four cables: host to leaf, leaf to spine, spine to leaf, leaf to host.
     EXPECT_EQ(runs.slices.report["packet_hops"], 4 * runs.slices.report["packets"].get<std::int64_t>());
   }
 }

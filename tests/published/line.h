@@ -1,4 +1,4 @@
-// One line of the table of a tool that compares the model with published values.
+// One line of the table of a tool that compares the model to published values.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace verbatim::published {
 
-// Whether a simulated value is within its bound. Nothing simulated is never within one.
+// Whether a simulated value is within its bound; false without a value.
 bool is_within(const Published& published, std::optional<double> simulated);
 
-// Words of the heading, and what follows the verdict.
+// Titles of columns, and the columns after the verdict.
 struct Columns {
   std::string published, simulated;
-  bool with_source = false;  // certainty and source
+  bool with_source = false;  // also certainty and source
 };
 
-// target, published, simulated, error %, bound %, "ok" or "off", with two spaces between them at least; behind "ok"
-// or "off" a mark when the value is no bar, or is one and quoted from memory. A bound of 0 demands the published digits, "-"
-// demands nothing. With a published 0 there is no error in percent: "-".
+// target, published, simulated, error %, bound %, "ok" or "off", at least two spaces apart. A mark follows
+// "ok" or "off" if the value does not decide on success, or if it does and is quoted from memory. A bound of
+// 0 demands the published digits, "-" nothing. A published 0 has no error in percent: "-".
 std::string line_of(const Published& published, std::optional<double> simulated, const Columns& columns);
 std::string heading(const Columns& columns);
 

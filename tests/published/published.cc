@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A finding about the files, as they are read.
+// A finding about a file that is being read.
 struct Wrong {
   std::string what;
 };

@@ -8,12 +8,12 @@
 
 namespace verbatim::published {
 
-// How far a simulated value may be from the published one.
+// The permitted difference between a simulated value and the published one.
 struct Bound {
   enum class Kind {
-    kPercent,  // so many percent away
+    kPercent,  // a percentage
     kExact,    // equal to the published digits
-    kBand,     // between two values that are published, too
+    kBand,     // between two other published values
     kNone,     // reported only
   };
   Kind kind = Kind::kNone;
@@ -23,20 +23,20 @@ struct Bound {
 
 struct Published {
   std::string name;  // "qdr.write.128"
-  std::string key;   // the name without that of the target: "write.128"
+  std::string key;   // name without the target's: "write.128"
   std::string unit;
   std::string text;  // as published
   double value = 0;
-  int decimals = 0;  // of the text
+  int decimals = 0;  // of `text`
   Bound bound;
   bool in_short_form = false;
   std::string source;
   std::string certainty;  // "found", "computed", "memory" …
-  bool is_bar = true;  // false: out of its bound, it is reported and fails nothing
+  bool is_bar = true;  // false: a value out of its bound is reported, but is no failure
 };
 
-// Values of a target, in the order of the file FOLDER/TARGET.json. Empty, and a sentence in `error`, when the
-// file is missing or has something else in it.
+// The values of a target, in the order of the file FOLDER/TARGET.json. If the file is missing or malformed:
+// empty, with a sentence in `error`.
 std::vector<Published> read_published(const std::string& folder, const std::string& target,
                                       std::string& error);
 

@@ -1,5 +1,5 @@
-// A target is a set of published values and a function that has the model, or a real program in it, give the
-// same ones. A new target is a file FOLDER/NAME.json, a function, and a row in the table of its tool.
+// A target is a set of published values and a function that computes the same values with the model, or with an
+// existing program in it. A new target needs a file FOLDER/NAME.json, a function, and a row in the table of its tool.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace verbatim::published {
 
-// Values by key (Published::key), in the unit of the file. Values that could not be measured are left out;
+// Values by key (Published::key), in the unit of the file. Values that could not be measured are missing;
 // their lines are "off".
 using Simulated = std::map<std::string, double>;
 // Requested keys. A function may return more.

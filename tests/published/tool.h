@@ -1,4 +1,4 @@
-// The command line of a tool that compares the model with published values: which targets, which of their values, the table.
+// The command line of a tool that compares the model to published values: selection of targets and values, the table.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@ namespace verbatim::published {
 struct Tool {
   std::string_view name;
   std::string about;  // printed by --help
-  std::string folder;  // of the files with the published values
+  std::string folder;  // folder of the files with published values
   Columns columns;
   std::span<const Target> targets;
 };
 
-// Exit code: 0, every value that is a bar is within its bound; 1, some are not; 2, usage, or a file is damaged.
+// Returns the exit code: 0, every deciding value is within its bound; 1, some are not; 2, usage, or a file is malformed.
 int run_tool(const Tool& tool, int argc, char** argv);
 
 }  // namespace verbatim::published

@@ -1,5 +1,5 @@
-// A server whose clients are C++20 coroutines: each awaits its completions, and one scheduler polls for all of them. Every
-// client is a queue pair that is connected to another one; what it receives it sends back.
+// A server whose clients are C++20 coroutines: each awaits its completions, and one scheduler polls for all
+// of them. Every client is a queue pair connected to another one, and echoes what it receives.
 #include <infiniband/verbs.h>
 
 #include <chrono>
@@ -122,7 +122,7 @@ constexpr int kPairs = 8, kRounds = 10;
 
 struct Connection {
   ibv_qp* qp;
-  char* buffer;  // kSlot bytes to send, and kSlot to receive
+  char* buffer;  // kSlot bytes for sends, then kSlot for receives
   std::uint32_t lkey;
   std::uint64_t id;
 

@@ -66,7 +66,7 @@ static const char* receive_text(struct fiber* f) {
   return f->buffer + kSlot;
 }
 
-// Deep in the fiber's stack.
+// Recursive, to use the fiber's stack.
 static int compose(char* text, int depth, int number, int round) {
   volatile char room[1024];
   room[0] = depth;
@@ -150,7 +150,7 @@ static int connect_tcp(const char* host) {
   return fd;
 }
 
-// Whatever is opened from now on has a number of at least `count`.
+// Descriptors opened later have numbers of at least `count`.
 static void take_numbers(int count) {
   struct rlimit limit;
   CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);

@@ -1,4 +1,5 @@
-// Debian's ibnetdiscover inside an imported fabric prints the fabric that was imported: GUIDs, names, ports, LIDs and links.
+// Debian's ibnetdiscover within an imported fabric prints the imported fabric: GUIDs, names, ports, LIDs and
+// links.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +17,7 @@
 namespace verbatim::real {
 namespace {
 
-// Blocks of nodes, and lines within them, in one order; without comments, blanks and vendors, and without the kind of port
-// 0.
+// Sorts blocks of nodes and lines within them; removes comments, blanks, vendors, and the kind of port 0.
 std::string normalised(const std::string& text) {
   std::set<std::string> blocks;
   std::vector<std::string> block;
@@ -66,7 +66,7 @@ std::string printed_in(const std::string& text, const std::string& host) {
 
 bool is_installed() { return std::filesystem::exists("/usr/sbin/ibnetdiscover"); }
 
-// A host with two adapters, ports in no order, three rates, and LIDs with gaps.
+// A host with two adapters, unordered ports, three rates, and LIDs with gaps.
 constexpr const char* kFabric = R"(
 vendid=0x2c9
 devid=0xd2f0
@@ -121,7 +121,8 @@ TEST(ImportedFabric, of_sixteen_hosts_is_the_one_that_was_discovered) {
   EXPECT_EQ(normalised(printed_in(discovered, "h3")), normalised(discovered));
 }
 
-// OpenSM brings up a fabric by ftree; its list of links and its dump of tables become a topology with its LIDs and routes.
+// OpenSM configures a fabric with ftree; its list of links and its dump of tables become a topology with its
+// LIDs and routes.
 TEST(ImportedFabric, has_the_routes_that_opensm_has_dumped) {
   if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
   const support::TemporaryFolder folder;
@@ -166,7 +167,7 @@ TEST(ImportedFabric, has_the_routes_that_opensm_has_dumped) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 4u * 12u - 2u);  // ftree lays no routes between spines
+  EXPECT_EQ(compared, 4u * 12u - 2u);  // ftree has no routes between spines
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Debian's unmodified infiniband-diags on simulated hosts: each queries the agents of ports and switches, or
-// the subnet administrator, in slices and call by call; and the datagrams that they send, according to
-// tshark.
+// Debian's unmodified infiniband-diags on simulated hosts query agents of ports and switches, or the subnet
+// administrator, in slices and call by call; tshark checks the datagrams that they send.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -19,7 +18,7 @@ struct Diagnosis {
   std::vector<const char*> says;
   const char* topology = "two_hosts";
   const char* host = "client";
-  const char* other = "";  // a program on the other host, first
+  const char* other = "";  // a program on the other host, started first
 };
 
 const Diagnosis kDiagnoses[] = {
@@ -96,7 +95,7 @@ TEST_P(InfinibandDiags, says_what_is_there) {
 INSTANTIATE_TEST_SUITE_P(Programs, InfinibandDiags, testing::ValuesIn(kDiagnoses),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// A cable between switches fails at 1 s and is repaired at 3 s; the subnet manager has swept 100 ms later.
+// A cable between switches fails at 1 s and recovers at 3 s; the subnet manager sweeps within 100 ms.
 TEST(Sweep, ibtracert_shows_the_routes_of_its_time) {
   if (!std::filesystem::exists("/usr/sbin/ibtracert")) GTEST_SKIP() << "infiniband-diags is not installed";
   const support::TemporaryFolder folder;
@@ -157,7 +156,7 @@ TEST(Umad, of_a_failed_adapter_answers_eio) {
   EXPECT_EQ(run.output("client"), "Resource temporarily unavailable\nInput/output error\nInput/output error\n") << run.story();
 }
 
-// device_fatal: reads and writes of programs return EIO from then on, and blocked reads and polls return.
+// device_fatal: later reads and writes of programs return EIO, and blocked reads and polls return.
 TEST(Umad, wakes_its_readers_when_the_adapter_fails) {
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/failed.json", program = folder.path() + "/umad.py";
@@ -192,7 +191,7 @@ TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/diags.pcapng";
   std::set<std::string> classes;
-  // From the server, because queries to the manager on its own host do not use a cable.
+  // On the server, because queries to a manager on the own host do not use a cable.
   for (const char* command : {"iblinkinfo", "smpquery portinfo 1 1", "perfquery -x 3 1", "saquery PR", "ibping -c 1 1"}) {
     support::RunRequest request;
     if (std::string(command).starts_with("ibping")) request.commands.push_back("client=ibping -S &");

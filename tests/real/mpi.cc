@@ -38,7 +38,7 @@ void run_ranks(const Ranks& ranks) {
   } else {
     launcher += " --mca pml cm --mca mtl ofi --mca osc ^ucx";
   }
-  // MPICH 4.0.2 as Debian has it gets one-sided operations between ranks of a host wrong, on any machine.
+  // Debian's MPICH 4.0.2 has wrong results of one-sided operations between ranks of one host, on any machine.
   const bool has_windows = !is_mpich || ranks.per_host == 1;
   support::RunRequest request;
   request.topology = ranks.topology;

@@ -9,11 +9,12 @@ struct Ranks {
   const char* name;
   enum class Library { kOpenMpiOverUcx, kOpenMpiOverLibfabric, kOpenMpiOverVerbs, kMpich } implementation;
   const char* topology;
-  int hosts;     // the topology's first ones, called server and client, or h0, h1, …
-  int per_host;  // ranks
+  int hosts;     // number of hosts: the topology's first ones, server and client, or h0, h1, …
+  int per_host;  // ranks per host
 };
 
-// Runs `mpi_data.c` twice: every rank checks what it gets, and both runs have one digest. Skipped without the library's compiler.
+// Runs `mpi_data.c` twice: every rank checks its results, and both runs have one digest. Skipped without the
+// library's compiler.
 void run_ranks(const Ranks& ranks);
 
 }  // namespace verbatim::real

@@ -1,4 +1,4 @@
-// MPI with more ranks, several on a host, on both link layers; see mpi_test.cc for the short ones.
+// Slow: MPI with more ranks, several on a host, on both link layers; mpi_test.cc has the short runs.
 #include <gtest/gtest.h>
 
 #include "tests/real/mpi.h"

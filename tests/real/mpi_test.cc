@@ -1,6 +1,6 @@
-// Software above verbs, as shipped by Debian: UCX's and libfabric's own programs, Open MPI and MPICH whose
-// launchers start their ranks over `ssh`. UCX and libfabric write code into the C library; on machines that
-// cannot trap the time stamp counter that makes a run weak, so only digests are compared here.
+// Debian's software above verbs: programs of UCX and libfabric, Open MPI and MPICH with launchers that start
+// ranks over `ssh`. UCX and libfabric write code into the C library; on machines that cannot trap the time
+// stamp counter this makes a run weak, so only digests are compared here.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -15,10 +15,10 @@ namespace {
 
 struct Above {
   const char* name;
-  const char* program;  // without which the test is skipped
+  const char* program;  // the test is skipped without it
   const char* server;
   const char* client;   // empty: none
-  const char* says;     // the client, or the server when there is no client
+  const char* says;     // expected in the client's output, or in the server's if there is no client
   const char* topology = "two_hosts";
 };
 
@@ -38,7 +38,7 @@ constexpr Above kPrograms[] = {
     {"fi_info", "fi_info", "fi_info -p verbs", "", "protocol: FI_PROTO_RDMA_CM_IB_RC"},
     {"fi_messages", "fi_pingpong", "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c",
      "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c server", "4k "},
-    // fi_pingpong gets the server's address by that name; -d selects the adapter.
+    // fi_pingpong gets the server's address with that name; -d selects the adapter.
     {"fi_messages_of_the_second_adapter", "fi_pingpong", "fi_pingpong -p verbs -e msg -d mlx5_1 -I 3 -S 4096 -c",
      "fi_pingpong -p verbs -e msg -d mlx5_1 -I 3 -S 4096 -c server-mlx5_1", "4k ", "rails_2_roce"},
     {"fi_datagrams", "fi_pingpong", "fi_pingpong -p verbs -e dgram -I 3 -S 1024 -c",
@@ -71,12 +71,12 @@ TEST(Mpi, ranks_of_open_mpi_on_two_hosts_get_the_right_data) {
   run_ranks({"", Ranks::Library::kOpenMpiOverUcx, "two_hosts", 2, 1});
 }
 
-// It looks for the longest inline data that a queue pair may have, up to 1024 bytes, by asking until it is refused no more.
+// Open MPI determines the maximum inline data of queue pairs, up to 1024 bytes, by trying until creation succeeds.
 TEST(Mpi, ranks_of_open_mpi_by_verbs_get_the_right_data) {
   run_ranks({"", Ranks::Library::kOpenMpiOverVerbs, "two_hosts", 2, 1});
 }
 
-// UCX cuts large messages into pieces for both adapters of a host.
+// UCX divides large messages between both adapters of a host.
 TEST(Mpi, ranks_on_hosts_with_two_adapters_get_the_right_data) {
   for (const char* topology : {"rails_4", "rails_2_roce"}) run_ranks({"", Ranks::Library::kOpenMpiOverUcx, topology, 2, 1});
 }

@@ -1,5 +1,5 @@
-// Debian's OpenSM on a host of a fabric that has no subnet manager of its own: it finds everything, gives LIDs and tables and
-// makes ports active; programs then run over what it has laid.
+// Debian's OpenSM on a host of a fabric without a subnet manager of its own: it discovers the fabric, assigns
+// LIDs and tables and activates ports; programs then use its routes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -45,7 +45,8 @@ class OpenSm : public testing::Test {
     std::ofstream(scenario) << nlohmann::json{{"topology", at}, {"programs", programs}, {"faults", faults}, {"time_limit", "100 s"}};
     return scenario;
   }
-  // OpenSM keeps what it has found in files, which would reach the next run: here they are the host's own.
+  // OpenSM stores its results in files, which the next run would read: here they are in the host's own
+  // folders.
   static nlohmann::json program(const char* host, const std::string& command, const char* start = "0 s") {
     const nlohmann::json folders = {{"OSM_CACHE_DIR", "/tmp"}, {"OSM_TMP_DIR", "/tmp"}};
     return {{"host", host}, {"command", command}, {"start", start}, {"env", folders}};
@@ -76,7 +77,7 @@ TEST_F(OpenSm, programs_run_over_its_tables) {
   }
 }
 
-// A switch's trap 128 starts a sweep: traffic from h2 to h5 then uses the remaining uplink.
+// A switch's trap 128 causes a sweep: traffic from h2 to h5 then uses the remaining uplink.
 TEST_F(OpenSm, lays_new_routes_when_a_cable_between_switches_fails) {
   nlohmann::json manager = program("h0", "opensm -f /dev/stdout");
   manager["background"] = true;
@@ -89,7 +90,7 @@ TEST_F(OpenSm, lays_new_routes_when_a_cable_between_switches_fails) {
   }
 }
 
-// While it runs it is the subnet administrator: of paths for connections, and of records.
+// While it runs it is the subnet administrator: for paths of connections and for records.
 TEST_F(OpenSm, answers_while_it_runs) {
   nlohmann::json manager = program("h0", "opensm -f /dev/stdout");
   manager["background"] = true;
@@ -103,14 +104,14 @@ TEST_F(OpenSm, answers_while_it_runs) {
   EXPECT_NE(run.output("h3").find("SMINFO_MASTER"), std::string::npos) << run.story();
 }
 
-// A torus of 6 x 5 whose switch at (3, 2) has failed: the hosts and switches that are left.
+// A torus of 6 x 5 whose switch at (3, 2) has failed: the remaining hosts and switches.
 class OpenSmTorus : public OpenSm {
  protected:
   static constexpr int kX = 6, kY = 5, kFailed = 3 * kY + 2;
   static std::uint64_t guid_of(int place) { return 0x200000u + 16u * static_cast<unsigned>(place); }
   static std::string name_of(char kind, int place) { return kind + std::to_string(place / kY) + std::to_string(place % kY); }
 
-  // `manager`: none, or the simulation's own, which has the failed switch as one without cables.
+  // `manager`: none, or the simulation's own; with the latter the failed switch is one without cables.
   nlohmann::json torus(const std::string& manager) const {
     std::ofstream(folder_.path() + "/lanes.json")
         << R"({"profile": "switch", "name": "lanes", "virtual_lanes": 8})";
@@ -145,7 +146,7 @@ class OpenSmTorus : public OpenSm {
     return topology;
   }
 
-  // Output of dump_fts: port by switch and host.
+  // The output of dump_fts: port by switch and host.
   static std::map<std::pair<std::string, std::string>, int> tables_of(const std::string& output) {
     std::map<std::pair<std::string, std::string>, int> tables;
     std::istringstream lines(output);
@@ -185,8 +186,8 @@ TEST_F(OpenSmTorus, has_the_tables_of_the_simulations_engine_around_a_failed_swi
   EXPECT_EQ(tables, tables_of(theirs.output("h00.2")));
 }
 
-// Four hosts write to h, one of them from the other switch, over the cable that v and w use, too; it has room
-// for both.
+// Four hosts write to h, one of them from the other switch, over the cable that v and w use as well; it has
+// room for both.
 nlohmann::json hot_spot() {
   nlohmann::json hosts, links;
   const auto add = [&](const char* name, const char* port) {
@@ -209,7 +210,7 @@ nlohmann::json hot_spot() {
 
 class OpenSmCongestion : public OpenSm {
  protected:
-  // Options of OpenSM's congestion control, with the values that Gran and others have evaluated.
+  // Options of OpenSM's congestion control, with the values evaluated by Gran and others.
   static std::string options() {
     std::string text =
         "congestion_control TRUE\n"

@@ -10,13 +10,13 @@ namespace {
 // One direction is 20 km of fibre at 5 ns/m: 100 us. Adapters, switch and the few bytes on the wire add at
 // most 3 %, including the receiver's wake-up by an event.
 constexpr double kOneWayUs = 100, kLatencyMargin = 1.04;
-// SDR 1x carries 250 MB/s of packets; 4096 bytes of each 4122 are payload, 2048 of 2082 for datagrams.
+// SDR 1x transfers 250 MB/s of packets; 4096 of every 4122 bytes are payload, for datagrams 2048 of 2082.
 constexpr double kLinkMBs = 250;
 
 QperfTest latency(const std::string& name, double ways) {
   return {name, "latency", ways * kOneWayUs, ways * kOneWayUs * kLatencyMargin, "us"};
 }
-// Bandwidth fills the link but for the first and last round trip of a second.
+// Bandwidth fills the link except for the first and the last round trip of a second.
 QperfTest bandwidth(const std::string& name, const std::string& figure, double directions = 1) {
   return {name, figure, 0.97 * directions * kLinkMBs, 1.0 * directions * kLinkMBs, "MB/sec"};
 }

@@ -1,5 +1,5 @@
-// A few of qperf's tests, in slices and call by call: events, EINTR by its timer, a server that forks for
-// each client and listens on IPv6.
+// Some of qperf's tests, in slices and call by call: events, EINTR by its timer, a server that forks for each
+// client and listens on IPv6.
 #include "tests/real/qperf.h"
 
 #include "tests/equality/both_modes.h"

@@ -1,5 +1,5 @@
-// Programs over librdmacm, as Debian ships them: on InfiniBand and Ethernet, in slices and call by call; what they send, as
-// tshark reads it; and a peer that is killed at any time.
+// Debian's librdmacm programs: on InfiniBand and Ethernet, in slices and call by call; their packets as
+// tshark decodes them; a peer that is killed at any time.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -42,7 +42,7 @@ constexpr Pair kPairs[] = {
     {"perftest", "ib_send_bw -R -n 100", "ib_send_bw -R -n 100 server", "BW average"},
 };
 
-// The result in slices, which is the same in both modes.
+// Returns the result in slices; with `in_both_modes` both modes are compared.
 support::RunReport run_to_its_end(support::RunRequest request, bool in_both_modes) {
   request.options = {"--time-limit", "100s", "--stagger", "5ms"};
   if (in_both_modes) {
@@ -76,13 +76,14 @@ INSTANTIATE_TEST_SUITE_P(Programs, RdmaCm,
                            return std::string(std::get<0>(info.param).name) + "_on_" + std::get<1>(info.param);
                          });
 
-// Over the second rail of hosts with two adapters, SERVER and CLIENT, by the names of their further addresses.
+// Over the second rail of hosts with two adapters: SERVER and CLIENT are the names of their further
+// addresses.
 struct OverRail {
   const char* name;
   const char* server;
   const char* client;
   const char* says;  // in the client's output
-  bool server_is_on_first = false;  // the client's source alone is on the second rail
+  bool server_is_on_first = false;  // only the client's source is on the second rail
   bool in_both_modes = true;        // as above
 };
 
@@ -138,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, RdmaCmRail,
                            return std::string(std::get<0>(info.param).name) + "_on_" + std::get<1>(info.param);
                          });
 
-// Global and link-local addresses of IPv6: the latter is made of the port's GUID or its MAC address.
+// Global and link-local addresses of IPv6; the latter are derived from the port's GUID or its MAC address.
 TEST(RdmaCmIpv6, connects_and_sends_datagrams) {
   constexpr std::pair<const char*, const char*> kLinkLocal[] = {{"two_hosts", "fe80::256:4200:0:201%eth0"},
                                                                 {"two_hosts_roce", "fe80::56:42ff:fe00:2%eth0"}};
@@ -206,8 +207,8 @@ support::RunReport run_udpong(const char* topology) {
   return support::run({.scenario = file});
 }
 
-// Datagrams over rsockets. The server of udpong runs for ever and must be given its address: otherwise it
-// binds to the loopback address, which the client's first datagram, by UDP, does not reach.
+// Datagrams over rsockets. The server of udpong runs for ever and needs its address: otherwise it binds to
+// the loopback address, which the client's first datagram, by UDP, does not reach.
 TEST(RdmaCm, datagrams_of_rsockets_come_back) {
   const support::RunReport run = run_udpong("two_hosts");
   EXPECT_EQ(run.report["programs"][1]["exit_code"], 0) << run.story();
@@ -215,16 +216,17 @@ TEST(RdmaCm, datagrams_of_rsockets_come_back) {
   EXPECT_GE(run.report["packets"], 100) << run.story();
 }
 
-// On Ethernet there are none: rsockets makes an address handle without a GRH for its own queue pair, which every adapter with
-// RoCE refuses (mlx5_create_ah in rdma-core, rdma_check_ah_attr in Linux); its errno is that of what it undoes then.
+// Not on Ethernet: rsockets creates an address handle without GRH for its own queue pair, which every RoCE
+// adapter refuses (mlx5_create_ah in rdma-core, rdma_check_ah_attr in Linux); the errno is that of rsockets'
+// clean-up.
 TEST(RdmaCm, rsockets_has_no_datagrams_on_ethernet) {
   const support::RunReport run = run_udpong("two_hosts_roce");
   EXPECT_EQ(run.report["programs"][1]["exit_code"], 255) << run.story();
   EXPECT_NE(run.errors("client").find("rconnect: No such file or directory"), std::string::npos) << run.story();
 }
 
-// rstream takes POLLHUP as an error (exit code 16), also together with the last data: its server ends right
-// after sending them, because computing its summary takes no time. The data has been sent all the same.
+// rstream treats POLLHUP as an error (exit code 16), also together with the last data. Its server exits right
+// after sending them, because computing its summary takes no time. All data have been sent.
 TEST(RdmaCm, rstream_by_poll_ends_with_what_poll_tells_at_the_end) {
   support::RunRequest request;
   request.commands = {"server=rstream -T a -S 1024 -C 10 -I 20", "client=rstream -T a -s server -S 1024 -C 10 -I 20"};
@@ -236,7 +238,7 @@ TEST(RdmaCm, rstream_by_poll_ends_with_what_poll_tells_at_the_end) {
   EXPECT_GE(run.report["packets"], 2 * 2 * 20 * 10) << "data and acknowledgements";
 }
 
-// Sockets choose their address by the network, too, but go by the management network.
+// Sockets also choose their source address by the network, but use the management network.
 TEST(Rails, sockets_of_further_adapters_have_their_addresses) {
   for (const std::string topology : {"rails_4", "rails_2_roce"}) {
     const std::string server = topology == "rails_4" ? "h0" : "server", client = topology == "rails_4" ? "h1" : "client";
@@ -252,8 +254,8 @@ TEST(Rails, sockets_of_further_adapters_have_their_addresses) {
   }
 }
 
-// The system's librspreload under a program around select: it opens no verbs device itself, and its data go through the
-// adapters.
+// The system's librspreload with a program that uses select: the program opens no verbs device, but its data
+// pass through the adapters.
 TEST(RdmaCm, sockets_are_taken_to_rsockets) {
   const std::string library = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so";
   if (!std::filesystem::exists(library)) GTEST_SKIP() << library << " is not installed";
@@ -295,7 +297,7 @@ TEST(RdmaCm, other_sockets_stay_as_they_are) {
   EXPECT_NE(refused.errors("server").find("nc: accept: Socket operation on non-socket"), std::string::npos) << refused.story();
 }
 
-// At any moment, a client notices its server's end. A server notices its client's end once there is a
+// A client notices its server's end at any moment. A server notices its client's end once there is a
 // connection; before that it waits for the next one, for ever.
 TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
   const support::TemporaryFolder folder;
@@ -318,10 +320,10 @@ TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
   }
 }
 
-// The fabric is partitioned before, during and after the exchange that connects, and during data transfer. 10
-// ms and 1 s are survived: messages of the CM are repeated for seconds, and the queue pairs' retries last as
-// long. For ever: a side that waits for an answer gets an error; one that only waits for the peer to send
-// waits for ever, because nothing can wake it.
+// The fabric is partitioned before, during and after connecting, and during data transfer. Partitions of 10
+// ms and 1 s are survived: CM messages are repeated for seconds, and the queue pairs' retries last as long.
+// With an endless partition a side that waits for an answer gets an error; a side that only waits for the
+// peer's messages waits for ever, because nothing can wake it.
 TEST(RdmaCmPartition, is_survived_or_told) {
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {

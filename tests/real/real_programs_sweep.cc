@@ -1,4 +1,4 @@
-// Slow: all of qperf's verbs tests, and everything twenty times.
+// Slow: all verbs tests of qperf, and every program twenty times.
 #include "tests/equality/both_modes.h"
 #include "tests/real/qperf.h"
 #include "tests/real/shell.h"

@@ -1,4 +1,4 @@
-// `ssh` and `rsh` of simulated hosts: what passes between the halves, and how the near one ends.
+// `ssh` and `rsh` of simulated hosts: data between client and server, and how the client ends.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

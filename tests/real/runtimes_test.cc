@@ -1,4 +1,5 @@
-// Programs whose language or library brings its own threads, signals, memory and waiting: what is not installed is skipped.
+// Programs whose language or library has its own threads, signals, memory and waits. Tests of software that
+// is not installed are skipped.
 #include <filesystem>
 
 #include "tests/cli/command.h"
@@ -10,7 +11,7 @@ namespace {
 using support::RunReport;
 using support::RunRequest;
 
-// The result in slices, after checking that both modes and a second run are equal.
+// Returns the result in slices, after checking that both modes and a second run are equal.
 RunReport run_thrice(const RunRequest& request) {
   const equality::BothModes runs = equality::run_both(request);
   equality::expect_equal(runs);
@@ -34,13 +35,14 @@ TEST(Runtimes, go_calls_verbs) {
   EXPECT_EQ(run.output("server"), "sum 40398190\ntime is up\ndone\n");
 }
 
-// Tasks that await completions and pauses, resumed by one scheduler that polls and looks at the clock.
+// Tasks await completions and pauses; one scheduler polls, reads the clock and resumes them.
 TEST(Runtimes, coroutines_serve_verbs) {
   const RunReport run = run_thrice({.commands = {"server=" + support::quoted(REAL_PROGRAMS "/coroutines")}});
   EXPECT_EQ(run.output("server"), "80 of 80 exchanges, caught 1\n");
 }
 
-// Fibers on stacks of their own, on both sides; who finds nothing to do sleeps on a completion channel in epoll.
+// Fibers on stacks of their own, on both hosts; if all wait, the scheduler sleeps in epoll for a completion
+// channel.
 TEST(Runtimes, fibers_serve_verbs) {
   const std::string fibers = support::quoted(REAL_PROGRAMS "/fibers");
   const RunReport run = run_thrice({.commands = {"server=" + fibers, "client=" + fibers + " server"}});
@@ -48,15 +50,15 @@ TEST(Runtimes, fibers_serve_verbs) {
   EXPECT_EQ(run.output("client"), "answered: 180 of 180\n");
 }
 
-// Devices, channels and sockets behind thousands of other descriptors.
+// Devices, channels and sockets with descriptor numbers above thousands of others.
 TEST(Runtimes, verbs_work_behind_many_descriptors) {
   const std::string fibers = "=env DESCRIPTORS=5000 " + support::quoted(REAL_PROGRAMS "/fibers");
   const RunReport run = run_thrice({.commands = {"server" + fibers, "client" + fibers + " server"}});
   EXPECT_EQ(run.output("client"), "answered: 180 of 180\n");
 }
 
-// A class that calls verbs through JNI, beside a pool of threads, timers and the collector, which stops threads by making a
-// page unreadable; the interpreter's and the compiler's code is made while it runs.
+// A class that calls verbs through JNI, beside a pool of threads, timers and the garbage collector, which
+// stops threads by making a page unreadable. The code of interpreter and compiler is generated at run time.
 class Java : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Java, calls_verbs) {
@@ -91,8 +93,8 @@ TEST_P(Allocator, serves_a_verbs_program) {
 INSTANTIATE_TEST_SUITE_P(Runtimes, Allocator, ::testing::Values("libjemalloc.so.2", "libtcmalloc_minimal.so.4"),
                          [](const auto& info) { return std::string(info.param[3] == 'j' ? "jemalloc" : "tcmalloc"); });
 
-// An interpreter's turn from poll to poll is thousands of instructions, in memory that its allocator gives anew; two programs of
-// one host that poll would hand over to each other for every one.
+// An interpreter executes thousands of instructions between polls, in newly allocated memory. Without a
+// proof, two polling programs of one host would hand over to each other at every poll.
 TEST(Runtimes, python_polls_beside_another) {
   if (!is_there("/usr/bin/python3 -c 'import pyverbs'")) GTEST_SKIP() << "pyverbs is not installed (python3-pyverbs)";
   const auto poll_for = [](const std::string& milliseconds) {

@@ -1,4 +1,4 @@
-// An echo server and its client around select(2) and accept(2), on non-blocking sockets: what librspreload takes to rsockets.
+// An echo server and its client with select(2) and accept(2), on non-blocking sockets, which librspreload turns into rsockets.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Pairs of programs around verbs, each a run.
+// Commands of shells and other programs for a pair of hosts.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ using Commands = std::vector<std::string>;
 
 // bash: pipes, jobs, substitutions, traps.
 Commands pipelines();
-// nc carries a pipeline to another host.
+// nc sends the output of a pipeline to another host.
 Commands netcat();
 Commands iperf3();
 // openssl s_server and s_client; both files are PEM.

@@ -1,4 +1,4 @@
-// Programs around verbs: shells, pipes, sockets, other programs' output.
+// Shells, pipes, sockets, and programs that read other programs' output.
 #include "tests/real/shell.h"
 
 #include "tests/equality/both_modes.h"
@@ -9,7 +9,7 @@ namespace {
 using support::RunReport;
 using support::RunRequest;
 
-// The result in slices, after checking that both modes are equal.
+// Returns the result in slices, after checking that both modes are equal.
 RunReport run_alike(Commands commands, const std::string& working_directory = "") {
   RunRequest request;
   request.working_directory = working_directory;
@@ -35,7 +35,7 @@ TEST(Shell, iperf3_measures_the_management_network) {
   const RunReport run = run_alike(iperf3());
   const auto report = nlohmann::json::parse(run.output("client"));
   EXPECT_EQ(report["end"]["sum_sent"]["bytes"], 4 << 20);
-  // 10 Gb/s is the rate of the network, less the start of the connection.
+  // The network's rate is 10 Gb/s; the start of the connection takes time.
   const double rate = nlohmann::json::parse(run.output("server"))["end"]["sum_received"]["bits_per_second"];
   EXPECT_GT(rate, 5e9);
   EXPECT_LE(rate, 10e9);
@@ -49,7 +49,7 @@ TEST(Shell, openssl_speaks_tls_between_hosts) {
   EXPECT_NE(run.output("server").find("from the client\n"), std::string::npos) << run.story();
 }
 
-// Processes of one program, their queues, locks and shared memory, and other programs' output.
+// Processes of one program, with queues, locks and shared memory, and other programs' output.
 TEST(Shell, python_with_processes_of_its_own) {
   const RunReport run = run_alike(python_processes());
   EXPECT_NE(run.output("server").find("pool: [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]\n"), std::string::npos);

@@ -1,5 +1,5 @@
-// Traps of ports and switches to a subnet manager: the simulation's own represses them, OpenSM acts on them,
-// and tshark decodes them.
+// Traps of ports and switches to a subnet manager: the simulation's own manager represses them, OpenSM reacts
+// to them, tshark decodes them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,11 +14,11 @@ namespace verbatim::real {
 namespace {
 
 struct TrapsSeen {
-  std::set<std::string> traps, repressed;  // numbers
+  std::set<std::string> traps, repressed;  // trap numbers
   int malformed = 0;
 };
 
-// Each datagram is seen at both ends of a cable.
+// Each datagram is captured at both ends of a cable.
 TrapsSeen traps_in(const std::string& capture) {
   const std::string all =
       tshark_fields(capture, "infiniband.mad.attributeid == 0x0002",
@@ -45,7 +45,7 @@ class Traps : public testing::Test {
     if (!tshark_is_installed()) GTEST_SKIP() << "tshark is not installed";
   }
 
-  // Three hosts around a switch; OpenSM on the first, unless the simulation manages the subnet itself.
+  // Three hosts at a switch; OpenSM on the first one, unless the simulation manages the subnet itself.
   std::string scenario(const nlohmann::json& programs, const nlohmann::json& faults = nlohmann::json::array(),
                        const char* manager = "none") {
     nlohmann::json topology = {
@@ -87,7 +87,7 @@ class Traps : public testing::Test {
 
 using Numbers = std::set<std::string>;
 
-// Trap 258, which describes the datagram; and the count in PortInfo.
+// Trap 258, which describes the datagram, and the counter in PortInfo.
 TEST_F(Traps, of_a_wrong_q_key_are_repressed_by_the_simulations_own_manager) {
   const auto runs = run(scenario({program("h2", support::quoted(REAL_PROGRAMS "/wrong_key")),
                                   program("h1", "smpquery portinfo 3 1", "3 s")},
@@ -102,7 +102,8 @@ TEST_F(Traps, of_a_wrong_q_key_are_repressed_by_the_simulations_own_manager) {
   EXPECT_EQ(seen.malformed, 0);
 }
 
-// Trap 257, for the port of h1, which the packets of another partition reach. In slices alone: who waits for the retries polls.
+// Trap 257, for the port of h1, which receives packets of another partition. In slices only, because the
+// programs poll during the retries.
 TEST_F(Traps, of_a_wrong_p_key_name_the_partition) {
   support::RunRequest request;
   request.topology = "partitions_4";
@@ -120,8 +121,7 @@ TEST_F(Traps, of_a_wrong_p_key_name_the_partition) {
   EXPECT_EQ(seen.malformed, 0);
 }
 
-// Trap 128: OpenSM sweeps again, long before its own interval has passed, and gives the recovered port its
-// LID.
+// Trap 128: OpenSM sweeps long before its own interval has passed, and assigns the recovered port its LID.
 TEST_F(Traps, of_a_link_that_fails_make_opensm_sweep_again) {
   const auto runs =
       run(scenario({opensm("h0", "-s 0"), program("h2", "ibv_asyncwatch", "10 s", true),
@@ -141,7 +141,7 @@ TEST_F(Traps, of_a_link_that_fails_make_opensm_sweep_again) {
   EXPECT_EQ(seen.malformed, 0);
 }
 
-// Trap 256 of the port of h2, whose M_Key is OpenSM's; 144 when another subnet manager begins on h1.
+// Trap 256 of h2's port, whose M_Key is OpenSM's; trap 144 when another subnet manager starts on h1.
 TEST_F(Traps, of_a_wrong_m_key_and_of_another_manager_come_to_opensm) {
   const std::string options = folder_.path() + "/opensm.conf";
   std::ofstream(options) << "m_key 0x1234567890\nm_key_protection_level 2\nm_key_lease_period 0\n";
@@ -157,8 +157,8 @@ TEST_F(Traps, of_a_wrong_m_key_and_of_another_manager_come_to_opensm) {
   EXPECT_EQ(seen.malformed, 0);
 }
 
-// A manager's settings reach programs as asynchronous events: its LID and its own, partitions, the prefix of
-// GIDs, and that clients should register again.
+// Settings of a manager reach programs as asynchronous events: LIDs of port and manager, partitions, GID
+// prefix, client reregistration.
 TEST_F(Traps, settings_of_opensm_are_asynchronous_events) {
   const std::string options = folder_.path() + "/opensm.conf",
                     partitions = folder_.path() + "/partitions.conf";

@@ -1,4 +1,4 @@
-// The native half of Verbs.java.
+// The native methods of Verbs.java.
 #include <infiniband/verbs.h>
 #include <jni.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct connection {
   struct ibv_cq* cq;
   struct ibv_qp* qp;
   struct ibv_mr* mr;
-  char* buffer;  // what is sent, and behind it what is received
+  char* buffer;  // data to send, then received data
 };
 
 static int connect_to_itself(struct connection* c) {

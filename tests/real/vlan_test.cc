@@ -1,4 +1,4 @@
-// VLAN interfaces on Ethernet, as programs see them and as tshark reads what they send.
+// VLAN interfaces on Ethernet as programs see them, and their packets as tshark decodes them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,8 @@ class Vlan : public testing::Test {
     std::ofstream(file) << json;
     return file;
   }
-  // Two adapters each: the first is in VLAN 10 and 30, the second in 20 and, with a network of its own, in 10 as well.
+  // Two adapters each: the first one is in VLAN 10 and 30, the second one in 20 and, with a network of its
+  // own, in 10 as well.
   std::string rails() {
     std::ifstream plain(support::topology("rails_2_roce"));
     nlohmann::json json = nlohmann::json::parse(plain);
@@ -111,7 +112,7 @@ TEST_F(Vlan, two_adapters_may_be_in_the_same_one) {
   }
 }
 
-// In the form of Linux's 8021q and iproute2.
+// In the format of Linux's 8021q and iproute2.
 TEST_F(Vlan, interfaces_of_all_adapters_are_told) {
   support::RunRequest request;
   request.topology = rails();
@@ -132,11 +133,11 @@ TEST_F(Vlan, interfaces_of_all_adapters_are_told) {
         "eth1.20@eth1: <BROADCAST,MULTICAST,UP,LOWER_UP>", "vlan protocol 802.1Q id 20 <REORDER_HDR>", "\n3\n../../../../devices/pci0000:00/",
         "/net/eth1\n7\n", "100.64.80.0/22 dev eth1.20 proto kernel scope link src 100.64.80.1"})
     EXPECT_NE(told.find(part), std::string::npos) << part << "\n" << run.story();
-  // The connection is refused by who has the address, not unreachable.
+  // The host with the address refuses the connection: it is reachable.
   EXPECT_NE(run.errors("server").find("Connection refused"), std::string::npos) << run.story();
 }
 
-// From entry 3, that of the VLAN, to an address outside it, and vice versa.
+// From GID entry 3, which belongs to the VLAN, to an address outside it, and vice versa.
 TEST_F(Vlan, what_is_not_of_it_is_dropped) {
   for (const auto& [server, client] : {std::pair(1, 3), std::pair(3, 1)}) {
     support::RunRequest request;

@@ -1,4 +1,4 @@
-// A datagram to this port itself with a Q_Key that is not the receiver's: it is dropped there.
+// Sends a datagram to its own port with a Q_Key that is not the receiver's: it is dropped there.
 #include <infiniband/verbs.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Experiments of DCQCN (Zhu et al., SIGCOMM 2015) on its testbed: ToRs T1 to T4, leaves L1 to L4, spines S1 and S2, 40 Gb/s.
-// Throughput is with headers, preambles and gaps.
+// Experiments of DCQCN (Zhu et al., SIGCOMM 2015) on its testbed: ToRs T1 to T4, leaves L1 to L4, spines S1
+// and S2, 40 Gb/s. Throughput includes headers, preambles and gaps.
 #include <algorithm>
 #include <deque>
 #include <numeric>
@@ -29,7 +29,7 @@ Shape empty_shape(const std::string& controller) {
   return shape;
 }
 
-// The testbed with these hosts, each under a ToR.
+// The testbed with these hosts, each at a ToR.
 Shape testbed(const std::string& controller, const std::vector<std::pair<std::string, std::string>>& hosts) {
   Shape shape = empty_shape(controller);
   for (const char* tier : {"t", "l"})
@@ -49,7 +49,7 @@ Shape testbed(const std::string& controller, const std::vector<std::pair<std::st
   return shape;
 }
 
-// When throughput is measured: DCQCN takes a while to share a link.
+// The interval in which throughput is measured; DCQCN needs time until flows share a link.
 struct Window {
   Duration from, length;
 };
@@ -58,7 +58,7 @@ Window window_of(const std::string& controller) {
   return {100 * kMillisecond, 100 * kMillisecond};
 }
 
-// Throughput in Gb/s of each of these hosts, as their ports send. They send one flow each.
+// Throughput in Gb/s at the ports of these hosts, which send one flow each.
 std::vector<double> throughput(Fabric& fabric, const std::vector<std::string>& hosts, const Window& window) {
   std::deque<Meter> meters;
   for (const std::string& host : hosts) fabric.simulation().tracer().add(meters.emplace_back(fabric.port(host + ":1")));
@@ -82,7 +82,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-constexpr std::uint64_t kSeeds = 8;  // each has other ECMP hashes
+constexpr std::uint64_t kSeeds = 8;  // each seed has other ECMP hashes
 
 }  // namespace
 
@@ -113,7 +113,7 @@ Simulated measure_dcqcn_incast(const Wanted& wanted) {
     const Window window = window_of("dcqcn-paper");
     fabric.run_until(Instant(window.from));
     receiver.clear();
-    // The window begins now.
+    // The interval starts at the current time.
     const std::vector<double> rates = throughput(fabric, senders, window);
     simulated["aggregate." + key] = gbps(receiver.all_bytes(), window.length);
     simulated["queue_p90." + key] = receiver.queue_p90() / 1000;

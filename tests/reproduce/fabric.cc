@@ -101,7 +101,7 @@ std::string Shape::write(const std::string& folder) const {
 
 Fabric::Fabric(const Shape& shape, std::uint64_t seed) {
   const std::string path = "topology.json";
-  // All files are given: profiles of the fabric's own are on no disk.
+  // No files are read from disk: `texts` contains all, including the fabric's own profiles.
   config::FileTexts files{.texts = profile_texts(), .are_all = true};
   files.texts[path] = shape.topology().dump();
   for (const auto& [name, content] : shape.profiles()) files.texts[name] = content.dump();

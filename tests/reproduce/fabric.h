@@ -1,5 +1,5 @@
-// A fabric with flows in this process: its topology as JSON, with profiles that differ from those of topologies/profiles in some
-// values.
+// A fabric with flows in this process: its topology as JSON, with profiles that differ from those in
+// topologies/profiles in some values.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ namespace verbatim::reproduce {
 
 using Json = nlohmann::ordered_json;
 
-// topologies/profiles/NAME.json with other values. `changes` has the structure of a profile with plain values, such as
-// {"core_clock": "1 GHz"}; null takes a key out.
+// topologies/profiles/NAME.json with other values. `changes` has the structure of a profile with plain
+// values, such as {"core_clock": "1 GHz"}; null removes a key.
 Json changed_profile(const std::string& name, const Json& changes);
 
-// The text of a topology, written node by node. Ports of switches are numbered in the order of their cables.
+// Writes a topology node by node. Switch ports are numbered in the order of their cables.
 class Shape {
  public:
   // "roce" or "infiniband".
   explicit Shape(const std::string& link_layer);
 
-  // Profiles are names of topologies/profiles, or of those given to profile().
+  // Profiles are names in topologies/profiles, or names given to profile().
   void host(const std::string& name, const std::string& profile);
   void fabric_switch(const std::string& name, const std::string& profile);
-  // `further`: keys of the cable beside its ends and rate.
+  // `further`: keys of the cable in addition to its ends and rate.
   void cable(const std::string& a, const std::string& b, const std::string& rate, const Json& further = Json::object());
   void profile(const std::string& name, const Json& content) { profiles_[name + ".json"] = content; }
   void set(const std::string& key, const Json& value) { topology_[key] = value; }
 
   Json topology() const;
   const std::map<std::string, Json>& profiles() const { return profiles_; }  // by file name
-  // "leaf0:3"; of the cable between two nodes, its end at the first.
+  // Such as "leaf0:3": for the cable between two nodes, its end at the first one.
   std::string end(const std::string& at, const std::string& to) const { return ends_.at({at, to}); }
-  // Writes topology.json and the profiles to a folder; returns the path of the former.
+  // Writes topology.json and the profiles to a folder; returns the path of topology.json.
   std::string write(const std::string& folder) const;
 
  private:
@@ -48,31 +48,31 @@ class Shape {
 
   Json topology_;
   Json hosts_ = Json::array(), switches_ = Json::array(), links_ = Json::array();
-  std::map<std::string, std::uint32_t> ports_;  // in use, by switch
+  std::map<std::string, std::uint32_t> ports_;  // used ports by switch
   std::map<std::pair<std::string, std::string>, std::string> ends_;
   std::map<std::string, Json> profiles_;
 };
 
 class Fabric {
  public:
-  // Ends the program with the findings if the topology has any.
+  // If the topology has findings, prints them and exits.
   explicit Fabric(const Shape& shape, std::uint64_t seed = 1);
 
-  // `flow.from` and `flow.to` are hosts. Before the first event, as are the faults.
+  // `flow.from` and `flow.to` are hosts. Only before the first event, like add_faults().
   const workload::Flow& add(config::FlowSpec flow);
-  // Its spec outlives the run.
+  // The graph's spec must outlive the run.
   const workload::GraphRun& add(const config::DrawnGraph& graph);
   void add_faults(const std::vector<Json>& faults);
-  // Until all flows are done, nothing can happen any more, or `end`.
+  // Runs until all flows are done, there are no more events, or `end`.
   void run(Instant end = kEndOfTime);
-  // Events until `end`, whether flows are done or not.
+  // Executes events until `end`, whether flows are done or not.
   void run_until(Instant end) { simulation_->engine().run_until(end); }
 
   config::Simulation& simulation() { return *simulation_; }
   Engine& engine() { return simulation_->engine(); }
   const std::deque<workload::Flow>& flows() const { return workload_.flows(); }
   const config::TopologySpec& topology() const { return *topology_; }
-  // "leaf0:3" or "h0:1".
+  // Component of a port, such as "leaf0:3" or "h0:1".
   std::uint32_t port(const std::string& end) const;
 
  private:
@@ -82,23 +82,23 @@ class Fabric {
   workload::Workload workload_;
 };
 
-// Time of a flow that is done, in us.
+// Duration of a finished flow, in us.
 double time_us(const workload::Flow& flow);
 
-// Bytes that a port sends, with preamble, start of frame and gap on Ethernet, by the queue pair that they go to.
+// Bytes that a port sends, with preamble, start of frame and gap on Ethernet, by destination queue pair.
 class Meter final : public TraceSink {
  public:
   static constexpr std::uint32_t kBetweenFrames = 20;
 
   explicit Meter(std::uint32_t port) : port_(port) {}
-  // Ports whose packets all join the output queue of this one: what waits in it is known then.
+  // Input ports whose packets all join this port's output queue: the bytes in the queue follow from them.
   void watch_queue(std::vector<std::uint32_t> inputs) { inputs_ = std::move(inputs); }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
 
   void clear();
   const std::map<std::uint64_t, std::uint64_t>& bytes() const { return bytes_; }
   std::uint64_t all_bytes() const;
-  // The least number of bytes that nine of ten packets leave behind at the most.
+  // The 90th percentile of the bytes that packets leave behind in the queue.
   double queue_p90() const;
 
  private:
@@ -106,11 +106,11 @@ class Meter final : public TraceSink {
   std::vector<std::uint32_t> inputs_;
   std::map<std::uint64_t, std::uint64_t> bytes_;
   std::int64_t queued_ = 0;
-  std::map<std::int64_t, std::uint64_t> left_behind_;  // packets, by what they left behind in kB
+  std::map<std::int64_t, std::uint64_t> left_behind_;  // number of packets by kB left behind
 };
 
 inline constexpr Duration kMillisecond{1'000'000'000};
-inline constexpr std::uint32_t kJumbo = 9000;  // MTU of interfaces: RDMA's is 4096
+inline constexpr std::uint32_t kJumbo = 9000;  // interface MTU for an RDMA MTU of 4096
 
 // "h3".
 inline std::string numbered(const char* name, std::size_t i) { return name + std::to_string(i); }

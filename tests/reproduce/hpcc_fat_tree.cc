@@ -1,4 +1,4 @@
-// HPCC's fat tree of 320 hosts (fat.txt of its simulator) under random flows of published sizes.
+// HPCC's fat tree of 320 hosts (fat.txt of its simulator) with random flows of published sizes.
 #include <algorithm>
 
 #include "tests/reproduce/profiles.h"

@@ -1,5 +1,5 @@
 // htsim, the simulator of the Ultra Ethernet Consortium: its model of RoCE, run on the same fabrics, and its
-// published values of a window-based transport that sprays packets.
+// published values of a window-based transport with packet spraying.
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -11,7 +11,7 @@
 namespace verbatim::reproduce {
 namespace {
 
-// An adapter that takes no time. `controller` "none": at the line's rate, unless it is paused.
+// An adapter without delay. `controller` "none": sends at line rate, unless it is paused.
 Json adapter(const std::string& controller) {
   Json profile = ns3_adapter();
   Json& control = profile["congestion_control"];
@@ -23,7 +23,7 @@ Json adapter(const std::string& controller) {
   return profile;
 }
 
-// Pauses an input above 15 packets and resumes it below 12, independent of other inputs: the threshold is
+// Pauses an input above 15 packets and resumes it below 12, independently of other inputs: the threshold is
 // 1/256 of a large pool.
 Json htsim_switch() {
   return changed_profile("hpcc_switch", {{"name", "htsim"},
@@ -37,7 +37,7 @@ Json htsim_switch() {
 
 Devices roce_devices() { return {.adapter = adapter("none"), .changed_switch = htsim_switch()}; }
 
-// Spraying, by queues. Marks mean nothing to an adapter that is not ECN-capable.
+// Packet spraying by queue lengths. Marks have no effect, because the adapter is not ECN-capable.
 Shape sprayed(Shape shape) {
   shape.set("load_balancing", {{"by", "packet"}, {"grade", "4 KiB"}});
   return shape;
@@ -69,7 +69,7 @@ bool wants(const Wanted& wanted, const std::string& prefix) {
 
 Simulated measure_htsim(const Wanted& wanted) {
   constexpr std::int64_t kPackets = 484,
-                         kPayload = 4096;  // packets of 4,198 bytes on the line there and here
+                         kPayload = 4096;  // packets have 4,198 bytes on the line in both simulators
   constexpr std::int64_t kTwoMb = 2'000'000;
   constexpr workload::Pair kOne[] = {{0, 15}}, kBoth[] = {{0, 15}, {15, 0}}, kUecOne[] = {{0, 13}},
                            kUecBoth[] = {{0, 13}, {13, 0}};

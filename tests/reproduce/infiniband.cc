@@ -1,4 +1,5 @@
-// InfiniBand: a parking lot and a hot spot with and without congestion control (Gran et al.), rings of switches that deadlock.
+// InfiniBand: a parking lot and a hot spot with and without congestion control (Gran et al.), rings of
+// switches that deadlock.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -23,8 +24,8 @@ config::FlowSpec endless_flow(const std::string& from, const std::string& to) {
   return flow;
 }
 
-// Values that Gran et al. have evaluated, by OpenSM's names, for service level 0: entry n of the table delays by n / 4 of a
-// packet's time.
+// Values evaluated by Gran et al., with OpenSM's names, for service level 0: entry n of the table delays by n
+// / 4 of a packet's time.
 Json congestion_control() {
   std::string table;
   for (int i = 0; i < 128; ++i) table += (i == 0 ? "2:" : ",2:") + std::to_string(i);
@@ -41,7 +42,7 @@ Shape infiniband(bool with_control) {
   return shape;
 }
 
-// Bytes of each flow that are acknowledged in a window of 10 ms, after as much.
+// Acknowledged bytes of each flow in a window of 10 ms, which starts after 10 ms.
 std::vector<std::uint64_t> progress(Fabric& fabric) {
   fabric.run_until(Instant(10 * kMillisecond));
   std::vector<std::uint64_t> bytes;
@@ -56,7 +57,7 @@ double sum(const std::vector<std::uint64_t>& values, std::size_t from, std::size
                                              values.begin() + static_cast<std::ptrdiff_t>(from + count), std::uint64_t{0}));
 }
 
-// a and b at the first switch, near and the receiver at the second.
+// a and b are at the first switch, near and the receiver at the second.
 double near_to_far(bool with_control) {
   Shape shape = infiniband(with_control);
   shape.fabric_switch("s0", kSwitch);
@@ -73,8 +74,8 @@ double near_to_far(bool with_control) {
 }
 
 // Four leaves of eight hosts, eight spines. Four hosts of leaf 1 and four of leaf 2 send to host 0, the
-// others to idle hosts at leaf 0 and to one at leaf 3. Returns the bytes that the latter deliver, in % of
-// those delivered without the former.
+// others to idle hosts at leaf 0 and to one at leaf 3. Returns the bytes that the others deliver, in % of
+// those delivered without flows to host 0.
 double victims_percent(bool with_control) {
   constexpr std::size_t kLeaves = 4, kHosts = 8, kSpines = 8, kVictims = 8;
   Shape shape = infiniband(with_control);
@@ -102,7 +103,7 @@ double victims_percent(bool with_control) {
   return victims(true) / victims(false) * 100;
 }
 
-// With a routing engine of OpenSM's switches and adapters have four lanes, to break circles.
+// With a routing engine of OpenSM, switches and adapters have four lanes for breaking cycles.
 Shape ring(std::size_t size, const std::string& engine = "") {
   Shape shape("infiniband");
   std::string switch_profile = kSwitch, adapter = kAdapter;
@@ -137,7 +138,7 @@ Simulated measure_credit_loop(const Wanted&) {
   const auto add = [&](const std::string& key, std::size_t size, const Shape& shape) {
     Fabric fabric(shape);
     for (std::size_t i = 0; i < size; ++i) fabric.add(endless_flow(numbered("h", i), numbered("h", (i + 2) % size)));
-    // Nothing moves any more, long before switches drop what waits at the heads of their queues (1 s).
+    // No packet moves any more, long before switches drop the heads of their queues (1 s).
     const std::vector<std::uint64_t> bytes = progress(fabric);
     simulated["deadlock." + key] = sum(bytes, 0, size) == 0 ? 1 : 0;
     config::Diagnostics diagnostics;

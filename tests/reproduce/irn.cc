@@ -1,5 +1,5 @@
-// IRN (Mittal et al., SIGCOMM 2018): selective repeat and a window of one BDP against go-back-N, with PFC and
-// without.
+// IRN (Mittal et al., SIGCOMM 2018): selective repeat and a window of one BDP compared to go-back-N, with and
+// without PFC.
 #include <algorithm>
 #include <numeric>
 
@@ -21,7 +21,7 @@ double irn_alone_us(const workload::PoissonFlow& flow) {
                        {.links = links, .host_ns_per_byte = 0.2, .trunk_ns_per_byte = 0.2, .cable_ns = 2000});
 }
 
-// Half of the flows are single packets of small calls, 15 % are of 200 KB to 3 MB.
+// Half of the flows are small calls of one packet; 15 % have 200 KB to 3 MB.
 workload::SizeDistribution heavy_tailed() {
   return workload::SizeDistribution({{32, 0}, {1'000, 500'000}, {200'000, 850'000}, {3'000'000, 1'000'000}});
 }
@@ -41,7 +41,8 @@ Devices irn_devices(const IrnTransport& transport) {
     recovery[time] = given("0 us");
   recovery["selective_repeat"] = given(transport.selective_repeat);
   recovery["log_tx_psn_window"] = given(7);  // 128 packets: a BDP of 120 KB
-  // 240 KB an input, independent of other inputs: 1/256 of a large pool. With PFC this includes the headroom.
+  // 240 KB per input, independent of other inputs: 1/256 of a large pool. With PFC this includes the
+  // headroom.
   const Json sizes = {{"size", transport.pfc ? "53000000 B" : "61440000 B"},
                       {"reserved", "0 B"},
                       {"lossless_alpha_log2", -8},
@@ -63,7 +64,7 @@ struct Means {
 };
 
 Means means(const char* name, const IrnTransport& transport) {
-  // RTO_high of 320 us: 4.096 us x 2^6 = 262 us.
+  // RTO_high is 320 us; here 4.096 us x 2^6 = 262 us.
   const RandomFlows traffic{.name = std::string("IRN's fat tree of 54 hosts, ") + name,
                             .hosts = kIrnHosts,
                             .bits_per_second = 40'000'000'000,

@@ -1,4 +1,5 @@
-// Checks of adapters as Lumina (SIGCOMM 2023) has them: recovery from each single loss, distances of notifications.
+// Checks of adapters from Lumina (SIGCOMM 2023): recovery from each single loss, intervals between
+// notifications.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -14,7 +15,7 @@ namespace {
 constexpr const char* kCable = "100 Gbps";
 constexpr std::int64_t kMtu = 1024, kPackets = 10;
 
-// Packets arriving at switch `s`: requests from the senders' cables, answers from the receiver's.
+// Packets that arrive at switch `s`: requests on the senders' cables, answers on the receiver's.
 class AtSwitch final : public PacketObserver {
  public:
   struct Seen {
@@ -74,7 +75,7 @@ struct Loss {
   double generation_us = 0, reaction_us = 0;  // of the NAK; 0: there was none
 };
 
-// One message of kPackets, the `nth` of which, from 1, does not leave the switch.
+// A message of kPackets; the switch drops the `nth` one, from 1.
 Loss lose(const Json& adapter, std::int64_t nth) {
   const Shape shape = around_a_switch(adapter, 1);
   Fabric fabric(shape);
@@ -100,10 +101,10 @@ Loss lose(const Json& adapter, std::int64_t nth) {
 
 struct Notifications {
   double scope = 0;  // 1: port, 2: destination address, 3: queue pair
-  double interval_us = 0;  // least distance within it
+  double interval_us = 0;  // minimum interval within the scope
 };
 
-// Two senders with two queue pairs each, all of whose packets get marks on their last cable.
+// Two senders with two queue pairs each; all packets are marked on the last cable.
 Notifications notifications(const std::string& profile) {
   const Json adapter = changed_profile(profile, {{"congestion_control", {{"controller", "none"}, {"ecn_capable", true}}}});
   const Shape shape = around_a_switch(adapter, 2);
@@ -131,7 +132,7 @@ Notifications notifications(const std::string& profile) {
                               least_distance([&](const AtSwitch::Seen& answer) {
                                 return std::pair(address(answer), answer.queue_pair);
                               })};
-  // Half of the distance that all profiles have: far from any rounding.
+  // Half of the interval in all profiles, so rounding has no effect.
   constexpr double kApartUs = 2;
   for (std::size_t i = 0; i < std::size(distances); ++i) {
     if (distances[i] > kApartUs) return {static_cast<double>(i + 1), distances[i]};

@@ -1,4 +1,4 @@
-// tools/reproduce: published results of congestion, redone, one line for each value.
+// tools/reproduce repeats published congestion experiments, one line for each value.
 #include "tests/published/tool.h"
 #include "tests/reproduce/target.h"
 

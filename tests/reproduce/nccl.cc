@@ -1,4 +1,4 @@
-// Collectives as nccl-tests measures them: bus bandwidth of rings and trees of NCCL, between light endpoints.
+// Collectives as nccl-tests measures them: bus bandwidth of NCCL's rings and trees between light endpoints.
 #include <numeric>
 
 #include "sim/workload/collectives.h"
@@ -8,7 +8,7 @@
 namespace verbatim::reproduce {
 namespace {
 
-// Members behind one switch at 200 Gb/s, without congestion control.
+// Members at one switch with 200 Gb/s, without congestion control.
 Shape hosts_at_200g(std::size_t members) {
   Json adapter = ns3_adapter();
   adapter["congestion_control"]["controller"]["value"] = "none";
@@ -17,7 +17,7 @@ Shape hosts_at_200g(std::size_t members) {
   return star(members, {.adapter = adapter, .rate = "200 Gbps"});
 }
 
-// In GB/s; 0 if it has not finished.
+// Returns GB/s; 0 if the collective has not finished.
 double bus_bandwidth(std::uint32_t members, const workload::CollectiveParams& params) {
   std::vector<std::uint32_t> ranks(members);
   std::iota(ranks.begin(), ranks.end(), 0u);

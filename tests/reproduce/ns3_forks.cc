@@ -1,4 +1,4 @@
-// W1, W2 and the fat tree k = 4 of bench_fabric, with devices as HPCC's simulator has them.
+// W1, W2 and the fat tree k = 4 of bench_fabric, with devices like those of HPCC's simulator.
 #include <algorithm>
 #include <numeric>
 
@@ -36,7 +36,7 @@ Simulated measure_ns3_forks(const Wanted& wanted) {
     simulated["w2.last"] = std::ranges::max(times);
   }
   if (!wanted.contains("k4.first") && !wanted.contains("k4.mean")) return simulated;
-  // bench_fabric's permutation of 16 hosts.
+  // The permutation of 16 hosts that bench_fabric has.
   constexpr std::size_t kTo[] = {15, 8, 7, 0, 11, 3, 4, 9, 13, 10, 5, 2, 6, 12, 1, 14};
   std::vector<double> means;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {

@@ -1,22 +1,22 @@
-// Devices as sources of published results have them, and what is common to their cables.
+// Devices of the sources of published results, and common properties of their cables.
 #pragma once
 
 #include "tests/reproduce/fabric.h"
 
 namespace verbatim::reproduce {
 
-// HPCC's simulator: an adapter takes no time, acknowledges each packet, and answers each marked one. Queue pairs take turns for
-// the line itself: one packet waits in the port, at the most. Its data has priority 3.
+// HPCC's simulator: an adapter without delay, which acknowledges each packet and answers each marked one.
+// Queue pairs compete for the line directly: at most one packet waits in the port. Data have priority 3.
 Json ns3_adapter();
-// DCQCN (SIGCOMM 2015), section 6: hosts with `controller` "dcqcn-paper", or "none" for PFC alone.
+// DCQCN (SIGCOMM 2015), section 6: hosts with `controller` "dcqcn-paper", or "none" for PFC only.
 Json paper_adapter(const std::string& controller);
-// Its switch: 12 MB, marks from 5 to 200 KB at 1 %.
+// The paper's switch: 12 MB, marks from 5 to 200 KB at 1 %.
 Json paper_switch();
 
 inline constexpr std::uint32_t kPriority3 = 24 << 2;  // traffic class of DSCP 24
-// PFC of priority 3 alone.
+// PFC for priority 3 only.
 Json lossless_3();
-// 1 us, as HPCC's links.
+// 1 us, like HPCC's links.
 Json microsecond_cable();
 
 }  // namespace verbatim::reproduce

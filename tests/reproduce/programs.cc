@@ -1,4 +1,4 @@
-// Measurements on real adapters, redone with the program that made them: perftest's, unmodified.
+// Measurements on real adapters, repeated with the same program: perftest's, unmodified.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -15,7 +15,7 @@ namespace {
 using perftest::BandwidthLine;
 using perftest::LatencyLine;
 
-// A pair of perftest's programs; nothing, and why on standard error, when it fails.
+// Output of the client of a pair of perftest programs; "" on failure, with the reason on standard error.
 std::string client_output(const std::string& command, const Shape& shape) {
   const support::TemporaryFolder folder;
   const support::RunReport run = support::run_pair(command, command + " server", shape.write(folder.path()));
@@ -36,16 +36,16 @@ Shape pair(const Json& adapter, const std::string& rate) {
   return shape;
 }
 
-// Average Gb/s of ib_write_bw; nothing when it has not run.
+// Average Gb/s of ib_write_bw; nullopt if it has not run.
 std::optional<double> write_gbps(const Shape& shape, const std::string& size, const std::string& depth) {
   const std::string command = "ib_write_bw -F --report_gbits -n 2000 -s " + size + " -t " + depth;
   for (const BandwidthLine& line : perftest::bandwidth_lines(client_output(command, shape))) return line.average;
   return std::nullopt;
 }
 
-// Hosts h0 to h2 with ConnectX-5 around a leaf that neither pauses nor marks, and has 5.2 MB.
+// Hosts h0 to h2 with ConnectX-5 at a leaf with 5.2 MB of memory that neither pauses nor marks.
 Shape lossy_leaf(Json changes = Json::object()) {
-  // One of eight priorities is lossless, and carries nothing.
+  // One of eight priorities is lossless; no packets use it.
   changes["virtual_lanes"] = 8;
   const Json adapter = changed_profile("connectx5", changes);
   const Json leaf = changed_profile("spectrum", {{"shared_memory",
@@ -66,10 +66,10 @@ Shape lossy_leaf(Json changes = Json::object()) {
   return shape;
 }
 
-// The receive buffer that the source has measured: it drains at 96.6 Gb/s, a packet of 4,096 in 339 ns, and when the next packet
-// would not fit the sender is notified, once in 3.53 ms for each queue pair.
+// The receive buffer measured by the source: it drains at 96.6 Gb/s, a packet of 4,096 bytes in 339 ns; if
+// the next packet would not fit, the sender is notified, once in 3.53 ms for each queue pair.
 Json measured_receive_buffer() {
-  constexpr int kCyclesPerPacket = 203;  // of 600 MHz
+  constexpr int kCyclesPerPacket = 203;  // at 600 MHz
   return {{"receive_buffer", "262016 B"},
           {"receive_check", {{"interval_cycles", kCyclesPerPacket}}},
           {"congestion_control",
@@ -95,7 +95,7 @@ support::RunReport run_programs(const Shape& shape, const std::vector<Program>& 
   return run;
 }
 
-// Figures that a reader of a port's counters has printed.
+// Figures printed by a reader of port counters.
 struct Counters {
   double data = 0, packets = 0, notifications = 0;
 };
@@ -103,7 +103,7 @@ std::string reader(const std::string& direction) {
   const std::string port = "/sys/class/infiniband/mlx5_0/ports/1/", counter = port + "counters/port_" + direction;
   return "cat " + counter + "_data " + counter + "_packets " + port + "hw_counters/np_cnp_sent";
 }
-// Those of all programs whose output is three numbers, in the order of their reading.
+// Those of all programs whose output is three numbers, in the order of reading.
 std::vector<Counters> counters_of(const support::RunReport& run) {
   std::vector<Counters> all;
   for (const auto& [name, text] : run.outputs) {
@@ -117,14 +117,15 @@ std::vector<Counters> counters_of(const support::RunReport& run) {
   return all;
 }
 
-// Use of a line of 100 Gb/s, in %, from the counters at two times: words of four bytes, and preamble and gap of each packet.
+// Utilisation of a line of 100 Gb/s, in %, from the counters at two times: words of four bytes, plus preamble
+// and gap per packet.
 double wire_percent(const Counters& from, const Counters& to, double seconds) {
   constexpr double kWord = 4, kBetweenFrames = 20;
   const double bytes = (to.data - from.data) * kWord + (to.packets - from.packets) * kBetweenFrames;
   return bytes * 8 / (100e9 * seconds) * 100;
 }
 
-// For a second; the client waits for another one before it connects.
+// Runs for a second; the client waits another second before it connects.
 std::string bandwidth_program(int port) {
   return "ib_write_bw -F --report_gbits -q 4 -s 1048576 -D 1 -p " + std::to_string(port);
 }
@@ -162,7 +163,7 @@ Simulated measure_connectx5_sizes(const Wanted& wanted) {
 
 namespace {
 
-constexpr double kQueuePairs = 8;  // of both programs
+constexpr double kQueuePairs = 8;  // of both programs together
 
 void add_incast(Simulated& simulated, const std::string& prefix, const Shape& shape) {
   const support::RunReport incast = run_programs(shape, {{"h0", bandwidth_program(18515)},
@@ -205,7 +206,7 @@ Simulated measure_connectx5_incast(const Wanted& wanted) {
 }
 
 Simulated measure_alibabacloud_12(const Wanted&) {
-  // Cells of a Trident 3 have 256 bytes.
+  // A Trident 3 has cells of 256 bytes.
   const Json curve = {
       {"priorities", "0-7"}, {"kmin", "102400 B"}, {"kmax", "416000 B"}, {"pmax_percent", 20}, {"source", "the issue"}};
   Shape shape("roce");

@@ -13,7 +13,7 @@
 namespace verbatim::reproduce {
 namespace {
 
-// Packets that bring data, on each link.
+// Counts data packets on each link.
 class DataHops final : public TraceSink {
  public:
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {

@@ -1,5 +1,5 @@
-// Random flows of published sizes on a fabric: by how much each is slower than alone, as HPCC's
-// fct_analysis.py reports it.
+// Random flows of published sizes on a fabric: the slowdown of each compared to a lone flow, as computed by
+// HPCC's fct_analysis.py.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 namespace verbatim::reproduce {
 
 struct RandomFlows {
-  std::string name;   // in the line about the run
+  std::string name;   // in the output
   std::size_t hosts;  // "h0" to "hN-1" of the shape
   std::uint64_t bits_per_second;
-  std::uint32_t load;  // millionths of that, payload alone
-  Duration time;       // flows start within
+  std::uint32_t load;  // payload only, in millionths of the rate
+  Duration time;       // flows start within this time
   workload::SizeDistribution sizes;
-  // Time of a flow alone, in us.
+  // Duration of a lone flow, in us.
   std::function<double(const workload::PoissonFlow&)> alone_us;
   std::uint8_t timeout = workload::FlowKind{}.timeout;  // FlowKind::timeout
 };
@@ -33,8 +33,8 @@ struct IdlePath {
   double host_ns_per_byte = 0, trunk_ns_per_byte = 0;
   double cable_ns = 0;
 };
-// Time of a flow alone by HPCC's formula, in us: the round trip of one packet's payload of 1,024 bytes, and all packets with
-// their headers at the rate of a host.
+// Duration of a lone flow by HPCC's formula, in us: the round trip of a packet with 1,024 bytes of payload,
+// plus all packets with headers at the host's rate.
 double time_alone_us(std::uint64_t bytes, const IdlePath& path);
 
 struct FlowSlowdown {
@@ -47,23 +47,23 @@ struct RunCost {
   std::size_t flows = 0;
   std::uint64_t packet_hops = 0;  // of packets with payload
   std::uint64_t events = 0;
-  double set_up_seconds = 0, run_seconds = 0;  // of CPU
+  double set_up_seconds = 0, run_seconds = 0;  // CPU time
   long peak_kib = 0;
 };
 
 struct RandomRun {
-  std::vector<FlowSlowdown> flows;  // those that have finished, by size
+  std::vector<FlowSlowdown> flows;  // finished flows by size
   RunCost cost;
 };
 
-// Seed 1; priority 3; starts in whole ns, as HPCC's flow files have them. Prints the cost on standard error.
+// Seed 1; priority 3; starts in whole ns, as in HPCC's flow files. Prints the cost on standard error.
 RandomRun run_random_flows(const Shape& shape, const RandomFlows& traffic);
 
-// PREFIX.all and PREFIX.from_N (the 5 % of flows by size that begin at N %), each with .p50, .p95, .p99; and
-// PREFIX.finished.
+// Adds PREFIX.all and PREFIX.from_N (the 5 % of flows by size that begin at N %), each with .p50, .p95, .p99;
+// and PREFIX.finished.
 void add_slowdowns(Simulated& simulated, const std::string& prefix, const std::vector<FlowSlowdown>& flows);
 
-// HPCC's fat tree: fat.txt of its simulator, with the adapters and switches of profiles.h; and its flows at
+// HPCC's fat tree, fat.txt of its simulator, with the adapters and switches of profiles.h; and its flows at
 // 30 % for 10 ms.
 Shape hpcc_fat_tree();
 RandomFlows hpcc_fat_tree_flows(const std::string& sizes);

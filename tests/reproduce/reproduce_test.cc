@@ -51,7 +51,7 @@ TEST_P(Rows, belong_to_a_target_of_the_tool) {
 INSTANTIATE_TEST_SUITE_P(Reproduce, Rows, ::testing::ValuesIn(targets_with_a_file()),
                          [](const auto& info) { return info.param; });
 
-// Targets that are quick and within their bounds; the whole is tools/reproduce.
+// Quick targets only; tools/reproduce runs all.
 TEST(Reproduce, quick_targets_are_within_their_bounds) {
   for (const std::string target : {"dcqcn_incast", "infiniband"}) {
     const cli::Finished finished = reproduce({"--short", target});

@@ -12,7 +12,7 @@ using published::Wanted;
 
 std::span<const published::Target> targets();
 
-// Each in a file of its own, or beside those of the same source.
+// Each target is in a file of its own, or together with others of the same source.
 Simulated measure_ns3_forks(const Wanted& wanted);
 Simulated measure_dcqcn_incast(const Wanted& wanted);
 Simulated measure_pfc_unfairness(const Wanted& wanted);

@@ -1,4 +1,4 @@
-// Runs with collectives, patterns of training and GOAL files, alone and beside programs.
+// Runs with collectives, training patterns and GOAL files, alone and together with programs.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -37,7 +37,7 @@ TEST(Collectives, an_all_reduce_has_time_bandwidth_and_ideal) {
   EXPECT_EQ(one["start_ps"], 5'000'000);
   const auto time = one["time_ps"].get<std::int64_t>();
   EXPECT_EQ(time, one["finish_ps"].get<std::int64_t>() - 5'000'000);
-  // 14 parts of 1 MiB; headers and the steps' latencies are the rest.
+  // 14 parts of 1 MiB, plus headers and latencies of the steps.
   EXPECT_GT(time, one["ideal_ps"].get<std::int64_t>());
   EXPECT_LT(time * 8 / 10, one["ideal_ps"].get<std::int64_t>());
   const auto algorithm = one["algorithm_bytes_per_second"].get<std::int64_t>();

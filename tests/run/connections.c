@@ -1,5 +1,5 @@
-// `connections N` accepts N connections by librdmacm, one after another, `connections N SERVER` makes them:
-// each has a queue pair of its own with queues and channels, and is ended by the client.
+// `connections N` accepts N connections by librdmacm, one after another; `connections N SERVER` makes them.
+// Each has a queue pair of its own with queues and channels, and the client closes it.
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>

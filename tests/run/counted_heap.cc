@@ -1,6 +1,6 @@
 // Counts allocations by new in `verbatim`: at exit, the largest number of live ones is written to the file
-// named by COUNTED_HEAP. It counts allocations, not bytes, because bounded vectors of figures and facts grow
-// in bytes until they are full.
+// named by COUNTED_HEAP. It counts allocations, not bytes, because bounded vectors grow in bytes until they
+// are full.
 #include <unistd.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ void give_back(void* piece) {
   std::free(piece);
 }
 
-// Processes that the simulator makes end without it.
+// Child processes of the simulator exit without running this destructor.
 struct AtExit {
   ~AtExit() {
     const char* const path = std::getenv("COUNTED_HEAP");

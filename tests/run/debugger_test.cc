@@ -1,4 +1,4 @@
-// A debugger that holds one program stops the whole fabric, and the run's digest does not know of it.
+// A debugger that stops one program stops the whole fabric, without effect on the run's digest.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ pid_t start(const std::string& out) {
   ::_exit(127);
 }
 
-// The first process that `parent` has started and that has become ibv_rc_pingpong; 0 when there is none.
+// The first child of `parent` that executes ibv_rc_pingpong; 0 if there is none.
 pid_t program_of(pid_t parent) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
@@ -59,7 +59,7 @@ TEST(Debugger, holding_a_program_changes_nothing) {
     for (int tries = 0; tries < 1000 && program == 0; ++tries, ::usleep(1000)) program = program_of(child);
     ::usleep(static_cast<useconds_t>(20'000 * attempt));
     const auto before = std::chrono::steady_clock::now();
-    // Two seconds under the debugger, twice what a program may compute, once at a stop and once running.
+    // Two seconds under the debugger, twice the limit for computing programs: once stopped and once running.
     const auto gdb =
         cli::run_command({"gdb", "-q", "-batch", "-nx", "-p", std::to_string(program), "-ex",
                           "handle SIGSYS nostop noprint pass", "-ex", "handle SIGSEGV nostop noprint pass",
@@ -88,7 +88,7 @@ TEST(Debugger, holding_a_program_changes_nothing) {
   EXPECT_TRUE(held) << "the debugger never caught the program in time";
 }
 
-// gdb's commands come from standard input, which is not a terminal here.
+// gdb reads its commands from standard input, which is not a terminal here.
 cli::Finished run_with_gdb(const std::string& options, const std::string& commands) {
   const std::string words = support::quoted(support::verbatim_program()) + " run --topology " +
                             support::quoted(support::topology("two_hosts")) + " " + options +
@@ -159,7 +159,7 @@ TEST(Debugger, goes_back_to_an_earlier_moment_of_the_same_run) {
   const cli::Finished plain = run_with_gdb("", "");
   const support::TemporaryFolder folder;
   const std::string log = folder.path() + "/log";
-  // The second gdb reads the input that the first one has not read: it is written when that has exited.
+  // The second gdb reads the rest of the input, which is written after the first gdb has exited.
   const std::string words =
       "{ printf 'set pagination off\\nbreak ibv_modify_qp\\ncontinue\\ncontinue\\ncontinue\\nmonitor back 30us\\n'; "
       "until grep -q 'Attaching to process .*' '" + log + "' && [ $(grep -c 'Attaching to process' '" + log + "') = 2 ]; do sleep 0.05; done; "
@@ -172,7 +172,7 @@ TEST(Debugger, goes_back_to_an_earlier_moment_of_the_same_run) {
   EXPECT_NE(text.find("the run goes back to 1003"), std::string::npos) << text;
   EXPECT_NE(text.find("<ibv_modify_qp>"), std::string::npos) << "breakpoints are kept\n" << text;
   EXPECT_EQ(digest_in(text), digest_in(plain.err)) << text;
-  // The last change of state is before us again.
+  // The last call of ibv_modify_qp is ahead again.
   const std::size_t begun = text.rfind("Attaching to process");
   EXPECT_NE(text.find("Breakpoint 1, ", begun), std::string::npos) << text;
 }

@@ -1,4 +1,5 @@
-// With freedom spec and --spec-failures links go down, adapters fail and programs are killed, at times drawn from the seed.
+// With --freedom spec and --spec-failures links fail, adapters fail and programs are killed, at times that
+// the seed decides.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +12,7 @@ namespace {
 
 using support::RunReport;
 
-// They sleep while they wait: call by call, polls through a timeout would take minutes.
+// The programs sleep during waits: polling through a timeout would take minutes call by call.
 RunReport run_pair(std::int64_t seed, const std::vector<std::string>& options) {
   support::RunRequest request{.commands = {"server=ibv_rc_pingpong -e -n 500", "client=ibv_rc_pingpong -e -n 500 server"}};
   request.options = {"--seed", std::to_string(seed)};
@@ -33,7 +34,7 @@ TEST(DrawnFailures, each_kind_comes_within_the_budget_and_is_told) {
     links += holds(what, "went down");
     adapters += holds(what, "failed at");
     programs += holds(what, "was killed");
-    // Whoever is killed ends as expected.
+    // A program that the run kills has ended as expected.
     EXPECT_FALSE(holds(what, "was killed") && holds(run.err, "SIGKILL")) << run.story();
   }
   EXPECT_GT(links, 0);

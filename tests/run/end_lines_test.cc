@@ -48,16 +48,17 @@ TEST(EndLines, a_run_that_finished_after_losses_says_so) {
   EXPECT_THAT(ping(quiet).err, Not(HasSubstr("losses")));
 }
 
-// The client ends with an error, and the server then waits for it for ever: the error is the cause, not the
-// missing peer.
+// The client exits with an error, after which the server waits for it for ever: the cause is the error, not
+// the missing peer.
 TEST(EndLines, what_failed_at_the_peer_is_the_cause_of_waiting_for_it) {
   const RunReport run = ping({"--fault", R"({"action": "link_down", "link": "server", "at": "100100 us"})"});
   ASSERT_EQ(run.code, 3) << run.story();
   EXPECT_THAT(run.err, ContainsRegex("verbatim: cause: at [0-9.]+ us, QP [0-9]+ of client: [^\n]*IBV_WC_RETRY_EXC_ERR[^\n]*link"));
 }
 
-// Five switches in a ring with buffers of one packet: every host sends to the one two switches further, all at once and in the
-// same direction. The packets fill the buffers of the ring, and each waits for the next.
+// Five switches in a ring with buffers for one packet: every host sends to the one two switches further on,
+// all at once and in the same direction. The packets fill the buffers of the ring, and each waits for the
+// next.
 struct Ring {
   explicit Ring(bool has_timeout) {
     const std::string folder = support::topology("two_hosts");

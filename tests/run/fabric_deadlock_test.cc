@@ -1,4 +1,5 @@
-// Packets that block each other in a ring of switches end a run, of flows and of programs, unless something ends their wait.
+// Packets that block each other in a ring of switches end a run of flows or programs, unless something ends
+// their wait.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -19,7 +20,7 @@ std::string profiles() {
   return folder.substr(0, folder.rfind('/')) + "/profiles/";
 }
 
-// Switches in a ring, with small buffers and a host at each, which sends to the one two switches further.
+// Switches in a ring, with small buffers and a host each, which sends to the host two switches further on.
 struct Ring {
   int switches = 5;
   bool is_roce = false;
@@ -28,7 +29,7 @@ struct Ring {
   json watchdog = {{"action", "off"}};
   std::string hca = "edr_light";
   json links = json::object();  // more keys of the cables
-  json more = json::object();   // and of the scenario
+  json more = json::object();   // more keys of the scenario
   json topology_keys = json::object();
 
   RunReport run(std::vector<std::string> options = {}, const std::string& client = "", const std::string& server = "") {
@@ -98,7 +99,7 @@ TEST(FabricDeadlock, of_pauses_ends_a_run_of_flows) {
   EXPECT_EQ(run.report["losses"]["packets_dropped"], 0);
 }
 
-// Slices of programs end with the run, in either mode.
+// Slices of programs end with the run, at the same time in either mode.
 TEST(FabricDeadlock, ends_a_run_of_programs_at_one_time_in_both_modes) {
   const std::string command = "ib_send_bw -e -s 65536 -n 200 -u 8";
   Ring ring;
@@ -139,7 +140,8 @@ TEST(FabricDeadlock, is_none_where_a_watchdog_ends_the_waits) {
   EXPECT_GT(run.report["losses"]["packets_dropped"], 0);
 }
 
-// The timeout of 8 us is shorter than the queues of an incast: requests are sent again and again, and nothing is deadlocked.
+// The timeout of 8 us is shorter than the queues of an incast: requests are retransmitted repeatedly, without
+// deadlock.
 TEST(FabricDeadlock, is_none_in_a_live_fabric_whose_requests_time_out) {
   const std::string client = "ib_write_bw -s 65536 -n 30 -u 1", server = "ib_write_bw -s 65536 -n 30 -u 1";
   Ring ring;
@@ -150,7 +152,7 @@ TEST(FabricDeadlock, is_none_in_a_live_fabric_whose_requests_time_out) {
   EXPECT_THAT(run.err, Not(HasSubstr("credit loop")));
 }
 
-// A host pauses its switch from 1 ms on; with a watchdog the flow to it fails, and the other one is not held up.
+// A host pauses its switch from 1 ms on; with a watchdog the flow to it fails, and the other flow continues.
 TEST(PauseStorm, stops_all_flows_and_a_watchdog_saves_those_that_go_elsewhere) {
   for (const bool has_watchdog : {false, true}) {
     Ring ring;
@@ -180,7 +182,7 @@ TEST(PauseStorm, that_ends_lets_all_flows_finish) {
   EXPECT_GT(run.report["virtual_time_ps"], 2'000'000'000);
 }
 
-// The switches at the ends of the ring's cables do not agree about pauses.
+// The two ends of each ring cable have different pause settings.
 TEST(Mismatch, drops_packets_and_is_named_by_the_run) {
   Ring ring;
   ring.is_roce = true;

@@ -1,4 +1,5 @@
-// Tables of a run's flows and links (`--flows`, `--links`): they add up to what the run counts, and to look changes nothing.
+// Tables of a run's flows and links (`--flows`, `--links`): their sums equal the run's counters, and they
+// change nothing.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -73,7 +74,7 @@ std::int64_t sum_of_column(const std::vector<std::map<std::string, std::string>>
   return sum;
 }
 
-// Counts of flows and links add up to those of the run, and counting changes nothing.
+// Sums over flows and links equal the run's counters, and counting changes nothing.
 TEST(FlowTables, tables_of_flows_and_links_agree_with_the_run) {
   const support::TemporaryFolder folder;
   const std::string flows = folder.path() + "/flows.csv", links = folder.path() + "/links.csv";
@@ -130,7 +131,7 @@ TEST(FlowTables, what_is_lost_and_sent_again_is_in_their_tables) {
   for (const auto& link : rows_of(links)) EXPECT_EQ(link.at("dropped"), link.at("from") == "server:1" ? "5" : "0") << link.at("from");
 }
 
-// With several queue pairs a flow uses several paths on Ethernet; its trace shows them.
+// A flow with several queue pairs uses several paths on Ethernet, as its trace shows.
 TEST(FlowTables, have_the_paths_that_their_packets_took) {
   const support::TemporaryFolder folder;
   const std::string flows = folder.path() + "/flows.csv", trace = folder.path() + "/trace.txt";
@@ -146,7 +147,7 @@ TEST(FlowTables, have_the_paths_that_their_packets_took) {
   EXPECT_EQ(rows[2].at("path"), "leaf0");
 }
 
-// The destination host of the bytes requests them: its packets are the requests. The slowdown is 1 in either
+// The destination host requests the bytes: its packets are READ requests. The slowdown is 1 in either
 // direction.
 TEST(FlowTables, that_read_are_asked_for_by_the_receiver) {
   const support::TemporaryFolder folder;
@@ -174,7 +175,7 @@ TEST(FlowTables, that_read_are_asked_for_by_the_receiver) {
   EXPECT_THAT(of_collective.err, HasSubstr("/workloads/0/operation: messages of the pattern \"all-reduce\" are not read"));
 }
 
-// Addresses in hexadecimal, ports, bytes, and three times in nanoseconds, in the order of the ends.
+// Hexadecimal addresses, ports, bytes, and three times in nanoseconds, in the order of the flows' ends.
 TEST(FlowTables, are_written_as_hpcc_does) {
   const support::TemporaryFolder folder;
   const std::string list = folder.path() + "/flow.txt", table = folder.path() + "/fct.txt";

@@ -56,7 +56,7 @@ TEST(Flows, an_incast_is_marked_paused_and_slowed_down_and_loses_nothing) {
   EXPECT_THAT(result.err, HasSubstr(" packets marked, most by leaf0:1; "));
 }
 
-// Port 1 leads to h0: its queue grows, and the ports of the senders pause them. h0 has sent the notifications.
+// The queue of port 1, towards h0, grows, and the switch pauses the senders. h0 has sent the notifications.
 TEST(Flows, an_incast_leaves_figures_of_ports_adapters_and_times) {
   const RunReport result = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json"});
   ASSERT_EQ(result.code, 0) << result.story();
@@ -103,7 +103,7 @@ TEST(Flows, an_incast_leaves_figures_of_ports_adapters_and_times) {
   EXPECT_EQ(times[1]["longest_ps"], longest);
 }
 
-// Values of a series file by what, where and number, in the order of time.
+// Values of a series file by quantity, component and number, in the order of time.
 using Values = std::map<std::string, std::vector<std::pair<double, double>>>;
 Values values_of(const std::string& path) {
   std::ifstream file(path);
@@ -124,7 +124,7 @@ double sum_of(const std::vector<std::pair<double, double>>& values) {
   return sum;
 }
 
-// Whatever the step, the file has all marks and the greatest depth; two runs give the same bytes.
+// With any interval length the file contains all marks and the greatest depth; two runs have the same bytes.
 TEST(Flows, series_lose_no_mark_and_no_peak_and_repeat) {
   const support::TemporaryFolder folder;
   const std::string scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json";
@@ -177,7 +177,7 @@ TEST(Flows, impossible_series_start_nothing) {
   EXPECT_THAT(full.err, HasSubstr("No space left on device"));
 }
 
-// 24 flows of three sizes are a table; that of the failures stays as it is.
+// 24 flows of three sizes are shown as a table; failed flows are still listed.
 TEST(Flows, many_are_shown_as_percentiles_by_size) {
   std::string flows;
   for (int i = 0; i < 24; ++i) {
@@ -205,7 +205,7 @@ TEST(Flows, many_are_shown_as_percentiles_by_size) {
   EXPECT_LT(rows[0]["p50_ps"], rows[2]["p50_ps"]);
 }
 
-// Ports of the switch that senders are at.
+// Switch ports of the senders.
 TEST(Flows, a_message_waits_for_the_port_that_pauses_its_sender) {
   const support::TemporaryFolder folder;
   const std::string tables = folder.path() + "/latency.txt", trace = folder.path() + "/trace.txt";
@@ -222,7 +222,7 @@ TEST(Flows, a_message_waits_for_the_port_that_pauses_its_sender) {
                          "where=port/h[1-4]:1 part=.output: paused by the far end, whose shared buffer is full. for=port/leaf0:[2-5]"));
 }
 
-// A cable between switches fails during a flow: until the switches have other routes, packets are lost there.
+// A cable between switches fails during a flow: packets are lost there until the switches have new routes.
 TEST(Flows, a_message_that_waits_for_new_routes_names_the_dead_link) {
   for (const std::string layer : {"infiniband", "roce"}) {
     const support::TemporaryFolder folder;
@@ -256,7 +256,7 @@ TEST(Flows, the_same_run_twice_has_the_same_trace) {
   EXPECT_THAT(result.err, HasSubstr("both runs have the same trace"));
 }
 
-// The ping-pong takes part in the flow's traffic, and not in its end.
+// The ping-pong shares cables with the flow and ends independently.
 TEST(Flows, beside_programs_both_modes_agree_and_the_run_waits_for_the_flows) {
   const std::string small = R"({"from": "server", "to": "client", "bytes": "300 KiB", "start": "1500 us", "queue_pairs": 2})";
   const std::string long_one = R"({"from": "client", "to": "server", "bytes": "20 MiB", "start": "1600 us"})";
@@ -283,7 +283,7 @@ TEST(Flows, beside_programs_both_modes_agree_and_the_run_waits_for_the_flows) {
   EXPECT_GT(ends[2], ends[1]);
 }
 
-// No process waits for endless flows: the limit ends the run.
+// No program waits for the endless flows: the time limit ends the run.
 TEST(Flows, in_the_background_alone_last_until_the_limit) {
   const RunReport result = Scenario(R"("workloads": [{"pattern": "shift"}], "until": "100 us")").run();
   EXPECT_EQ(result.code, 0) << result.story();
@@ -291,7 +291,7 @@ TEST(Flows, in_the_background_alone_last_until_the_limit) {
   for (const auto& flow : result.report["flows"]) EXPECT_GT(flow["acknowledged"], 800'000) << flow;
 }
 
-// Flows arrive for as long as a program runs, and as long as the run shall last.
+// Flows arrive as long as a program runs or as long as `until` says.
 TEST(Flows, of_a_load_without_end_arrive_until_the_run_ends) {
   const std::string load = R"("workloads": [{"pattern": "random", "load": 0.3, "size": "20 KiB"}])";
   const RunReport result = Scenario(load + R"(, "until": "1 ms")").run({"--verify"});
@@ -333,7 +333,7 @@ TEST(Flows, a_limit_ends_them_and_says_how_far_they_are) {
   EXPECT_THAT(result.err, HasSubstr("flow 0, server to client is not finished: 5 MiB of 10 MiB have arrived"));
 }
 
-// Explorations make many runs in one process, and a run that ends early leaves flows that have not begun.
+// Explorations make many runs in one process; a run that ends early leaves flows that have not started.
 TEST(Flows, one_that_has_not_begun_at_the_limit_does_no_harm) {
   const Scenario scenario(R"("flows": [{"from": "server", "to": "client", "bytes": "1 MiB", "start": "1 ms"}])");
   const RunReport result = scenario.run({"--time-limit", "500 us", "--freedom", "spec", "--seeds", "1..4"});
@@ -416,7 +416,8 @@ TEST(Flows, between_light_endpoints_both_modes_agree_beside_programs) {
   EXPECT_GT(ends[1], ends[0]) << "flows on the same cable delay the programs";
 }
 
-// Four hosts send to one at once, by links that lose what finds no space, with whole adapters and with light endpoints.
+// Four hosts send to one at once, over links that drop what does not fit, with full adapters and with light
+// endpoints.
 TEST(Flows, over_lossy_links_they_lose_packets_and_arrive) {
   for (const std::string hca : {"edr_hca", "edr_light"}) {
     const support::TemporaryFolder folder;
@@ -435,8 +436,8 @@ TEST(Flows, over_lossy_links_they_lose_packets_and_arrive) {
   }
 }
 
-// Two programs at the far ends of a fat tree, alone and while all hosts send at half of their links' rate: messages wait in
-// queues, but each takes as many hand-overs between program and simulator as before.
+// Two programs at distant hosts of a fat tree, alone and while all hosts send at half of their link rate:
+// messages wait in queues, but the number of hand-overs between program and simulator stays the same.
 TEST(Workloads, delay_programs_and_do_not_end_their_slices) {
   const support::TemporaryFolder folder;
   const std::string topology = folder.path() + "/t.json";

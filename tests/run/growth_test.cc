@@ -1,4 +1,4 @@
-// Objects that a program creates and destroys repeatedly use no memory of the simulator after that.
+// Objects that a program creates and destroys repeatedly use no simulator memory afterwards.
 #include <string>
 
 #include "tests/support/verbatim_run.h"
@@ -6,8 +6,8 @@
 namespace verbatim {
 namespace {
 
-// The largest number of the simulator's allocations while this number of connections is made and closed. A
-// check keeps the last thousands of datagrams.
+// The largest number of live allocations of the simulator while `connections` connections are made and
+// closed. Without checks, because one of them stores the last thousands of datagrams.
 long most_pieces(int connections) {
   const support::TemporaryFolder folder;
   const std::string program = support::quoted(CONNECTIONS) + " " + std::to_string(connections),
@@ -25,8 +25,8 @@ long most_pieces(int connections) {
 }
 
 TEST(Growth, connections_that_have_ended_take_no_memory) {
-  constexpr long kFew = 100;                 // less than one in ten connections
-  const long after_some = most_pieces(250);  // the number that has figures in the report
+  constexpr long kFew = 100;                 // less than one per ten connections
+  const long after_some = most_pieces(250);  // the number that the report has figures for
   EXPECT_LT(most_pieces(1'250), after_some + kFew);
 }
 

@@ -1,4 +1,4 @@
-// `kill -9` of verbatim at any moment leaves nothing behind: no process, no shared memory, no file.
+// After `kill -9` of verbatim at any moment nothing is left: no process, no shared memory, no file.
 #include "tests/support/leftovers.h"
 
 #include <dirent.h>
@@ -21,8 +21,8 @@ namespace {
 using support::marked_processes;
 using support::names_in;
 
-// A run whose programs have the mark in their environment. It does not end by itself, because the last one
-// does not.
+// A run whose programs have the mark in their environment. It does not end by itself, because its last
+// program does not.
 std::string scenario_in(const std::string& folder, const std::string& mark) {
   nlohmann::json programs;
   const std::string stuck = support::quoted(PROCESS_FOLDER "/stuck") + " thread";
@@ -38,7 +38,7 @@ std::string scenario_in(const std::string& folder, const std::string& mark) {
   return path;
 }
 
-// Verbatim as a child of ours, its temporary files in `folder`.
+// Starts verbatim as a child of this process, with its temporary files in `folder`.
 pid_t start(const std::string& scenario, const std::string& folder, bool verify) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -56,8 +56,8 @@ TEST(Leftovers, killed_at_random_moments) {
   const std::string mark = "verbatim-leftovers-" + std::to_string(::getpid());
   const std::string scenario = scenario_in(files.path(), mark);
   const auto shared_before = names_in("/dev/shm");
-  std::mt19937 random(20);  // the moments are of wall-clock time; the seed only spreads them
-  constexpr int kLongestUs = kHasAddressSanitizer ? 3'000'000 : 300'000;  // it starts ten times as slowly then
+  std::mt19937 random(20);  // the moments are real time; the seed only distributes them
+  constexpr int kLongestUs = kHasAddressSanitizer ? 3'000'000 : 300'000;  // AddressSanitizer makes the start ten times as slow
   int alive_at_kill = 0;
   for (int round = 0; round < 20; ++round) {
     const pid_t child = start(scenario, folder.path(), round % 2 == 1);
@@ -69,7 +69,7 @@ TEST(Leftovers, killed_at_random_moments) {
     int status;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "verbatim ended by itself with " << WEXITSTATUS(status);
-    // Death by PR_SET_PDEATHSIG is immediate, but a loaded machine needs a moment to carry it out.
+    // PR_SET_PDEATHSIG sends the signal at once, but on a loaded machine the processes take a moment to end.
     std::set<pid_t> left;
     for (int tries = 0; tries < 500; ++tries) {
       left = marked_processes(mark);
@@ -87,7 +87,7 @@ TEST(Leftovers, killed_at_random_moments) {
 
 // Regular signals to stop a run: it ends at once with a sentence and leaves nothing behind.
 TEST(Leftovers, interrupted_runs_end_all_their_programs) {
-  ::signal(SIGHUP, SIG_DFL);  // the caller may have it ignored
+  ::signal(SIGHUP, SIG_DFL);  // the caller may ignore it
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const support::TemporaryFolder folder, files;
     const std::string mark = "verbatim-interrupted-" + std::to_string(::getpid());

@@ -1,4 +1,4 @@
-// Replies of gdb's monitor, without gdb and without a run.
+// Replies of gdb's monitor command, without gdb and without a run.
 #include "tools/verbatim/monitor.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ struct Asked {
 
   void record(std::int64_t time_ps, const char* component, TraceEvent event, std::uint64_t psn) {
     const TraceRecord record{time_ps, components.id(component).value, event,
-                             {0x04, 72, psn, 90}};  // SEND Only of RC
+                             {0x04, 72, psn, 90}};  // RC SEND Only
     monitor.on_record(record, {});
   }
 };
@@ -92,7 +92,7 @@ TEST(Monitor, follows_packets_from_cable_to_switch_to_cable) {
   EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: in the switch, come by port/leaf0:2 since 0.002 us\n");
   ask.record(2000, "switch/leaf0", TraceEvent::kPacketForwarded, 7);
   ask.record(3000, "port/leaf0:1", TraceEvent::kPacketTransmitted, 7);
-  // The same again, sent for the second time before the first has arrived.
+  // A retransmission of the packet before the first one has arrived.
   ask.record(3500, "port/client:1", TraceEvent::kPacketTransmitted, 7);
   EXPECT_EQ(ask("packets"),
             "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/leaf0:1 since 0.003 us\n"

@@ -1,4 +1,4 @@
-// How runs end that do not end well: the exit code, and sentences that say who, where and why.
+// Runs that fail: the exit code, and sentences with program, place and reason.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -55,7 +55,7 @@ TEST(Outcome, every_blocked_thread_of_a_deadlock_is_named) {
   }
 }
 
-// Nearly every loop of a real program reads something of its thread's: the guard of its stack, a lock, errno.
+// Nearly every loop of an existing program reads thread-local memory: its stack guard, a lock, errno.
 TEST(Outcome, an_empty_poll_loop_that_reads_thread_local_memory_is_seen_to_wait) {
   for (const std::string kind : {"plain", "canary", "mutex", "errno", "local"}) {
     const std::string command = "server=" + support::quoted(WAIT_FOR_NOTHING) + " " + kind;
@@ -113,7 +113,7 @@ TEST(Outcome, a_time_limit_tells_what_each_thread_waits_for) {
   EXPECT_THAT(result.err, ContainsRegex("client: wait_for_nothing \\(pid [0-9]+\\), thread [0-9]+ polls completion queue [0-9]+ since"));
 }
 
-// It must be executed: its cost and the reason are reported.
+// The loop must be executed: its cost and the reason are reported.
 TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
   const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " random"}, {"--time-limit", "3s"});
   EXPECT_EQ(result.code, 4) << result.story();
@@ -140,7 +140,7 @@ TEST(Outcome, a_program_that_computes_for_long_is_told_where) {
   EXPECT_GT(result.report["waiting"][0]["computing_seconds"], 3.0);
 }
 
-// Virtual time ends after 106 days; a sleep until then lasts as long as requested, and none ends early.
+// Virtual time ends after 106 days; a sleep until then takes the requested time, and none ends early.
 TEST(Outcome, sleeps_are_of_any_length) {
   EXPECT_EQ(run({"server=sleep 105d"}).report["virtual_time_ps"].get<std::int64_t>() / 1'000'000'000'000,
             105 * 86400);
@@ -155,7 +155,7 @@ TEST(Outcome, sleeps_are_of_any_length) {
     EXPECT_EQ(result.report["virtual_time_ps"], 106ll * 86400 * 1'000'000'000'000);
     EXPECT_THAT(result.err, HasSubstr("virtual time ends after 106 days"));
   }
-  // Whoever sleeps on in the background is no reason to wait.
+  // A sleeping background process does not keep the run from ending.
   EXPECT_EQ(run({"server=sleep 1000000000 &", "client=sleep 1"}).code, 0);
 }
 
@@ -168,8 +168,7 @@ TEST(Outcome, timers_of_any_interval_come_when_they_should) {
   EXPECT_EQ(result.output("server"), "5184000\n");
 }
 
-// A program that is stopped only by a limit of wall time is stopped soon after it, and its activity is
-// reported.
+// A program that only a limit of real time stops is stopped soon after it, and its activity is reported.
 TEST(Outcome, a_program_that_computes_for_ever_is_given_up) {
   for (const char* how : {"stuck computing", "stuck thread"}) {
     const RunReport result = run({"server=" + program(how)}, {"--stuck-after", "1s"});
@@ -198,8 +197,8 @@ TEST(Outcome, a_loop_of_calls_that_only_the_kernel_sees_is_not_said_to_make_none
   EXPECT_THAT(result.err, Not(HasSubstr("without a call")));
 }
 
-// Nobody else can change the flag: whether that is proven or only given up, the run ends and names the
-// program.
+// No other thread can change the flag: whether that is proven or the limit is reached, the run ends and names
+// the program.
 TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {
   const RunReport result = run({"server=" + program("stuck waiting")}, {"--stuck-after", "1s"});
   EXPECT_TRUE(result.code == 3 || result.code == 4) << result.story();
@@ -208,7 +207,7 @@ TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {
 }
 
 TEST(Outcome, a_program_asleep_in_a_call_of_the_kernels_own_is_given_up_and_the_call_is_named) {
-  // A file on which this process holds a lease, and ignores the kernel's request to release it.
+  // A file on which this process holds a lease; it ignores the kernel's request to release it.
   const support::TemporaryFolder folder;
   const std::string path = folder.path() + "/file";
   const auto before = ::signal(SIGIO, SIG_IGN);

@@ -1,5 +1,4 @@
-// Commands that cannot be simulated: exit code 2, a sentence with the reason, and no program of the run is
-// started.
+// Commands that cannot be simulated: exit code 2, a sentence with the reason, and no program is started.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,7 +49,7 @@ TEST_F(Refusal, not_executable_or_not_a_program) {
   expect_refused(folder_.path(), "is not a file");
 }
 
-// Everybody but root, who may read it all the same.
+// No user except root can read it.
 TEST_F(Refusal, a_program_that_may_be_executed_but_not_read) {
   const std::string path = folder_.path() + "/program";
   std::filesystem::copy_file("/bin/true", path);
@@ -84,7 +83,7 @@ TEST_F(Refusal, a_static_program) {
 }
 
 TEST_F(Refusal, another_architecture) {
-  // The first bytes of true, with another machine in e_machine (byte 18): AArch64, then 32-bit x86.
+  // The beginning of `true` with another e_machine (byte 18): AArch64, then 32-bit x86.
   std::string image = support::text_of_file("/bin/true");
   ASSERT_GT(image.size(), 64u);
   image[18] = '\xb7';
@@ -121,7 +120,7 @@ TEST_F(Refusal, a_script_is_no_refusal) {
   EXPECT_EQ(run.output("server"), "hello from " + path + "\n");
 }
 
-// A program with the set-user-id bit runs with the rights of the simulation's user, and a warning says so.
+// A set-user-id program runs with the rights of the simulation's user, and a warning says so.
 TEST_F(Refusal, a_setuid_program_runs_without_its_privilege_and_says_so) {
   const std::string path = file("setuid", support::text_of_file("/usr/bin/id"), 04755);
   struct stat status;

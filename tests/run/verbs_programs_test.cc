@@ -1,5 +1,5 @@
-// Debian's own verbs programs, unmodified, over both shipped topologies: they end well, say what they say on
-// real hardware, and the figures they print are possible ones.
+// Debian's unmodified verbs programs over both shipped topologies: they succeed, print what they print on
+// real hardware, and their figures are possible.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 struct PingPong {
   const char* name;
   std::string arguments;
-  long bytes;  // both directions, as the program counts
+  long bytes;  // in both directions, as the program counts
   long iterations;
   friend void PrintTo(const PingPong& job, std::ostream* out) { *out << "ibv_rc_pingpong " << job.arguments; }
 };
@@ -59,7 +59,7 @@ void expect_addresses(const std::string& output, bool with_gid) {
   EXPECT_EQ(output.find("GID fe80::") != std::string::npos, with_gid) << output;
 }
 
-// "LID …, QPN …, PSN …, GID …" behind `label`.
+// "LID …, QPN …, PSN …, GID …" after `label`.
 std::string address(const std::string& output, const std::string& label) {
   const std::size_t at = output.find(label);
   if (at == std::string::npos) return "no \"" + label + "\"";
@@ -78,10 +78,10 @@ TEST_P(RcPingPong, ends_well_with_possible_figures) {
   EXPECT_EQ(run.report["determinism"], "exact");
   EXPECT_EQ(run.report["outcome"], "finished");
 
-  // 100 Gb/s in one direction at a time, 4x EDR: an upper bound of the payload rate, without headers.
+  // 4x EDR has 100 Gb/s per direction: an upper bound of the payload rate, without headers.
   constexpr double kMbitPerSecondMax = 100'000;
-  // A round trip crosses PCI Express, adapters and cables in both directions; below 1 us is impossible in
-  // reality.
+  // A round trip crosses PCI Express, adapters and cables in both directions; less than 1 us is impossible on
+  // real hardware.
   const double size = static_cast<double>(job.bytes) / static_cast<double>(job.iterations) / 2;
   const double usec_min = std::max(1.0, 2 * size * 8 / kMbitPerSecondMax);
   const double usec_max = 20 + 2 * size * 8 / (kMbitPerSecondMax / 10);
@@ -99,7 +99,7 @@ TEST_P(RcPingPong, ends_well_with_possible_figures) {
   }
   EXPECT_EQ(address(run.output("server"), "local address"), address(run.output("client"), "remote address"));
   EXPECT_EQ(address(run.output("client"), "local address"), address(run.output("server"), "remote address"));
-  // The client starts at 100 ms; nothing here takes a second.
+  // The client starts at 100 ms; no run takes a second.
   EXPECT_GT(run.virtual_ms(), 100);
   EXPECT_LT(run.virtual_ms(), 1000);
 }
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                           PingPong{"global_routing", "-g 0", 2 * 4096 * 1000, 1000})),
     name_of);
 
-// The longer the message, the longer the iteration; a switch adds its latency to every message.
+// Longer messages take longer iterations; a switch adds its latency to every message.
 TEST(RcPingPongTimes, switch_and_size_take_time) {
   const auto usec = [](const std::string& topology, const std::string& arguments) {
     const RunReport run =
@@ -177,7 +177,7 @@ TEST(Devices, ibv_devinfo_shows_an_active_port) {
   }
 }
 
-// RDMA's MTU is the greatest whose packets fit into the interface's.
+// The RDMA MTU is the largest one whose packets fit into the interface's MTU.
 TEST(Devices, on_ethernet_the_active_mtu_follows_from_the_interfaces) {
   const std::string command = R"(["sh", "-c", "ibv_devinfo | grep _mtu; cat /sys/class/net/eth0/mtu; ip link show eth0 | grep -o 'mtu [0-9]*'"])";
   for (const bool is_jumbo : {false, true}) {

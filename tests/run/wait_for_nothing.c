@@ -1,4 +1,4 @@
-// wait_for_nothing KIND: polls an empty completion queue, which never gets an entry, in a loop as in real programs.
+// wait_for_nothing KIND: polls an empty completion queue, which never gets an entry, in a loop like those of existing programs.
 //   plain   while (!poll)
 //   canary  with an array of completions on a stack guarded by the compiler
 //   mutex   holding an uncontended mutex for each poll

@@ -1,4 +1,4 @@
-// How long an analysis takes: nanoseconds per instruction, microseconds for perftest's loop.
+// Duration of an analysis: nanoseconds per instruction, microseconds for perftest's loop.
 #include <benchmark/benchmark.h>
 
 #include "sim/supervisor/spin/spin_prover.h"
@@ -55,7 +55,7 @@ void poll_loop(benchmark::State& bench, bool cold, bool only_recheck) {
   const auto is_poll = [](std::uint64_t rip) {
     return rip == kPoll ? std::optional(PollEntry{}) : std::nullopt;
   };
-  // The first poll's registers, found by running the loop's beginning.
+  // The registers at the first poll, found by executing the loop's beginning.
   CodeCache code;
   MemoryView view;
   view.begin(memory, 64);

@@ -1,5 +1,4 @@
-// Poll loops that read the time stamp counter: predictions of later turns equal their execution at those
-// times.
+// Poll loops that read the time stamp counter: predictions of later turns equal execution at their times.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +31,7 @@ class ClockLoop : public testing::Test {
     state_.counter = counter_at(kClock.look_ps - kTurn + kClock.counter_ps);  // as after the previous turn
   }
 
-  // Executes from `start` until `polls` polls have been made, or the function ends (then returns -1).
+  // Executes from `start` until `polls` polls have been made; returns -1 if the function ends before.
   std::int64_t execute(const Registers& start, std::int64_t polls) {
     code_.begin();
     view_.begin(memory_, 64);
@@ -88,7 +87,7 @@ class ClockLoop : public testing::Test {
     }
     EXPECT_LT(execute(entry, 40'002), 0) << "the reading after those is past the end";
 
-    // A turn that is no whole number of the counter's steps: the readings do not grow evenly.
+    // A turn whose duration is not a multiple of the counter's steps: the readings grow unevenly.
     ClockModel uneven = kClock;
     uneven.poll_ps = 20'100;
     EXPECT_EQ(prover_.prove_poll_loop(entry, is_poll, memory_, limits, &uneven).refusal.reason, Reason::kUnevenClock);
@@ -103,7 +102,7 @@ class ClockLoop : public testing::Test {
   Interpreter thread_{code_, view_};
 };
 
-// sched_yield and time lie in the library, and are known by their addresses.
+// sched_yield and time are functions of the library, recognised by their addresses.
 class CallingLoop : public testing::Test {
  protected:
   static constexpr std::uint64_t kYield = 0x7fff'2000, kTime = 0x7fff'3000, kTimeOfDay = 0x7fff'4000;
@@ -121,7 +120,7 @@ class CallingLoop : public testing::Test {
     clock_.gettime_ps = 20'000;
     clock_.base_ns = [](std::int64_t) { return std::optional<std::int64_t>(0); };
   }
-  // From the loop's first poll.
+  // Proves the loop from its first poll.
   PollLoopProof prove(const Registers& start, bool far_times = true) {
     const Limits limits{.far_times = far_times, .libraries = kLibrary};
     code_.begin();
@@ -160,7 +159,7 @@ class CallingLoop : public testing::Test {
     EXPECT_EQ(proof.turns, left / (static_cast<std::uint64_t>(period) / 1'000) + 1)
         << "those that are within the second";
   }
-  // Many at once, where the end is further off.
+  // Many turns at once, because the end is further off.
   void expect_seconds(void (*loop)(LoopState*, long), long end, std::int64_t period, std::int64_t seconds) {
     const PollLoopProof proof = prove(stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end)));
     ASSERT_TRUE(proof.proven) << proof.refusal.describe();
@@ -169,13 +168,13 @@ class CallingLoop : public testing::Test {
     EXPECT_TRUE(proof.remakes);
   }
 
-  // Until the time of the first turn that is not like the first: nearly all turns before it, and none after.
+  // Up to the first turn that differs: nearly all turns before it, and none after it.
   void expect_milliseconds(void (*loop)(LoopState*, long)) {
     const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
     const auto microseconds = [&](std::int64_t turn) {
       return (clock_.look_ps + clock_.gettime_ps + turn * period) / 1'000'000;
     };
-    constexpr std::int64_t kEnd = 600;  // milliseconds; it is 5 ms now
+    constexpr std::int64_t kEnd = 600;  // in ms; the time is 5 ms
     const PollLoopProof proof = prove(stack_.call(loop, address(&state_), kEnd));
     ASSERT_TRUE(proof.proven) << proof.refusal.describe();
     EXPECT_EQ(proof.period_ps, period);
@@ -230,7 +229,7 @@ class CallingLoop : public testing::Test {
     }));
   }
 
-  // The counter advances by 50.2 with each read: four reads are 200 or 201.
+  // The counter advances by 50.2 with each read: by 200 or 201 in four reads.
   void expect_pauses(void (*loop)(LoopState*, long)) {
     clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return 25'100; };
     clock_.poll_ps = 20'300;
@@ -248,14 +247,14 @@ class CallingLoop : public testing::Test {
   void expect_quotients(void (*loop)(LoopState*, long, long)) {
     const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
     constexpr long kMillisecond = 1'000, kTenth = 100'000;
-    state_.counter = 500'000;  // it is 5,000 now: less than nothing has passed
+    state_.counter = 500'000;  // the time is 5,000, so the elapsed time is negative
     const auto prove_until = [&](long end, long divisor) {
       return prove(stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end), static_cast<std::uint64_t>(divisor)));
     };
     const PollLoopProof far = prove_until(100'000, kMillisecond);
     ASSERT_TRUE(far.proven) << far.refusal.describe();
     EXPECT_EQ(static_cast<std::int64_t>(far.turns), 64'000'000'000'000 / period + 1);
-    // Rules hold for a tenth of a second, the outcome for twelve of them.
+    // A rule holds for a tenth of a second; the result of the comparison for twelve of them.
     clock_.poll_ps = 1'000'000 - clock_.gettime_ps;
     state_.counter = 0;
     const PollLoopProof near = prove_until(12, kTenth);
@@ -314,7 +313,7 @@ TEST_F(CallingLoop, quotients_of_either_sign_o2) { expect_quotients(loops_o2::po
 TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
 TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }
 
-// A call of the kernel that finds nothing: only the one that is known, with what it reads in memory.
+// A system call that returns no data: only the known call, with the memory that it reads.
 TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
   constexpr std::uint64_t kAgain = static_cast<std::uint64_t>(-11);
   for (const Loop loop : {loops_o0::poll_and_read, loops_o2::poll_and_read}) {
@@ -344,7 +343,7 @@ TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
     other = call;
     other.result = 8;
     EXPECT_FALSE(prove(other).proven) << "it ends the loop";
-    // Values that it reads are dependencies of the loop, and must be unchanged.
+    // Memory that the call reads is a dependency of the loop, and must be unchanged.
     other = call;
     other.address = address(state_.block);
     other.bytes = {0, 0, 0};
@@ -355,7 +354,7 @@ TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
     }));
     other.bytes = {0, 1, 0};
     EXPECT_EQ(prove(other).refusal.reason, Reason::kSystemCall);
-    other.address = address(&state_.iterations);  // another one each turn
+    other.address = address(&state_.iterations);  // differs in each turn
     other.bytes = {0};
     EXPECT_FALSE(prove(other).proven);
   }

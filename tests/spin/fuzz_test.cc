@@ -1,4 +1,4 @@
-// Bytes that are no program: the interpreter must not crash, hang or claim what it cannot know.
+// Random bytes as code: the interpreter must not crash, hang or state what it cannot know.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 namespace verbatim::spin {
 namespace {
 
-// One page of code, one of data; everything else is absent.
+// One page of code and one of data; all other memory is unmapped.
 class TwoPages : public CodeMemory {
  public:
   static constexpr std::uint64_t kCode = 0x40'0000, kData = 0x7fff'f000;
@@ -39,8 +39,7 @@ TEST(Fuzz, random_bytes_end_within_the_limit) {
         std::memcpy(page + i, &word, 8);
       }
     }
-    // Some one-byte opcodes more often than chance has them, so that paths get longer than a few
-    // instructions.
+    // Some one-byte opcodes are more frequent, so that paths have more than a few instructions.
     for (int i = 0; i < 4096; ++i) {
       if (rng.chance(1, 3))
         memory.code[i] = "\x89\x8b\x01\x31\x39\x85\x50\x58\x74\x75\xeb\x90\xf3\x48\x0f\xff"[rng.below(16)];

@@ -1,4 +1,4 @@
-// Checks predictions of other turns: each is executed and compared.
+// Predictions of later turns, compared to their execution.
 #include "sim/supervisor/spin/growth.h"
 
 #include <gtest/gtest.h>
@@ -16,11 +16,11 @@
 namespace verbatim::spin {
 namespace {
 
-// Executes code from a state, in memory as it is now.
+// Executes code from a state, with the current memory.
 struct Machine {
   explicit Machine(SelfMemory& of) : memory(of) {}
 
-  // Returns false if it stopped. `path` gets the executed addresses.
+  // Returns false if the interpreter stopped. `path` gets the executed addresses.
   bool run(const MachineState& start, std::uint64_t end, std::vector<std::uint64_t>& path, Growth* growth = nullptr) {
     interpreter.set_observer(growth);
     interpreter.state = start;
@@ -64,7 +64,7 @@ std::uint64_t small_step(Rng& rng) {
   return static_cast<std::uint64_t>(kSteps[rng.below(std::size(kSteps))]);
 }
 
-// One random turn: Growth's predictions of turns 1, 2, … are compared with their execution.
+// One random turn: compares Growth's predictions of turns 1, 2, … to their execution.
 void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   Generator generator(rng, rng.chance(1, 8));
   std::vector<std::uint8_t> bytes;
@@ -97,7 +97,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   start.vectors.known = ~0u;
   const std::uint64_t end = start.registers.rip + bytes.size();
 
-  // Once without growth: of the memory that it reads before it writes it, some grows.
+  // First run without growth. Some of the memory that is read before it is written will grow.
   Machine machine(memory);
   std::vector<std::uint64_t> path, other_path;
   machine.begin();
@@ -128,7 +128,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
     return;
   }
   growth.settle_rests();
-  // If it is read in other parts than it grows in, the turn's assumption is wrong.
+  // If memory is read in other pieces than it grows in, the turn's assumption is wrong.
   for (const GrowingCell& assumed : growth.assumed()) {
     const bool as_planned = std::any_of(cells.begin(), cells.end(), [&](const GrowingCell& cell) {
       return cell.address == assumed.address && assumed.size <= cell.size &&
@@ -136,7 +136,8 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
     });
     if (!as_planned) return;
   }
-  // Nor is it when a part was read as constant, because the first step does not reach it: later ones do.
+  // It is also wrong if a piece was read as constant because the first step does not reach it, although later
+  // ones do.
   for (const ByteRun& run : machine.view.reads()) {
     for (std::uint64_t at = run.address; at < run.address + run.bytes.size(); ++at) {
       const auto has = [at](const GrowingCell& cell) { return at - cell.address < cell.size; };
@@ -181,7 +182,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
       });
       std::uint64_t byte = 0;
       ASSERT_TRUE(machine.view.load(address(buffer + i), 1, byte));
-      // A part that was not read grows all the same.
+      // A piece that was not read grows nevertheless.
       const bool is_told = std::any_of(growth.assumed().begin(), growth.assumed().end(), [&](const GrowingCell& cell) {
         return address(buffer + i) - cell.address < cell.size;
       });
@@ -208,7 +209,7 @@ TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   }
 }
 
-// i / 1000 as compilers have it, in one shift and in two: how long it grows evenly is the same.
+// i / 1000 as compiled with one shift and with two: it grows evenly for the same number of turns.
 TEST(Growth, what_two_shifts_take_away_is_one_rest) {
   constexpr std::uint64_t kFactor = 0x1062'4dd3, kStep = 1'000 * kFactor;
   SelfMemory memory;
@@ -239,7 +240,8 @@ TEST(Growth, what_two_shifts_take_away_is_one_rest) {
   }
 }
 
-// A byte of memory against a constant: the first turn with another outcome, for every value and all conditions.
+// A byte of memory compared to a constant: the first turn with another outcome, for every value and all
+// conditions.
 struct Comparison : testing::Test {
   // cmp byte [r15], constant; then the condition is tested.
   void compare(unsigned condition, std::uint8_t value, std::uint8_t step, std::uint8_t constant, bool tests) {

@@ -1,4 +1,4 @@
-// Known and unknown values: rules by which a proof refuses rather than guesses.
+// Known and unknown values: the interpreter refuses rather than guesses.
 #include "sim/supervisor/spin/interpreter.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace verbatim::spin {
 namespace {
 
 struct Known : testing::Test {
-  // Executes the code with nothing known but rsp; true when it ran to the end.
+  // Executes the code with only rsp known; returns whether it reached the end.
   bool run(std::vector<std::uint8_t> bytes, std::uint64_t known = known_bits(kRsp, 8)) {
     std::memset(code, 0x90, sizeof code);
     std::memcpy(code, bytes.data(), bytes.size());
@@ -79,11 +79,11 @@ TEST_F(Known, a_byte_of_a_register_is_known_alone) {
 TEST_F(Known, reading_an_unknown_flag_stops) {
   EXPECT_FALSE(run({0x74, 0}));  // jz
   EXPECT_EQ(reason(), Reason::kUndefinedValue);
-  // test ecx, ecx defines ZF; imul leaves it undefined, but not CF.
+  // xor defines ZF; imul leaves it undefined, but not CF.
   EXPECT_TRUE(run({0x31, 0xc9, 0x74, 0}));
   EXPECT_FALSE(run({0x31, 0xc9, 0x0f, 0xaf, 0xc9, 0x74, 0}));
   EXPECT_TRUE(run({0x31, 0xc9, 0x0f, 0xaf, 0xc9, 0x72, 0}));
-  // A shift by nothing changes no flag; by more than one it leaves OF undefined.
+  // A shift by 0 changes no flag; a shift by more than 1 leaves OF undefined.
   EXPECT_TRUE(run({0x31, 0xc9, 0xc1, 0xe1, 0, 0x70, 0}));
   EXPECT_TRUE(run({0x31, 0xc9, 0xc1, 0xe1, 1, 0x70, 0}));
   EXPECT_FALSE(run({0x31, 0xc9, 0xc1, 0xe1, 2, 0x70, 0}));
@@ -124,7 +124,7 @@ TEST_F(Known, a_conversion_leaves_what_is_above_its_number_unknown) {
   EXPECT_TRUE(run({0xb9, 5,    0,    0,    0,    0x0f, 0x57, 0xc0, 0xf2, 0x48, 0x0f,
                    0x2a, 0xc1, 0x0f, 0x11, 0x04, 0x24, 0x48, 0x8b, 0x04, 0x24}));
   EXPECT_EQ(thread.state.registers.gpr[kRax], kFive);
-  // The same of numbers of four bytes: mov ecx, 5; cvtsi2ss xmm0, rcx; movaps xmm1, xmm0; mulss xmm1, xmm0; …
+  // The same with floats: mov ecx, 5; cvtsi2ss xmm0, rcx; movaps xmm1, xmm0; mulss xmm1, xmm0; …
   const std::vector<std::uint8_t> squared = {0xb9, 5,    0,    0,    0,    0xf3, 0x48, 0x0f, 0x2a, 0xc1,
                                              0x0f, 0x28, 0xc8, 0xf3, 0x0f, 0x59, 0xc8};
   const auto then = [&](std::initializer_list<std::uint8_t> more) {
@@ -147,7 +147,7 @@ TEST_F(Known, a_conversion_leaves_what_is_above_its_number_unknown) {
   thread.allows_floating = false;
 }
 
-// Intel SDM 2: 132 multiplies the first operand with the third and adds the second, and so on.
+// Intel SDM 2: 132 multiplies the first and the third operand and adds the second, and so on.
 TEST_F(Known, fused_multiplications_take_their_operands_in_three_orders) {
   thread.allows_floating = true;
   const auto result = [&](std::uint8_t opcode) {

@@ -51,7 +51,7 @@ void vector_spin(LoopState* s) {
   }
 }
 
-// Writes 1 and 0 in turn: at the same instruction with the same registers memory differs.
+// Writes 1 and 0 alternately: memory differs at the same instruction with the same registers.
 void toggling_spin(LoopState* s) {
   while (s->flag != 1) {
     asm volatile("xorl $1, %0" : "+m"(s->toggle) : : "cc");
@@ -160,7 +160,7 @@ void poll_with_counted_argument(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0 && s->poll(s->cq[1], count, s->wc) == 0) ++count;
 }
 
-// A repeated time-out by a number of iterations.
+// A repeated timeout by a number of iterations.
 void poll_giving_up(LoopState* s, long each) {
   for (;;) {
     s->counter = s->counter + 3;
@@ -179,7 +179,7 @@ void poll_looking_elsewhere(LoopState* s, long each) {
   }
 }
 
-// As compilers divide by a constant.
+// Division by a constant, as compilers implement it.
 void poll_every_thousandth(LoopState* s) {
   for (unsigned i = 1; s->poll(s->cq[0], 1, s->wc) == 0; ++i) {
     if (i % 1000 == 0) s->counter = s->counter + 1;
@@ -187,7 +187,7 @@ void poll_every_thousandth(LoopState* s) {
   }
 }
 
-// read(fd, s->wc, 8), until it answers something else than EAGAIN.
+// read(fd, s->wc, 8) until the result is not EAGAIN.
 void poll_and_read(LoopState* s, long fd) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     long result;
@@ -217,7 +217,7 @@ void poll_reading_a_half(LoopState* s) {
   }
 }
 
-// BSF of nothing leaves its result undefined.
+// BSF of 0 leaves its result undefined.
 void poll_keeping_nothing(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) asm volatile("xor %%ecx, %%ecx\n bsf %%rcx, %%rbx" : : : "rcx", "rbx", "cc");
 }
@@ -234,7 +234,7 @@ void poll_with_clock(LoopState* s) {
   }
 }
 
-// A time-out, and the time that was spent so far.
+// A timeout, and the time spent so far.
 void poll_timed(LoopState* s, long end) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     const long now = static_cast<long>(__rdtsc());
@@ -284,7 +284,7 @@ void poll_until_distance(LoopState* s, long end) {
   }
 }
 
-// Seconds and their part in the halves of one vector register.
+// Seconds and fractions in the two halves of one vector register.
 void poll_until_halves(LoopState* s, long end) {
   alignas(16) long now[2];
   alignas(16) volatile long start[2] = {0, 1'000};
@@ -326,7 +326,7 @@ void poll_keeping_millisecond(LoopState* s, long end) {
   }
 }
 
-// As timersub has it: a second is borrowed where less of one has passed than at the start.
+// Like timersub: borrows a second if the fraction is smaller than at the start.
 void poll_until_difference(LoopState* s, long end) {
   long now[2], passed[2];
   while (look(s) == 0) {
@@ -341,7 +341,7 @@ void poll_until_difference(LoopState* s, long end) {
   }
 }
 
-// Values left by turns of the first part of a second remain in the second part.
+// Values written by turns in the first part of a second remain in the second part.
 void poll_leaving_early_times(LoopState* s, long end) {
   long now[2];
   while (look(s) == 0) {
@@ -390,7 +390,7 @@ void poll_counting_late(LoopState* s, long end) {
   }
 }
 
-// Some time between two polls.
+// A pause between two polls.
 void poll_pausing(LoopState* s, long ticks) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     const long until = static_cast<long>(__rdtsc()) + ticks;
@@ -399,7 +399,7 @@ void poll_pausing(LoopState* s, long ticks) {
   }
 }
 
-// Microseconds since a start, which may be later, divided as the processor does.
+// Microseconds since a start, which may be in the future, divided by the processor's division.
 void poll_until_quotient(LoopState* s, long end, long divisor) {
   long now[2];
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
@@ -410,7 +410,7 @@ void poll_until_quotient(LoopState* s, long end, long divisor) {
   }
 }
 
-// Two buffers of an allocator in turn, with some work in each.
+// Two buffers of an allocator alternately, with some work in each.
 void poll_with_two_buffers(LoopState* s) {
   volatile char *mine = s->block, *other = s->block + 32;
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
@@ -421,7 +421,7 @@ void poll_with_two_buffers(LoopState* s) {
   }
 }
 
-// UCX's loop: progress functions behind pointers that check memory between polls.
+// UCX's loop: progress functions called through pointers, which check memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);
   asm volatile("" : "+r"(done));
@@ -437,7 +437,7 @@ void poll_nested(LoopState* s) {
   } while (count == 0);
 }
 
-// Writes memory before it reads it: what was there does not matter.
+// Writes memory before reading it: its previous content does not matter.
 void poll_with_temporary(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     s->counter = 5;
@@ -445,7 +445,7 @@ void poll_with_temporary(LoopState* s) {
   }
 }
 
-// Loops that no compiler makes: they look at what a call leaves behind.
+// Loops that no compiler generates: they use values left by a call.
 void poll_reading_scratch(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     asm volatile("mov %%r10, %0" : "=m"(s->counter) : : "memory");
@@ -480,7 +480,7 @@ void poll_reading_old_stack(LoopState* s) {
 }
 
 // glibc's code for a system call that is a cancellation point (__syscall_cancel, glibc 2.41): it pops a word
-// that it has not written. A growing value is left below the stack pointer.
+// that it has not written. A growing value is below the stack pointer.
 void poll_popping_stack(LoopState* s, long step) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     asm volatile(

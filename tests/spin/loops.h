@@ -1,5 +1,5 @@
-// Loops of real programs, compiled at -O0 and at -O2. Each waits for something that does not happen during
-// the analysis, unless its name says otherwise.
+// Loops of existing programs, compiled with -O0 and with -O2. Each waits for something that does not happen
+// during the analysis, unless its name says otherwise.
 #pragma once
 
 #include <cstdint>

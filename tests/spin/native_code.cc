@@ -9,14 +9,14 @@
 
 namespace verbatim::spin {
 
-// Layout known to the assembly below.
+// The assembly below depends on the layout.
 struct NativeSlot {
   std::uint64_t gpr[16];
   std::uint64_t flags;
   std::uint64_t entry;
   std::uint64_t saved_rsp;
   std::uint64_t use_vectors;
-  std::uint64_t scratch[16];  // a stack of one word, for the flags
+  std::uint64_t scratch[16];  // a stack for one word, the flags
   alignas(32) std::uint64_t lane[16][4];
 };
 static_assert(offsetof(NativeSlot, flags) == 128 && offsetof(NativeSlot, entry) == 136 &&

@@ -1,4 +1,4 @@
-// Compares the interpreter with the processor: random short sequences of every interpreted instruction. Every
+// Compares the interpreter to the processor: random short sequences of every interpreted instruction. Every
 // value that the interpreter knows must be the processor's: registers, flags, memory.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Counts {
   int agreed = 0, stopped = 0;
-  std::map<const Template*, int> uses;  // in sequences that were compared
+  std::map<const Template*, int> uses;  // number of uses in compared sequences
 };
 
 template <std::size_t kSize>
@@ -53,7 +53,7 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
     fill(buffer, rng, 1);
     MachineState start;
     for (auto& gpr : start.registers.gpr) gpr = interesting(rng);
-    // Memory that equals the accumulator, for CMPXCHG.
+    // Memory equal to the accumulator, for CMPXCHG.
     for (int i = 0; i < kBufferSize && same; i += 4) std::memcpy(buffer + i, &start.registers.gpr[kRax], 4);
     start.registers.gpr[kR15] = address(buffer + kBufferSize / 2);
     start.registers.gpr[kR14] = rng.below(16);
@@ -76,7 +76,7 @@ void compare_sequences(std::uint64_t seed, bool vectors, int wanted, Counts& cou
     bool stopped = false;
     while (interpreter.state.registers.rip != end && !stopped) stopped = !interpreter.step();
     if (stopped) {
-      // An undefined flag, a division that would trap, a misaligned access: not to be run.
+      // Not executed: an undefined flag, a division that would trap, a misaligned access.
       const Reason reason = interpreter.stop().reason;
       ASSERT_TRUE(reason == Reason::kUndefinedValue || reason == Reason::kDivideError ||
                   reason == Reason::kMisaligned)

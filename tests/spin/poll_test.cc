@@ -1,4 +1,4 @@
-// Loops around a poll that returns nothing.
+// Loops with a poll that returns nothing.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace verbatim::spin {
 namespace {
 
-// Where a poll function would be; never executed, here or in the interpreter.
+// Address of the poll function, which is never executed, neither here nor in the interpreter.
 constexpr std::uint64_t kPoll = 0x7fff'1000;
 
 std::optional<PollEntry> is_poll(std::uint64_t rip) {
@@ -27,7 +27,7 @@ bool covers(const std::vector<ByteRun>& runs, const volatile void* object, std::
   });
 }
 
-// The thread at its first poll: the loop's beginning is executed by the interpreter, its stores for real.
+// The thread at its first poll: the interpreter executes the loop's beginning and really makes its stores.
 struct PollLoop : testing::Test {
   PollLoop() {
     state.poll = reinterpret_cast<int (*)(void*, int, void*)>(kPoll);
@@ -57,7 +57,8 @@ struct PollLoop : testing::Test {
     return prove(first_poll(stack.call(function, address(&state), argument)));
   }
 
-  // The program after so many polls that found nothing: every instruction is interpreted, nothing is predicted.
+  // The program after a number of polls that returned nothing: every instruction is interpreted, nothing is
+  // predicted.
   struct After {
     Registers entry;
     std::vector<ByteRun> memory;
@@ -91,7 +92,7 @@ struct PollLoop : testing::Test {
   }
   std::uint64_t polls_until_the_end(const Registers& entry) { return execute(entry, 1'000'000).polls + 1; }
 
-  // Compares the proof's prediction of a later turn, at its poll of that number, with execution.
+  // Compares the proof's prediction of a later turn, at its poll with this number, to execution.
   void expect_after(const PollLoopProof& proof, const Registers& entry, int turns, std::size_t poll = 0) {
     const After real = execute(entry, proof.polls.size() * static_cast<std::uint64_t>(turns) + poll);
     for (const unsigned index : {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15}) {
@@ -102,7 +103,7 @@ struct PollLoop : testing::Test {
     std::string wrong;
     for (const ByteRun& run : real.memory) {
       for (std::size_t i = 0; i < run.bytes.size(); ++i) {
-        // Frames of calls that have returned are unused.
+        // Stack frames of returned calls are unused.
         if (run.address + i < entry.gpr[kRsp]) continue;
         ByteRun byte{run.address + i, {*reinterpret_cast<const std::uint8_t*>(run.address + i)}};
         show_turn(proof, static_cast<std::uint64_t>(turns), poll, byte);
@@ -113,12 +114,12 @@ struct PollLoop : testing::Test {
   }
 
   TestStack stack;
-  LoopState state{};  // above the stack, which is below and belongs to the calls
+  LoopState state{};  // above the stack, which grows downwards
   SelfMemory memory;
   SpinProver prover;
 };
 
-// The same for the loops of both optimisation levels.
+// The same test for the loops of both optimisation levels.
 #define BOTH(test, ...)         \
   TEST_F(PollLoop, test##_o0) { \
     using namespace loops_o0;   \
@@ -152,7 +153,7 @@ BOTH(two_queues_are_polled_in_turn, {
     EXPECT_EQ(proof.polls[i].registers.gpr[kRsi] & 0xffff'ffff, static_cast<std::uint64_t>(i + 1));
     EXPECT_TRUE(proof.polls[i].known & (1u << kRbx));
   }
-  // From the second poll the same two are found, in the other order.
+  // From the second poll on, the same two polls are found in the other order.
   Registers second = proof.polls[1].registers;
   for (const ByteRun& run : proof.polls[1].written) {
     std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
@@ -175,7 +176,7 @@ BOTH(calls_between_polls_are_followed, {
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
   EXPECT_EQ(proof.polls.size(), 2u);
   EXPECT_TRUE(covers(proof.reads, &state.state, 4));
-  // The calls' frames are written before they are read.
+  // Stack frames of calls are written before they are read.
   EXPECT_FALSE(proof.writes.empty());
 })
 
@@ -309,7 +310,7 @@ BOTH(remainder_by_a_constant_comes_round, {
 BOTH(far_turn_needs_its_limits, {
   const Registers entry = first_poll(stack.call(poll_giving_up, address(&state), 1'000));
   Limits few = far_limits();
-  few.far_polls = 1'500;  // two turns are needed, to see that the second is as the first
+  few.far_polls = 1'500;  // two turns are needed to see that they are equal
   EXPECT_FALSE(prove(entry, few).proven);
   few = far_limits();
   few.far_steps = 3'000;
@@ -336,7 +337,7 @@ BOTH(stack_below_a_poll_is_undefined,
 BOTH(stack_written_before_a_poll_is_undefined_after_it,
      { EXPECT_EQ(prove_loop(poll_reading_old_stack).refusal.reason, Reason::kStaleStack); })
 
-// Whether it recurs or counts; what is popped was another number in the turn before.
+// With recurring and with counting turns; the popped word had another value in the previous turn.
 BOTH(popped_word_that_nobody_has_written_is_unknown, {
   for (const std::uint64_t step : {0, 3}) {
     const Registers entry = first_poll(stack.call(poll_popping_stack, address(&state), step));
@@ -378,11 +379,11 @@ BOTH(vector_register_after_a_poll_is_undefined, {
   EXPECT_EQ(proof.refusal.mnemonic, "movq");
 })
 
-// Without the optimiser every scratch register gets a value meanwhile.
+// With -O0 every scratch register has a value here.
 TEST_F(PollLoop, argument_that_nobody_has_set_is_undefined) {
   const PollLoopProof proof = prove_loop(loops_o2::poll_without_arguments);
   EXPECT_EQ(proof.refusal.reason, Reason::kUndefinedValue);
-  // A poll that takes two arguments does not mind.
+  // The proof succeeds for a poll with two arguments.
   const auto takes_two = [](std::uint64_t rip) {
     return rip == kPoll ? std::optional(PollEntry{7, 0, {8, 4, 0}}) : std::nullopt;
   };
@@ -412,7 +413,7 @@ BOTH(recheck_needs_the_same_registers_and_bytes, {
   memory.batches = 0;
   EXPECT_TRUE(still_holds(proof, entry, memory));
   EXPECT_EQ(memory.batches, 1);
-  // Results of a call do not matter, nor does the upper half of an int.
+  // Registers that contain results of calls are ignored, and so is the upper half of an int.
   Registers other = entry;
   other.gpr[kRax] = other.gpr[kR11] = 5;
   other.gpr[kRsi] |= 1ull << 40;
@@ -426,7 +427,7 @@ BOTH(recheck_needs_the_same_registers_and_bytes, {
   other = entry;
   other.rip += 1;
   EXPECT_FALSE(still_holds(proof, other, memory));
-  state.state = 5;  // is not read
+  state.state = 5;  // not read by the loop
   EXPECT_TRUE(still_holds(proof, entry, memory));
   state.flag = 1;
   EXPECT_FALSE(still_holds(proof, entry, memory));
@@ -435,7 +436,7 @@ BOTH(recheck_needs_the_same_registers_and_bytes, {
 
 BOTH(first_poll_need_not_find_the_temporaries_as_the_loop_leaves_them, {
   const Registers entry = first_poll(stack.call(poll_nested, address(&state)));
-  // Bytes below the stack pointer, as earlier calls may have left them.
+  // Bytes below the stack pointer, which earlier calls may have left there.
   for (int i = 1; i < 32; ++i) reinterpret_cast<std::uint64_t*>(entry.gpr[kRsp])[-i] = 0xabab'abab'abab'abab;
   const PollLoopProof proof = prove(entry);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
@@ -478,7 +479,7 @@ TEST_F(PollLoop, result_of_an_empty_poll_is_what_the_predicate_says) {
 
 #undef BOTH
 
-// The shortest turn is no proof, and the next longer one takes more steps than there are.
+// The shortest turn proves nothing, and the next longer one needs more steps than the limit.
 TEST_F(PollLoop, says_that_more_steps_may_prove_it) {
   for (const auto loop : {loops_o0::poll_with_two_buffers, loops_o2::poll_with_two_buffers}) {
     const Registers entry = first_poll(stack.call(loop, address(&state)));

@@ -1,4 +1,4 @@
-// Predicted bounds of results hold for every number within the bounds of the operands.
+// Predicted bounds of results hold for all operands within their bounds.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -15,7 +15,7 @@ constexpr int kRounds = 200'000;
 class RandomRanges : public testing::Test {
  protected:
   std::uint64_t bits() { return random_() >> (random_() % 64); }
-  // Some are one number, some are narrow, some go past zero or the greatest number.
+  // Some are a single number, some are narrow, some wrap around.
   Range range(unsigned size) {
     const auto least = as_signed(random_() % 4 == 0 ? bits() : 0 - bits(), size);
     const __int128 width = random_() % 3 == 0 ? 0 : bits() & size_mask(size) >> random_() % (8 * size);

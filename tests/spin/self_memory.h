@@ -1,4 +1,4 @@
-// The test's own address space as the program under analysis.
+// The test's own address space as the memory of the analysed program.
 #pragma once
 
 #include <sys/uio.h>
@@ -31,13 +31,13 @@ class SelfMemory : public CodeMemory {
   }
   bool is_fixed_code(std::uint64_t) override { return fixed_code; }
 
-  std::span<const std::uint8_t> mapped;  // surely there: read without a system call
+  std::span<const std::uint8_t> mapped;  // known to be mapped: read without a system call
   bool fixed_code = false;
   int reads = 0;
   int batches = 0;
 };
 
-// A stack for the analysed code whose return address leads nowhere, and registers that call `function` on it.
+// A stack for the analysed code whose return address is unmapped, and registers that call `function` on it.
 class TestStack {
  public:
   static constexpr std::uint64_t kNowhere = 0x10;  // never mapped
@@ -53,7 +53,7 @@ class TestStack {
     registers.gpr[kRdx] = rdx;
     return registers;
   }
-  // As the ABI has it at a function's entry: 8 modulo 16.
+  // 8 modulo 16, as the ABI demands at a function's entry.
   std::uint64_t* top() { return &words_[kWords - 63]; }
 
  private:

@@ -1,5 +1,5 @@
-// Spins on memory: what is proven, what is refused and why, and that the canonical state does not depend on
-// where in the loop the analysis began.
+// Spins on memory: proofs, refusals with their reasons, and that the canonical state does not depend on where
+// in the loop the analysis starts.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ bool covers(const std::vector<ByteRun>& runs, std::uint64_t from, std::size_t le
   });
 }
 
-// The program's memory after some instructions: changes by the interpreter override it.
+// The program's memory after some instructions; the interpreter's stores override it.
 class PatchedMemory : public SelfMemory {
  public:
   bool read(std::uint64_t from, void* to, std::size_t n) override {
@@ -42,7 +42,7 @@ class PatchedMemory : public SelfMemory {
   std::vector<ByteRun> patches;
 };
 
-// Memory after the thread has been moved to the canonical state: bytes that the proof does not write are
+// Memory after the thread has been moved to the canonical state; bytes that the proof does not write are
 // compared as the program would see them.
 std::uint64_t value_at(CodeMemory& memory, const SpinProof& proof, std::uint64_t at) {
   for (const ByteRun& run : proof.to_write) {
@@ -53,7 +53,7 @@ std::uint64_t value_at(CodeMemory& memory, const SpinProof& proof, std::uint64_t
   return byte;
 }
 
-// Proves the loop from its start, and then from each of the states of its first `phases` instructions.
+// Proves the loop from its start, and then from the states after each of its first `phases` instructions.
 SpinProof expect_spin(const Registers& start, unsigned phases = 60) {
   SelfMemory memory;
   SpinProver prover;
@@ -98,7 +98,7 @@ struct Spin : testing::Test {
   TestStack stack;
 };
 
-// The same for the loops of both optimisation levels.
+// The same test for the loops of both optimisation levels.
 #define BOTH(test, ...)       \
   TEST_F(Spin, test##_o0) {   \
     using namespace loops_o0; \
@@ -245,7 +245,7 @@ TEST_F(Spin, pthread_spin_lock_is_proven_and_depends_on_the_lock) {
   EXPECT_TRUE(covers(proof.reads, address(&lock), 4));
 }
 
-// A spin through code that another analysis has already seen, but that is different now.
+// A spin in code that an earlier analysis has decoded, but that has changed since.
 TEST_F(Spin, code_that_changed_is_decoded_anew) {
   void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(page, MAP_FAILED);
@@ -281,8 +281,8 @@ TEST_F(Spin, code_that_writes_itself_is_refused) {
 
 TEST_F(Spin, code_that_was_written_before_it_is_reached_is_refused) {
   alignas(4096) static std::uint8_t pages[8192];
-  // mov byte [rip + x], 0xeb (at the start of the second page); jmp there, where a one-byte NOP and a spin
-  // lie.
+  // mov byte [rip + x], 0xeb (at the start of the second page); then a jump there, to a one-byte NOP and a
+  // spin.
   const std::uint8_t first[] = {0xc6, 0x05, 0xf9, 0x0f, 0, 0, 0xeb, 0xe9, 0xf4, 0x0f, 0, 0};
   const std::uint8_t second[] = {0x90, 0xeb, 0xfd};
   std::memcpy(pages, first, sizeof first);
@@ -304,7 +304,7 @@ TEST_F(Spin, code_that_was_missing_is_looked_for_again) {
   Registers start;
   start.rip = address(pages) + 4095;
   for (const std::size_t hidden : {std::size_t{4096}, std::size_t{8192}}) {
-    // The second page alone, then both.
+    // Hides the second page, then both.
     ASSERT_EQ(mprotect(static_cast<char*>(pages) + 8192 - hidden, hidden, PROT_NONE), 0);
     prover.invalidate();
     EXPECT_EQ(prover.prove_spin(start, memory, {}).refusal.reason, Reason::kUnreadable);
@@ -314,7 +314,7 @@ TEST_F(Spin, code_that_was_missing_is_looked_for_again) {
   munmap(pages, 8192);
 }
 
-// Knowing the code already must change nothing but time.
+// A second analysis of known code is only faster.
 TEST_F(Spin, second_analysis_gives_the_same) {
   SelfMemory memory;
   SpinProver prover;

@@ -1,5 +1,5 @@
 // Random turns that branch depending on a clock: each predicted turn, executed from the prediction of the
-// previous one, gives the same result as executing all turns.
+// previous one, has the same result as executing all turns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Writer {
     bytes({index < 8 ? 0x48u : 0x49u, 0xb8 + index % 8});
     number(value, 8);
   }
-  // Sets a jump with 32 bits that ends at `behind`.
+  // Writes the 32-bit distance of a jump that ends at `behind`.
   void aim(std::size_t behind, std::size_t target) {
     const auto distance = static_cast<std::int32_t>(target) - static_cast<std::int32_t>(behind);
     std::memcpy(code_page + behind - 4, &distance, 4);
@@ -137,7 +137,7 @@ struct RandomWays : testing::Test {
     to.aim(to.at(), 0);
   }
 
-  // So many turns from the state, whose first poll looks at `look_ps`; nothing: it does not go round.
+  // Executes `turns` turns from the state, whose first poll is at `look_ps`; nullopt if the loop ends.
   std::optional<State> execute(const State& from, std::int64_t look_ps, std::uint64_t turns) {
     std::copy(from.memory.begin(), from.memory.end(), std::begin(buffer));
     code_.begin();
@@ -188,8 +188,8 @@ struct RandomWays : testing::Test {
     for (const unsigned index : kKept) entry.registers.gpr[index] = rng.chance(1, 2) ? rng.below(5000) : interesting(rng);
     entry.registers.rip = address(code_page);
     entry.registers.gpr[kRsp] = address(stack + 2048);
-    stack[2047] = address(code_page) + 42;  // behind the call
-    // To the first poll, and once round, so that what a turn leaves is there.
+    stack[2047] = address(code_page) + 42;  // the instruction after the call
+    // Executes to the first poll and one whole turn, after which a turn's effects are present.
     const auto first = execute(entry, clock_.look_ps, 0);
     const auto second = first ? execute(*first, clock_.look_ps, 1) : std::nullopt;
     if (!second) return;

@@ -1,5 +1,5 @@
-// Rules of the project that a machine can check: who may include whom, guides, file lengths, nothing of one
-// machine in the sources. Every test names the file and the rule.
+// Rules of the project that can be checked automatically: include dependencies, guides, lengths of files,
+// nothing specific to a machine in the sources. Every failure names the file and the rule.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 const fs::path kRoot = VERBATIM_SOURCE_DIR;
 
-// Files of the project, relative, sorted; without build folders and what git keeps for itself.
+// Files of the project, as sorted relative paths, without build folders and git's own files.
 std::vector<std::string> project_files() {
   std::vector<std::string> files;
   const auto skipped = [](const std::string& name) {
@@ -54,7 +54,7 @@ std::string folder_of(const std::string& path) {
   return second == std::string::npos ? path.substr(0, first) : path.substr(0, second);
 }
 
-// The table of the design: a folder includes itself and what its row names.
+// The include table of the design: a folder may include itself and the folders of its row.
 const std::map<std::string, std::set<std::string>>& include_table() {
   static const std::map<std::string, std::set<std::string>> table = {
       {"verbs_shim/protocol", {}},
@@ -66,7 +66,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"sim/cm", {"sim/core", "sim/ib", "sim/mad", "sim/management"}},
       {"sim/fabric", {"sim/core", "sim/ib"}},
       {"sim/host", {"sim/core"}},
-      // The adapter, from the lowest folder to the highest; files shared with its parts are in the folder itself.
+      // The adapter, from the lowest folder to the highest; files that its parts share are in the folder itself.
       {"sim/hca/congestion", {"sim/core", "sim/ib"}},
       {"sim/hca",
        {"sim/core", "sim/ib", "sim/host", "sim/fabric", "sim/hca/congestion", "verbs_shim/protocol"}},
@@ -91,9 +91,9 @@ const std::map<std::string, std::set<std::string>>& include_table() {
        {"sim/core", "sim/ib", "sim/mad", "sim/management", "sim/cm", "sim/fabric", "sim/host", "sim/hca",
         "sim/hca/congestion", "sim/hca/light", "sim/workload", "sim/subnet", "sim/faults", "sim/observe", "sim/config/generate", "verbs_shim/protocol"}},
       {"sim/config/generate", {"sim/config"}},
-      // Readers of other tools' files, which know nothing of the model.
+      // Readers of other tools' files, independent of the model.
       {"sim/config/import", {"sim/core", "sim/config"}},
-      // The supervisor: who runs next. Its parts are below it, each with a row of its own.
+      // The supervisor: scheduling. Its parts are subfolders, each with a row of its own.
       {"sim/supervisor",
        {"sim/core", "sim/ib", "sim/management", "sim/cm", "sim/host", "sim/hca", "verbs_shim/protocol",
         "sim/supervisor/spin", "sim/supervisor/code", "sim/supervisor/spec", "sim/supervisor/machine",
@@ -131,7 +131,8 @@ const std::map<std::string, std::set<std::string>>& include_table() {
   return table;
 }
 
-// Like folder_of(), but "sim/hca/queues" of "sim/hca/datapath/queue_pair.h": a part that has a row of its own.
+// Like folder_of(), but a part with a row of its own is returned: "sim/hca/queues" for
+// "sim/hca/queues/queue_pair.h".
 std::string part_of(const std::string& path) {
   const std::string part = fs::path(path).parent_path().string();
   return include_table().contains(part) ? part : folder_of(path);
@@ -180,7 +181,7 @@ TEST(Style, folders_include_each_other_in_no_circle) {
   }
 }
 
-// Everything that a file includes of the project, itself or by what it includes.
+// Adds all project files that a file includes, directly or indirectly.
 void add_reach(const std::string& file, std::set<std::string>& reach) {
   static const std::regex include("^\\s*#\\s*include\\s+\"([^\"]+)\"");
   for (const std::string& line : lines_of(file)) {
@@ -190,7 +191,7 @@ void add_reach(const std::string& file, std::set<std::string>& reach) {
 }
 
 // The transport decides and the data path executes. The transport is tested without the data path, so it must
-// not include it, not even indirectly.
+// not include it, directly or indirectly.
 TEST(Style, the_transport_cannot_see_the_data_path) {
   std::size_t seen = 0;
   for (const std::string& file : project_files()) {
@@ -207,12 +208,12 @@ TEST(Style, the_transport_cannot_see_the_data_path) {
   EXPECT_GT(seen, 10u);
 }
 
-// The second model of the timing tests would agree with mistakes that it shared.
+// A mistake in shared code would be invisible to the comparison with the clocked references.
 TEST(Style, clocked_references_share_nothing_with_the_model_but_types) {
   const std::regex include("^\\s*#\\s*include\\s+\"([^\"]+)\"");
   const std::set<std::string> plain = {"clocked_fabric.h", "clocked_memory.h", "clocked_port.h", "fabric_case.h",
                                        "dma_case.h"};
-  // A profile, names, and the numbers that chance draws in both.
+  // Shared files: a profile, names, and random numbers, which must be equal in both.
   const std::set<std::string> shared = {"sim/host/pcie_profile.h", "sim/ib/drop_reason.h", "sim/core/rng.h"};
   const std::string folder = "tests/timing/reference/";
   std::size_t seen = 0;
@@ -251,7 +252,7 @@ TEST(Style, project_includes_are_written_from_the_root) {
   }
 }
 
-// DESIGN 6: core to hca use the standard library only; JSON, hashing, logging and Asio each have their
+// DESIGN 6: core to hca only use the standard library; JSON, hashing, logging and Asio each have their
 // folders.
 TEST(Style, libraries_stay_in_their_folders) {
   const std::pair<std::string, std::set<std::string>> kLibraries[] = {
@@ -303,7 +304,8 @@ TEST(Style, lines_fit_and_end_cleanly) {
     const auto lines = lines_of(file);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::string& line = lines[i];
-      // Width counts characters, not bytes; a long literal cannot be broken without hurting a search for it.
+      // Width counts characters, not bytes. Lines with literals are exempt, because a divided literal is hard
+      // to search for.
       const auto width = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
       if (line.find('"') == std::string::npos) {
         EXPECT_LE(width, 130) << file << ":" << i + 1;
@@ -324,7 +326,7 @@ TEST(Style, headers_are_included_once) {
   }
 }
 
-// Patterns are put together from pieces, so that this file does not find itself.
+// The patterns are divided, so that this file does not contain them.
 TEST(Style, nothing_of_one_machine_or_of_unfinished_work) {
   const std::vector<std::string> kForbidden = {std::string("TO") + "DO",          std::string("FIX") + "ME",
                                                std::string("XX") + "X:",          std::string("/wo") + "rk/",
@@ -342,7 +344,7 @@ TEST(Style, nothing_of_one_machine_or_of_unfinished_work) {
   }
 }
 
-// The model must not be able to know what time it really is, or to draw numbers that are not its own.
+// The model must have no access to real time or to random numbers of the machine.
 TEST(Style, the_model_has_no_wall_clock_and_no_randomness_of_its_own) {
   const std::regex forbidden(
       "(system_clock|steady_clock|high_resolution_clock|random_device|mt19937|_distribution<|\\brand\\(|"

@@ -1,4 +1,4 @@
-// Fabrics that can deadlock on credits: cycles of the outputs that routes use in sequence.
+// Fabrics with possible credit deadlocks: cycles of outputs that routes use in sequence.
 #include "sim/subnet/credit_loops.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(CreditLoops, routes_that_follow_each_other_in_a_circle) {
   EXPECT_TRUE(find_credit_loop({{at(0, 1), at(1, 1), at(2, 1)}, {at(0, 1), at(2, 1)}}).empty());
   EXPECT_EQ(find_credit_loop({{at(2, 1), at(0, 1)}, {at(0, 1), at(1, 1), at(2, 1)}}), (Route{at(0, 1), at(1, 1), at(2, 1)}));
   EXPECT_EQ(find_credit_loop({{at(0, 1, 0), at(1, 1, 0)}, {at(1, 1, 1), at(0, 1, 0)}}), Route{}) << "lanes have credits of their own";
-  // The shorter of two that share an output.
+  // The shorter of two cycles that share an output.
   EXPECT_EQ(find_credit_loop({{at(0, 1), at(1, 1), at(2, 1), at(0, 1)}, {at(2, 1), at(3, 1), at(2, 1)}}),
             (Route{at(2, 1), at(3, 1)}));
   EXPECT_EQ(find_credit_loop({{at(5, 1), at(5, 1)}}), Route{at(5, 1)});
@@ -42,7 +42,7 @@ TEST(CreditLoops, a_ring_of_five_names_its_cycle) {
 
 TEST(CreditLoops, a_ring_of_three_has_none_since_nothing_passes_two_switches) { EXPECT_EQ(loop_of(ring(3, 4)), ""); }
 
-// A ring of four whose routes to the opposite switch all leave by one port.
+// A ring of four whose routes to the opposite switch all use one port.
 std::string loop_of_opposite_routes(std::uint8_t port) {
   const Graph graph = ring(4, 1);
   Plan planned = plan(graph.nodes, graph.cables);
@@ -53,8 +53,8 @@ std::string loop_of_opposite_routes(std::uint8_t port) {
   return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned));
 }
 
-// Routes of minimum hops happen to form no cycle in a ring of four. All equal paths together do, and those of
-// one direction.
+// The routes of minhop happen to have no cycle in a ring of four. All equal paths together have one, and so
+// have the routes of one direction.
 TEST(CreditLoops, a_ring_of_four_depends_on_the_routes_in_use) {
   EXPECT_EQ(loop_of(ring(4, 1)), "");
   EXPECT_EQ(loop_of(ring(4, 2)), "");
@@ -135,7 +135,7 @@ TEST(CreditLoops, a_mesh_whose_rows_turn_the_other_way_has_one) {
   EXPECT_EQ(loop.size(), 6u) << credit_loop_text(of.graph.nodes, loop);
 }
 
-// Every path of a packet between two adapters, hop by hop, as outputs between switches.
+// Every path of a packet between two adapters, as a list of outputs between switches.
 void walk_all(const Graph& graph, const Plan& planned, std::vector<Route>& routes) {
   std::map<std::pair<std::size_t, int>, Attachment> behind;
   for (const Cable& cable : graph.cables) {
@@ -166,7 +166,7 @@ void walk_all(const Graph& graph, const Plan& planned, std::vector<Route>& route
   }
 }
 
-// Names sort as the nodes' indices do, so even the same cycle is found.
+// Names sort like the nodes' indices, so even the same cycle is found.
 RC_GTEST_PROP(CreditLoopsProperty, the_tables_give_what_walking_every_route_gives, ()) {
   const Graph graph = random_graph();
   const bool all_paths = *rc::gen::arbitrary<bool>();
@@ -176,7 +176,7 @@ RC_GTEST_PROP(CreditLoopsProperty, the_tables_give_what_walking_every_route_give
   const Route loop = find_credit_loop(graph.nodes, graph.cables, planned);
   RC_CLASSIFY(!loop.empty());
   RC_ASSERT(loop == find_credit_loop(routes));
-  // And each of its steps is one of a route.
+  // Each step of the cycle is a step of a route.
   for (std::size_t i = 0; i < loop.size(); ++i) {
     const Channel& one = loop[i];
     const Channel& next = loop[(i + 1) % loop.size()];

@@ -1,4 +1,4 @@
-// Routing engines: who reaches whom, which of them can deadlock, and what else each promises.
+// Routing engines: reachability, possible deadlocks, and the further guarantees of each engine.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -13,7 +13,7 @@ TEST(Engines, have_the_names_of_opensm) {
   EXPECT_EQ(engine_named("up/down"), std::nullopt);
 }
 
-// Hosts 1: their ports 2 and 3 lead to the next switch and to the one before.
+// One host per switch: ports 2 and 3 of a switch lead to the next and to the previous switch.
 TEST(Engines, minhop_and_dor_can_deadlock_on_a_ring_and_others_cannot) {
   const Graph five = ring(5, 1), four = ring(4, 1);
   const std::string loop = "s0:2 -> s1:2 -> s2:2 -> s3:2 -> s4:2 -> s0:2";
@@ -76,7 +76,7 @@ TEST(Engines, updn_finds_spines_as_roots) {
     EXPECT_EQ(found.nodes[i].forwarding_table, given.nodes[i].forwarding_table);
 }
 
-// More than nineteen in twenty adapters of 21 leaves are two hops away from any of them.
+// More than 19 of 20 adapters are at 21 leaves, two hops from any other leaf.
 TEST(Engines, updn_takes_no_leaf_of_a_large_tree_for_a_root) {
   const Graph graph = leaf_spine({.leaves = 24, .spines = 2, .hosts = 1});
   const Plan plan = plan_by(graph, by(Engine::kUpdn));
@@ -174,8 +174,8 @@ RC_GTEST_PROP(EnginesProperty, the_order_of_the_lists_does_not_matter, ()) {
   }
 }
 
-// Every adapter sends to the one so many places on; some of a leaf's adapters are missing. Adapters are in the order of their
-// leaves.
+// Every adapter sends to the one a fixed number of places further on; some adapters of leaves are missing.
+// Adapters are in the order of their leaves.
 void expect_shifts_without_congestion(const Graph& graph, const std::vector<std::size_t>& places) {
   const Plan plan = plan_by(graph, by(Engine::kFtree));
   ASSERT_EQ(plan.engine, Engine::kFtree) << plan.refusals.at(0).text;
@@ -209,13 +209,13 @@ TEST(Engines, ftree_routes_every_shift_without_congestion) {
 TEST(Engines, ftree_keeps_places_for_adapters_that_are_missing) {
   Graph graph = fat_tree(3, 6, 3);
   std::vector<std::size_t> places = nodes_of(graph, NodeKind::kAdapter);
-  // The last adapters of some leaves, and a middle one, lose their cables: a node without a cable is not part
+  // The last adapters of some leaves and a middle one lose their cables: a node without a cable is not part
   // of the fabric.
   for (const std::size_t missing : {5u, 11u, 12u, 20u, 53u}) {
     std::erase_if(graph.cables,
                   [&](const Cable& cable) { return cable.a.node == places[missing] || cable.b.node == places[missing]; });
   }
-  // Those that are left at a leaf have its first places.
+  // The remaining adapters of a leaf have its first places.
   std::vector<std::size_t> left;
   for (std::size_t leaf = 0; leaf < places.size(); leaf += 3) {
     std::vector<std::size_t> own;
@@ -249,7 +249,7 @@ RC_GTEST_PROP(EnginesProperty, dor_has_no_loop_in_a_mesh, ()) {
   RC_ASSERT(loop_of(of.graph, plan) == "");
 }
 
-// Port d + 2 leads along dimension d at both ends.
+// Port d + 2 is in dimension d at both ends.
 TEST(Engines, dor_has_no_loop_in_a_hypercube) {
   Graph graph;
   std::vector<std::size_t> nodes;
@@ -289,7 +289,7 @@ TEST(Engines, packets_to_groups_flood_trees_that_close_no_loop_with_the_routes) 
   }
 }
 
-// Every port of a group leads on, and the port of the forwarding table is one of them.
+// Every port of a group leads to the destination, and the port of the forwarding table is one of them.
 TEST(Engines, groups_of_adaptive_routing_lead_everywhere_without_a_loop) {
   const Graph graph = leaf_spine({.leaves = 4, .spines = 4, .hosts = 4});
   for (const EngineName& one : kEngineNames) {
@@ -312,7 +312,7 @@ TEST(Engines, groups_of_adaptive_routing_lead_everywhere_without_a_loop) {
   }
 }
 
-// OpenSM calls it honouring existing routes.
+// OpenSM's option is "honoring existing routes".
 TEST(Engines, routes_that_are_still_good_stay_when_a_cable_goes) {
   const Graph graph = leaf_spine({.leaves = 4, .spines = 4, .hosts = 4});
   const Plan before = plan_by(graph, by(Engine::kMinhop));

@@ -19,7 +19,7 @@ struct Graph {
   std::vector<Cable> cables;
 };
 
-// Up to six switches cabled at random, up to ten adapters on some of them.
+// Up to six randomly cabled switches, with up to ten adapters on some of them.
 inline Graph random_graph() {
   Graph graph;
   const auto switches = *rc::gen::inRange<std::size_t>(1, 7);
@@ -40,7 +40,7 @@ inline Graph random_graph() {
   return graph;
 }
 
-// Adds a switch with that many adapters, at its ports from 1 on.
+// Adds a switch with this number of adapters, at its ports from 1 on.
 inline std::size_t add_switch(Graph& graph, const std::string& name, std::uint32_t hosts, std::uint32_t ports = 40) {
   const std::size_t node = graph.nodes.size();
   graph.nodes.push_back({name, NodeKind::kSwitch, ports});
@@ -51,7 +51,7 @@ inline std::size_t add_switch(Graph& graph, const std::string& name, std::uint32
   return node;
 }
 
-// Switches in a ring: behind the hosts' ports one to the next switch, and one to the switch before.
+// Switches in a ring: after the hosts' ports, one port to the next switch and one to the previous switch.
 inline Graph ring(std::size_t switches, std::uint32_t hosts) {
   Graph graph;
   std::vector<std::size_t> nodes;
@@ -62,10 +62,10 @@ inline Graph ring(std::size_t switches, std::uint32_t hosts) {
 }
 
 struct LeafSpine {
-  std::uint32_t leaves, spines, cables = 1, hosts;  // cables from each leaf to each spine, hosts at each leaf
+  std::uint32_t leaves, spines, cables = 1, hosts;  // cables: from each leaf to each spine; hosts: at each leaf
 };
 
-// After a leaf's ports to hosts follow those to spine0, spine1, …
+// The ports of a leaf: first hosts, then spine0, spine1, …
 inline Graph leaf_spine(const LeafSpine& of) {
   Graph graph;
   std::vector<std::size_t> leaves;
@@ -78,7 +78,7 @@ inline Graph leaf_spine(const LeafSpine& of) {
   return graph;
 }
 
-// Pods of `half` edge and `half` aggregation switches each, and half * half cores; so many hosts at each edge.
+// Pods of `half` edge and `half` aggregation switches each, and half * half core switches; `hosts` hosts at each edge switch.
 inline Graph fat_tree(std::uint32_t half, std::uint32_t pods, std::uint32_t hosts) {
   Graph graph;
   std::vector<std::size_t> cores;

@@ -27,7 +27,7 @@ inline Plan plan_by(const Graph& graph, const Routing& routing, const Plan* befo
   return plan(graph.nodes, graph.cables, false, routing, before);
 }
 
-// The engine's lanes, or else the lane with the level's number.
+// The engine's lanes, or the lane with the level's number if the engine has none.
 inline LaneOf lanes_of(const Plan& plan) {
   return [&plan](std::size_t node, PortNumber in, PortNumber port, std::uint8_t level) -> std::uint8_t {
     const NodePlan& own = plan.nodes[node];
@@ -54,7 +54,7 @@ class Cabling {
     }
   }
 
-  // Switch outputs that a packet from an adapter to another takes, those to adapters, too. Empty: it does not get there.
+  // Switch outputs of a packet's path between two adapters, including the one to the adapter. Empty: it does not arrive.
   Route route(const Plan& plan, std::size_t from, std::size_t to) const {
     const std::uint16_t lid = plan.nodes[to].ports[0].lid.value;
     Route route;
@@ -88,7 +88,7 @@ inline std::size_t node_named(const Graph& graph, const std::string& name) {
   return static_cast<std::size_t>(std::ranges::find(graph.nodes, name, &Node::name) - graph.nodes.begin());
 }
 
-// Pairs of adapters that minimum hops join and `plan` does not.
+// The number of pairs of adapters that minhop connects and `plan` does not.
 inline std::size_t gaps(const Graph& graph, const Plan& plan) {
   const Plan all = plan_by(graph, by(Engine::kMinhop));
   const Cabling cabling(graph);
@@ -102,7 +102,7 @@ inline std::size_t gaps(const Graph& graph, const Plan& plan) {
   return count;
 }
 
-// A torus of three dimensions at the most, one host at each switch; ports: the host, then up and down along each dimension.
+// A torus of up to three dimensions with one host at each switch; ports: the host, then up and down along each dimension.
 struct TorusGraph {
   Graph graph;
   Torus torus;
@@ -137,7 +137,7 @@ inline Routing torus_2qos(const TorusGraph& of) {
   return routing;
 }
 
-// Without all cables of the switches at these places to others.
+// The torus without any cables between the switches at these places and others.
 inline TorusGraph without(TorusGraph of, const std::set<std::size_t>& places) {
   std::set<std::size_t> failed;
   for (const std::size_t place : places) failed.insert(of.torus.switches[place]);
@@ -148,7 +148,7 @@ inline TorusGraph without(TorusGraph of, const std::set<std::size_t>& places) {
   return of;
 }
 
-// Together with the routes, and to every adapter once.
+// The tree is free of loops together with the routes, and reaches every adapter once.
 inline void expect_legal_tree(const Graph& graph, const Plan& plan) {
   const auto loop = find_credit_loop(graph.nodes, graph.cables, plan, lanes_of(plan), true);
   EXPECT_EQ(credit_loop_text(graph.nodes, loop), "") << name_of(plan.engine);
@@ -160,7 +160,7 @@ inline void expect_legal_tree(const Graph& graph, const Plan& plan) {
   std::set<std::size_t> reached;
   std::size_t isolated = 0;
   for (const std::size_t adapter : nodes_of(graph, NodeKind::kAdapter)) {
-    std::vector<std::pair<std::size_t, std::uint32_t>> front;  // switches, and the ports by which a copy arrived
+    std::vector<std::pair<std::size_t, std::uint32_t>> front;  // switches, and the ports at which a copy has arrived
     const Attachment first = ends.at({adapter, 1});
     front.emplace_back(first.node, first.port.value);
     std::size_t copies = 0;

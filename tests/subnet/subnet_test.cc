@@ -1,4 +1,4 @@
-// Addresses and forwarding tables follow from names and cabling alone, and every route is a shortest one.
+// Addresses and forwarding tables only depend on names and cabling, and every route is a shortest one.
 #include "sim/subnet/subnet.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ namespace {
 
 using fabric::PortNumber;
 
-// Hops over switches from `node` to `lid`, following the tables; -1 if a table lacks the route or it loops.
+// The number of hops over switches from `node` to `lid` by the tables; -1 if a table lacks the route or it
+// loops.
 int walk(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan, std::size_t node,
          std::uint16_t lid) {
   std::map<std::pair<std::size_t, int>, std::size_t> behind;
@@ -142,7 +143,7 @@ RC_GTEST_PROP(SubnetProperty, every_way_that_exists_is_found_and_is_shortest, ()
   const Graph graph = random_graph();
   const Plan result = plan(graph.nodes, graph.cables);
   const std::size_t count = graph.nodes.size();
-  // Floyd and Warshall: hops, with adapters only at the ends.
+  // The Floyd-Warshall algorithm: hops, with adapters only at the ends.
   std::vector<std::vector<int>> hops(count, std::vector<int>(count, 1000));
   for (std::size_t i = 0; i < count; ++i) hops[i][i] = 0;
   for (const Cable& cable : graph.cables)

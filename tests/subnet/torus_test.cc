@@ -1,4 +1,4 @@
-// torus-2QoS: tori and meshes, missing cables, failed switches, trees for groups.
+// torus-2QoS: tori and meshes, missing cables, failed switches, multicast trees.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -43,7 +43,7 @@ RC_GTEST_PROP(TorusProperty, has_none_when_a_cable_is_missing_and_keeps_the_leve
   }
 }
 
-// By one lane the same routes would have a loop.
+// With a single lane the same routes would have a loop.
 TEST(Torus, needs_its_lanes) {
   const TorusGraph of = torus_of({5, 5});
   const Plan plan = plan_by(of.graph, torus_2qos(of));
@@ -62,7 +62,8 @@ TEST(Torus, refuses_what_is_none) {
             "the torus has 16 places, 15 switches are named for them, and the fabric has 16");
 }
 
-// All tables to all other adapters, one after the other; levels as before the failure, so that connections may go on.
+// All routes between the remaining adapters; levels are as before the failure, so that connections can
+// continue.
 TEST(Torus, leads_around_any_switch_without_a_loop) {
   const std::vector<std::vector<std::uint32_t>> shapes = {{3, 3},    {4, 4},    {5, 3},    {3, 5},   {6, 6},
                                                           {3, 3, 3}, {4, 3, 5}, {5, 4, 3}, {4, 4, 4}};
@@ -94,7 +95,7 @@ TEST(Torus, leads_around_neighbours_along_the_last_dimension) {
   }
 }
 
-// In the lanes of the other paths the hop behind the turn closes circles around the failed switch.
+// With the lanes of other paths, the hop after the turn would close cycles around the failed switch.
 TEST(Torus, needs_lanes_by_input_around_a_switch) {
   const TorusGraph of = without(torus_of({6, 6}), {21});
   Plan plan = plan_by(of.graph, torus_2qos(of));

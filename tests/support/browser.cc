@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 constexpr char kProgram[] = "/usr/bin/chromium";
 constexpr int kMostSilence = 60'000;  // ms
 
-// As the DOM numbers them; letters are their capitals.
+// Key codes of the DOM; those of letters are the codes of their capitals.
 int key_code(const std::string& key) {
   static const std::map<std::string, int> kCodes = {{"Tab", 9},  {"Enter", 13}, {"Escape", 27},  {"PageUp", 33},   {"PageDown", 34},
                                                     {"End", 35}, {"Home", 36},  {"ArrowUp", 38}, {"ArrowDown", 40}};
@@ -45,7 +45,7 @@ Browser::Browser(const std::string& profile, int width, int height) {
   child_ = ::fork();
   if (child_ == 0) {
     ::setpgid(0, 0);
-    // It reads from 3 and writes to 4; the pipes' own numbers must be none of them.
+    // Chromium reads from descriptor 3 and writes to 4; the pipes' own descriptors must have other numbers.
     const int in = ::fcntl(there[0], F_DUPFD, 20), out = ::fcntl(back[1], F_DUPFD, 20), null = ::open("/dev/null", O_RDWR);
     for (const int standard : {0, 1, 2}) ::dup2(null, standard);
     ::dup2(in, 3);

@@ -1,5 +1,5 @@
-// A headless Chromium that a test drives: it opens pages, runs scripts in them, presses keys. It talks the DevTools protocol over
-// two pipes, without a network.
+// A headless Chromium for tests: it opens pages, runs scripts in them, presses keys. It uses the DevTools
+// protocol over two pipes, without a network.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +11,7 @@ namespace verbatim::support {
 
 class Browser {
  public:
-  // `profile` is a folder of its own. Where no browser runs, is_running() is false.
+  // `profile` is a folder for this browser only. Where no browser runs, is_running() is false.
   explicit Browser(const std::string& profile, int width = 1400, int height = 1000);
   ~Browser();
   Browser(const Browser&) = delete;
@@ -20,20 +20,20 @@ class Browser {
   static bool is_installed();
   bool is_running() const { return is_running_; }
 
-  void open(const std::string& path);  // a file, with what follows # in its address
-  // The value of an expression in the page; of a promise what it becomes. An error is {"error": words}.
+  void open(const std::string& path);  // a file; its address may end with # and a fragment
+  // The value of an expression in the page; for a promise its result. An error is {"error": text}.
   nlohmann::json value_of(const std::string& expression);
-  // Until the expression is true; false: it did not become so.
+  // Waits until the expression is true; false: not within the time.
   bool wait_for(const std::string& expression, double seconds = 60);
-  // A key by its name in a page: "ArrowDown", "n".
+  // Presses a key by its DOM name: "ArrowDown", "n".
   void press(const std::string& key);
-  // The mouse at a place of the window, in pixels. A drag from a place to the same one is a click.
-  static constexpr int kControl = 2, kShift = 8;  // held meanwhile
+  // Mouse actions at a place of the window, in pixels. A drag from a place to the same one is a click.
+  static constexpr int kControl = 2, kShift = 8;  // modifiers held during the action
   void wheel(double x, double y, double by, int held = 0);
   void drag(double from_x, double from_y, double to_x, double to_y, int held = 0);
   // CSS media: "screen" or "print", "light" or "dark".
   void emulate(const std::string& media, const std::string& color_scheme);
-  // Errors in scripts so far, as text; empty: none.
+  // Errors of scripts so far, as text; empty: none.
   const std::string& errors() const { return errors_; }
 
  private:

@@ -1,11 +1,11 @@
-// CPU time of all child processes that have ended: more meaningful than wall time on a busy machine.
+// CPU time of all child processes that have ended: more significant than real time on a busy machine.
 #pragma once
 
 #include <sys/resource.h>
 
 namespace verbatim::support {
 
-// Seconds, of the simulator and its programs.
+// Seconds of the simulator and its programs together.
 inline double cpu_of_children() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);

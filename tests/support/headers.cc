@@ -1,1 +1,1 @@
-// No code: the target that the test executables take their precompiled headers from has to have a source.
+// Empty: the target for the precompiled headers of test executables needs a source.

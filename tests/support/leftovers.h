@@ -8,10 +8,10 @@
 
 namespace verbatim::support {
 
-// Processes with `mark` in their initial environment, which a program cannot change, or on their command
+// Processes that have `mark` in their initial environment, which a program cannot change, or on their command
 // line.
 std::set<pid_t> marked_processes(const std::string& mark);
-// Names of a folder's entries.
+// Names of the folder's entries.
 std::set<std::string> names_in(const std::string& folder);
 
 }  // namespace verbatim::support

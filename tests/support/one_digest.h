@@ -1,4 +1,4 @@
-// The same run again and again, with what must not matter changed from run to run: one digest.
+// Repeats a run under different conditions that must not influence its digest.
 #pragma once
 
 #include <sched.h>
@@ -9,9 +9,9 @@
 
 namespace verbatim::support {
 
-// Runs take the processors in turn, and look at silent programs after times from 1 us to 500 us. Fails the
-// test at the first run whose digest, exit code or output differs from the first one's, and prints the digest
-// that all have.
+// The runs use all processors in turn, with poke periods from 1 us to 500 us. Fails the test at the
+// first run whose digest, exit code or output differs from the first one's, and prints the common
+// digest.
 inline void expect_one_digest(RunRequest request, int runs = 20) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

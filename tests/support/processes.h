@@ -1,4 +1,4 @@
-// Processes as /proc shows them from outside: parents, names, open files.
+// Processes as shown by /proc: parents, names, open files.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace verbatim::support {
 
-// A process that is known by when it was started: numbers are used again.
+// A process, identified also by its start time, because numbers are used again.
 struct Process {
   pid_t pid = 0, parent = 0;
   char state = '?';
@@ -21,7 +21,7 @@ struct Process {
   unsigned long long started = 0;
 };
 
-// pid 0: there is none.
+// pid 0: no such process.
 inline Process process_of(pid_t pid) {
   std::string stat;
   std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);  // it may end meanwhile
@@ -30,14 +30,14 @@ inline Process process_of(pid_t pid) {
   Process process{.pid = pid, .name = stat.substr(begin + 1, end - begin - 1)};
   std::istringstream fields(stat.substr(end + 2));
   fields >> process.state >> process.parent;
-  constexpr int kBetween = 17;  // the parent is the fourth field, the start the 22nd
+  constexpr int kBetween = 17;  // the parent is field 4, the start time field 22
   std::string skipped;
   for (int i = 0; i < kBetween; ++i) fields >> skipped;
   fields >> process.started;
   return process;
 }
 
-// All below `root`.
+// All descendants of `root`.
 inline std::vector<Process> descendants_of(pid_t root) {
   std::map<pid_t, std::vector<Process>> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -54,8 +54,8 @@ inline std::vector<Process> descendants_of(pid_t root) {
   return all;
 }
 
-// The open files of a process by descriptor, as the kernel names them: "anon_inode:[eventpoll]", "pipe:[123]". All eventfds
-// have one name; the kernel's number of each is appended: "anon_inode:[eventfd] 7".
+// The open files of a process by descriptor, with the kernel's names: "anon_inode:[eventpoll]", "pipe:[123]".
+// All eventfds have one name; the kernel's number of each is appended: "anon_inode:[eventfd] 7".
 inline std::map<int, std::string> open_in(pid_t pid) {
   std::map<int, std::string> names;
   std::error_code error;

@@ -72,8 +72,8 @@ std::string RunReport::story() const {
 
 namespace {
 
-// Additional options of every run: words of VERBATIM_TEST_RUN_OPTIONS, unless the request has the first one
-// itself.
+// Additional options of every run: words of VERBATIM_TEST_RUN_OPTIONS, unless the request itself has the
+// first of them.
 std::vector<std::string> further_options(const RunRequest& request) {
   const char* const text = ::getenv("VERBATIM_TEST_RUN_OPTIONS");
   std::istringstream stream(text != nullptr ? text : "");
@@ -90,7 +90,7 @@ RunReport run(const RunRequest& request) {
   const std::string out = folder.path() + "/out";
   const std::string trace = folder.path() + "/trace";
   std::vector<std::string> words = request.wrapper;
-  // Whoever the wrapper makes of us.
+  // For any user that the wrapper selects.
   if (!words.empty()) fs::permissions(folder.path(), fs::perms::all);
   if (!request.environment.empty()) {
     words.push_back("env");

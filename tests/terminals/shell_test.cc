@@ -1,4 +1,4 @@
-// `verbatim shell` with a bash: keys from a file, and a person at a pseudo-terminal of the machine.
+// `verbatim shell` with bash: keys from a file, and a user at a pseudo-terminal of the machine.
 #include <gtest/gtest.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ const std::string kTopology = support::topology("two_hosts");
 class Shell : public testing::Test {
  protected:
   std::string at(const std::string& name) const { return folder_.path() + "/" + name; }
-  // Returns the exit code; screen output is in `out`, other messages are in `err`.
+  // Returns the exit code; out() has the screen's output, err() other messages.
   int verbatim(const std::string& words, const std::string& keys = "") {
     std::ofstream(at("keys"), std::ios::binary) << keys;
     const std::string command = "cd " + quoted(folder_.path()) + " && " + quoted(support::verbatim_program()) + " " + words +
@@ -141,7 +141,7 @@ TEST_F(Shell, a_file_that_is_no_session_is_refused) {
   EXPECT_NE(err().find("nothing was started"), std::string::npos) << err();
 }
 
-// A person: the other side of a terminal of the machine.
+// A user: the other side of a terminal of the machine.
 class Person {
  public:
   Person(const std::string& folder, std::vector<std::string> words, const char* kind = "dumb") {
@@ -171,7 +171,7 @@ class Person {
     waitpid(child_, nullptr, 0);
   }
   void type(const std::string& keys) { ASSERT_EQ(write(own_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size())); }
-  // Waits until the screen has shown that behind what was waited for before.
+  // Waits until the screen shows the text after the text of the previous wait.
   bool sees(const std::string& text) {
     constexpr int kPatienceMs = 60'000;
     std::size_t found;
@@ -190,7 +190,7 @@ class Person {
   pid_t simulator() const { return child_; }
   int wait() {
     int status = 0;
-    // Without a reader the output would block it.
+    // Reads the output meanwhile, because a full terminal would block the simulator.
     constexpr int kMostWaits = 3'000;
     for (int waits_made = 0; waitpid(child_, &status, WNOHANG) == 0; ++waits_made) {
       if (waits_made == kMostWaits) kill(child_, SIGKILL);
@@ -260,7 +260,7 @@ TEST_F(Shell, a_person_reads_first_what_this_is_and_how_to_leave) {
   EXPECT_EQ(person.seen().find("virtual time 1"), std::string::npos) << "a dumb terminal has no status line";
 }
 
-// The status line is the simulator's: the record and the replay have the same bytes as without it.
+// The status line belongs to the simulator: record and replay have the same bytes as without it.
 TEST_F(Shell, a_status_line_shows_host_terminal_and_virtual_time_and_is_in_no_record) {
   Person person(folder_.path(), {"shell", kTopology, "server", "client"}, "xterm");
   ASSERT_TRUE(person.sees(" server | terminal 1 of 2 | virtual time ")) << person.seen();
@@ -269,7 +269,7 @@ TEST_F(Shell, a_status_line_shows_host_terminal_and_virtual_time_and_is_in_no_re
   person.type("\x1d");
   ASSERT_TRUE(person.sees(" client | terminal 2 of 2 | virtual time ")) << person.seen();
   person.type("sleep 1.2\r");
-  // If virtual time follows real time, it is updated in the line.
+  // If virtual time follows real time, the status line is updated.
   ASSERT_TRUE(person.sees("virtual time 1.")) << person.seen();
   person.type("exit\r");
   ASSERT_TRUE(person.sees(" server | terminal 1 of 2 | virtual time ")) << person.seen();
@@ -291,7 +291,7 @@ TEST_F(Shell, a_terminal_has_its_modes_again_when_the_simulator_is_told_to_end) 
     person.stop(signal);
     EXPECT_NE(person.wait(), 0);
     EXPECT_TRUE(person.has_settings_of_before()) << signal;
-    // As far as it was written.
+    // The record is replayed as far as it was written.
     EXPECT_EQ(verbatim("replay session" + std::to_string(signal)), 0) << err();
     EXPECT_EQ(person.screen().substr(0, out().size()), out());
   }
@@ -326,8 +326,9 @@ TEST_F(Shell, another_real_terminal_is_attached_and_gets_a_host_of_its_own) {
   EXPECT_NE(err().find("no session session.rec is going on"), std::string::npos) << err();
 }
 
-// The simulator waits by an epoll, a timer, an event, a pipe for signals and the sockets of attached terminals. A program's only
-// descriptor of the simulator's is the connection by which its shim makes calls.
+// The simulator waits with an epoll instance, a timer, an eventfd, a pipe for signals and the sockets of
+// attached terminals. A program's only descriptor of the simulator is the connection through which its shim
+// makes calls.
 TEST_F(Shell, descriptors_by_which_the_session_waits_reach_no_program) {
   Person first(folder_.path(), {"shell", kTopology});
   ASSERT_TRUE(first.sees("server:~# ")) << first.seen();
@@ -350,7 +351,7 @@ TEST_F(Shell, descriptors_by_which_the_session_waits_reach_no_program) {
   constexpr std::string_view kEventfd = "anon_inode:[eventfd]";
   std::set<std::string> own;
   for (const auto& [descriptor, name] : support::open_in(first.simulator())) {
-    // Files of the machine may be open in both. Before Linux 5.2 eventfds have no number and are all equal here.
+    // Files of the machine may be open in both. Before Linux 5.2 eventfds have no number and are equal here.
     const bool is_terminal = name.starts_with("/dev/pts/");
     if ((!name.starts_with("/") && name != kEventfd) || is_terminal || name.ends_with("/session.rec")) own.insert(name);
   }

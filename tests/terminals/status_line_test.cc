@@ -1,4 +1,4 @@
-// The status line of a real terminal: when it may be written, and what takes it away.
+// The status line of a real terminal: when it may be written, and what removes it.
 #include "tools/verbatim/shell/status_line.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(StatusLine, comes_again_when_a_program_has_erased_it_or_taken_its_region) {
     line.follow(gone);
     EXPECT_NE(line.draw("x").find(region), std::string::npos) << gone;
   }
-  line.follow("\033[3;10r");  // a part of the rows, which an editor scrolls
+  line.follow("\033[3;10r");  // a scroll region of an editor
   EXPECT_EQ(line.draw("x"), "");
   line.resize(30, 100);
   EXPECT_NE(line.draw("x").find("\033[1;29r"), std::string::npos);

@@ -1,5 +1,5 @@
-// `run --explain-latency`: every message of every scenario and of real programs is explained to the
-// picosecond, in both modes alike; two tables that README.md works out by hand.
+// `run --explain-latency`: every message of every scenario and of existing programs is explained to the
+// picosecond, equally in both modes; two tables that README.md derives by hand.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -24,7 +24,7 @@ RunReport explain(RunRequest request) {
   return support::run(request);
 }
 
-// Value of `key=` in a line of the trace.
+// The value after `key=` in a trace line.
 std::string value_of(const std::string& line, const std::string& key) {
   const std::size_t at = line.find(" " + key + "=");
   if (at == std::string::npos) return "";
@@ -37,7 +37,7 @@ std::int64_t number_of(const std::string& line, const std::string& key) {
   return std::stoll(value_of(line, key));
 }
 
-// The time stamp at the head of a line, in picoseconds.
+// The time stamp of a trace line in picoseconds.
 std::int64_t time_of(const std::string& line) {
   const std::size_t dot = line.find('.');
   return std::stoll(line.substr(0, dot)) * 1'000'000 + std::stoll(line.substr(dot + 1, 6));
@@ -48,8 +48,8 @@ struct Totals {
   std::int64_t sum_ps = 0;
 };
 
-// Checks every message of the trace: its parts add up to its latency, and it ends with a completion that the
-// trace has at that time for that queue pair, or before any. Returns the number of messages by table.
+// Checks every message of the trace: its parts add up to its latency, and it ends with a completion of that
+// queue pair that the trace has at that time, or before any. Returns the number of messages by table.
 std::map<std::string, Totals> check_trace(const std::string& trace) {
   std::map<std::string, Totals> all;
   std::multiset<std::pair<std::int64_t, std::string>> completions;
@@ -143,7 +143,7 @@ TEST_P(ExplanationOf, perftest_adds_up_on_every_topology_in_both_modes_alike) {
     const bool is_leaf_spine = std::string(topology) == "leaf_spine_16",
                is_roce = std::string(topology).ends_with("roce");
     const std::string program = std::string(GetParam()) + (is_roce ? " -x 1" : "");
-    // Hosts of different leaves: over a spine.
+    // Hosts at different leaves, whose path crosses a spine.
     const std::string server = is_leaf_spine ? "h0" : "server", client = is_leaf_spine ? "h5" : "client";
     RunRequest request{.topology = topology,
                        .commands = {server + "=" + program, client + "=" + program + " " + server}};
@@ -172,12 +172,12 @@ TEST(Explanation, changes_no_digest) {
   EXPECT_FALSE(plain.outputs.contains("latency.txt"));
 }
 
-// When the message is posted depends on what the programs do before.
+// The time of the post depends on what the programs did before.
 std::string without_start(const std::string& table) {
   return std::regex_replace(table, std::regex("posted at [0-9.]+ us"), "posted at … us");
 }
 
-// The message that the hand computation is about: alone, long after everything else.
+// The table of the message that README.md derives: it is sent alone, long after all others.
 std::string table_of(const std::string& command) {
   const RunReport run = explain({.topology = std::string(kFolder) + "/two_switches.json",
                                  .commands = {"server=" + command, "client=" + command + " server"}});

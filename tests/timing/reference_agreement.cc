@@ -35,7 +35,7 @@ std::string show(const DmaPassing& passing) {
          std::to_string(passing.ps) + " ps";
 }
 
-// The earliest of `of` that is not in `other`; both are sorted.
+// The earliest event of `of` that is not in `other`; both are sorted.
 template <class Event>
 std::string earliest_only_in(const std::vector<Event>& of, const std::vector<Event>& other) {
   const Event* first = nullptr;
@@ -54,7 +54,7 @@ void report_difference(std::uint64_t seed, const Case& given, const std::vector<
                 << (in_full ? describe(given) : "");
 }
 
-// By Occasion and DmaOccasion.
+// Names of Occasion and DmaOccasion.
 constexpr std::array<const char*, kOccasions> kNames = {
     "a lane without credits", "lanes that compete", "the high limit", "flow control before data",
     "a refresh", "a packet stored", "a lookup that waits", "a busy crossbar",
@@ -67,7 +67,7 @@ constexpr std::array<const char*, kDmaOccasions> kDmaNames = {
     "no tag left", "a busy lane", "a read behind writes", "a cut at a page", "a cut at a completion boundary",
     "a doorbell behind pushes"};
 
-// In how many cases each occasion is met; two models agree easily on cases that have none.
+// Number of cases with each occasion; two models agree easily on cases without occasions.
 template <std::size_t Size>
 class Census {
  public:
@@ -77,7 +77,7 @@ class Census {
     ++cases_;
     for (std::size_t i = 0; i < Size; ++i) counts_[i] += met[i];
   }
-  // Each of the first `count` in one case of a hundred at least.
+  // Each of the first `count` occasions occurs in at least one of a hundred cases.
   void expect_all(std::size_t count = Size) const {
     for (std::size_t i = 0; i < count; ++i) {
       std::cout << "  " << names_[i] << ": " << counts_[i] << "\n";

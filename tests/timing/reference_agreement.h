@@ -1,4 +1,4 @@
-// Runs cases through both models; the test and the sweep share it.
+// Runs cases with both models; shared by test and sweep.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 
 namespace verbatim::timing {
 
-// The cases of `count` seeds from `first`: every start and arrival of every packet is the same in both, to the
-// picosecond. Prints how much was compared.
+// Cases of `count` seeds from `first` on: every start and arrival of every packet is the same in both models,
+// to the picosecond. Prints the number of comparisons.
 void expect_agreement(std::uint64_t first, std::uint64_t count, Buffers buffers = Buffers::kAny);
 
-// The same for DMA: every access to memory, and every transfer's end at the adapter.
+// The same for DMA: every memory access, and every transfer's end at the adapter.
 void expect_dma_agreement(std::uint64_t first, std::uint64_t count);
 
 }  // namespace verbatim::timing

@@ -1,4 +1,5 @@
-// The event models of links, flow control, arbitration and switches, and of PCI Express, against the clocked references.
+// The event models of links, flow control, arbitration and switches, and of PCI Express, compared to the
+// clocked references.
 #include "tests/timing/reference_agreement.h"
 
 namespace verbatim::timing {

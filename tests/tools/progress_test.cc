@@ -1,4 +1,4 @@
-// tools/progress.sh shows how far long work is, and keeps what it read.
+// tools/progress.sh shows the progress of long work and stores its output.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace verbatim::cli {
 namespace {
 
-// Runs `words` in a shell that has the functions of tools/progress.sh, and returns what they print. Standard output is not a
-// terminal there.
+// Runs `words` in a shell with the functions of tools/progress.sh, and returns their output. Standard output
+// is not a terminal.
 Finished in_shell(const std::string& words) {
   return run_command({"/bin/bash", "-c", "set -euo pipefail; source " VERBATIM_SOURCE_DIR "/tools/progress.sh; " + words});
 }

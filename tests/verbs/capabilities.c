@@ -44,7 +44,7 @@ static struct ibv_ah_attr to_self(void) {
   return path;
 }
 
-// To itself, up to RTS; `alternate`: with an alternate path.
+// Connects to itself, up to RTS; `alternate`: with an alternate path.
 static int connect_to_self(struct ibv_qp* qp, int alternate) {
   const int all = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = all};
@@ -91,7 +91,7 @@ static int answers_rnr(void) {
   return status == IBV_WC_RNR_RETRY_EXC_ERR;
 }
 
-// Windows of a type; of type 2, its invalidation by the local side, too.
+// Windows of a type; for type 2 also local invalidation.
 static int has_windows(enum ibv_mw_type type) {
   struct ibv_mw* mw = ibv_alloc_mw(pd, type);
   if (mw == NULL) return 0;
@@ -175,7 +175,7 @@ static int computes_checksums(void) {
   return error == 0;
 }
 
-// Both flags of the first 32 bits and of the rest.
+// Flags of the first 32 bits and of the rest.
 static const struct {
   uint64_t flag;
   const char* name;
@@ -236,7 +236,7 @@ static void try_limits(int is_ethernet) {
   struct ibv_cq_init_attr_ex stamped = {.cqe = 4, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP};
   struct ibv_cq_ex* with_time = ibv_create_cq_ex(context, &stamped);
   EXPECT(with_time != NULL && ibv_destroy_cq(ibv_cq_ex_to_cq(with_time)) == 0);
-  // Paging on demand, also of all that there is.
+  // On-demand paging, also of the whole address space.
   EXPECT(device.odp_caps.general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT));
   struct ibv_mr* all = ibv_reg_mr(pd, NULL, SIZE_MAX, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_LOCAL_WRITE);
   EXPECT(all != NULL && ibv_dereg_mr(all) == 0);

@@ -1,5 +1,5 @@
-// The cases of the verbs' semantics, one line of output each: what the calls answered, then the completions
-// of A's send queue and B's receive queue, both states, and the asynchronous events.
+// The cases of the verbs' semantics, one line of output each: results of calls, completions of A's send queue
+// and B's receive queue, both states, and the asynchronous events.
 #include "cases.h"
 
 #include <errno.h>

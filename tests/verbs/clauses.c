@@ -248,7 +248,7 @@ static void RESET_drops_what_is_posted_in_silence(void) {
   EXPECT(fcntl(device->async_fd, F_SETFL, O_NONBLOCK) == 0 && ibv_get_async_event(device, &event) != 0);
 }
 
-// ibv_destroy_qp, ibv_destroy_cq: a waiter gets no event that can no longer be read.
+// ibv_destroy_qp, ibv_destroy_cq: a waiter gets no event of a destroyed object.
 static void events_of_what_is_destroyed_are_gone(void) {
   channel = ibv_create_comp_channel(device);
   options.cq_channel = 1;
@@ -292,7 +292,7 @@ static void minus_one_makes_a_domain_of_its_own(void) {
   EXPECT(ibv_close_xrcd(one) == 0 && ibv_close_xrcd(other) == 0);
 }
 
-// In a child: opens the domain of `path` with these flags, and returns the result as exit code.
+// In a child process: opens the domain of `path` with these flags; the exit code is the result.
 static int opens_in_a_child(const char* path, int flags) {
   fflush(stdout);
   const pid_t child = fork();
@@ -359,7 +359,7 @@ static void the_inode_stays_open_while_the_domain_lives(void) {
   int fd = file("/tmp/domain");
   struct ibv_xrcd* xrcd = open_domain(fd, O_CREAT);
   EXPECT(xrcd != NULL && unlink("/tmp/domain") == 0 && close(fd) == 0);
-  // Whichever inodes new files get, none is that of the domain.
+  // New files never get the inode of the domain.
   for (int i = 0; i < 20; ++i) {
     fd = file("/tmp/domain");
     EXPECT(open_domain(fd, 0) == NULL && errno == EAGAIN);

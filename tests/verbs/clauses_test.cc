@@ -1,6 +1,6 @@
-// The clauses that everything else rests on, each a test named after it: `clauses.c` checks them from within a program, in both
-// modes. Those of work queues are in frames_test.cc; those of the state machine and of XRC between programs are
-// tests of the adapter (tests/hca: qp_state_test.cc, xrc_test.cc).
+// Fundamental clauses of the man pages, each a test named after it: `clauses.c` checks them from within a
+// program, in both modes. Those of work queues are in frames_test.cc; those of the state machine and of XRC
+// between programs are tests of the adapter (tests/hca: qp_state_test.cc, xrc_test.cc).
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

@@ -13,8 +13,8 @@ import tempfile
 INSTALLED = pathlib.Path("/usr/share/doc/rdma-core/tests")
 OF_ONE_VENDOR = ("mlx5", "efa", "cuda")
 TOPOLOGIES = {"InfiniBand": "two_hosts.json", "RoCE": "two_hosts_roce.json"}
-# What is a race in the test itself: it relies on an order that nobody promises, which only --freedom spec upsets. By the test:
-# why, and how its failure reads; one that reads otherwise is a failure like any other's.
+# Races in the tests themselves: a test relies on an order that the specification does not promise, and --freedom spec
+# changes it. Values: (reason, text in the failure); a failure without the text counts as an ordinary failure.
 RACES = {
     ("cq", "CQTest", "test_resize_cq"): (
         "it resizes a completion queue to less than it has posted, expecting that all of it has completed", "not raised"),
@@ -22,7 +22,7 @@ RACES = {
         "it expects a send's completion before that of the answer to it, and the former may wait for its acknowledgement",
         "opcode expected value: 128, received 0"),
 }
-# "test_create_ah (tests.test_addr.AHTest)", what the test says of itself, "... ok"
+# "test_create_ah (tests.test_addr.AHTest)", the test's description, "... ok"
 OUTCOME = re.compile(r"^(test\w+) \(tests\.test_(\w+)\.(\w+)(?:\.\w+)?\)(.*?)\.\.\. (ok|FAIL|ERROR|skipped (['\"].*?['\"]))$", re.M | re.S)
 REASON = re.compile(r"^(?:FAIL|ERROR): (test\w+) \(tests\.test_(\w+)\.(\w+)(?:\.\w+)?\).*?^(\w[\w.]*(?:Error|Exception).*?)$", re.M | re.S)
 
@@ -43,10 +43,11 @@ def modules(folder):
 
 
 def run_module(arguments, folder, topology, module, options):
-    """Outcomes by (module, class, test): 'ok', or what went wrong, or ('skipped', reason). None: the run itself failed."""
+    """Returns outcomes by (module, class, test), each ('ok', ''), ('skipped', reason) or (outcome, reason of the failure), and
+    None or, if the run itself failed or its output is incomplete, its error text."""
     host = json.loads(topology.read_text())["hosts"][0]["name"]
     with tempfile.TemporaryDirectory() as out:
-        # The folder of the tests may have blanks in its name.
+        # Quoted, because the folder may have blanks in its name.
         program = f"{host}=/usr/bin/python3 -W ignore '{folder}/run_tests.py' --port 1 --gid 0 -v tests.test_{module}"
         command = [arguments.verbatim, "run", "--quiet", "--out", out, "--topology", str(topology), *options, program]
         run = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -32,7 +32,7 @@ int main(void) {
   options = (struct Options){.cq_channel = 1};
   connect_ends();
 
-  // The adapter has fetched the first and requests no doorbell, so the others are calls only.
+  // The adapter has fetched the first receive and requests no doorbell, so posting more takes only the calls.
   struct ibv_sge sge = sge_of(&b, 0, 64);
   struct ibv_recv_wr second = {.num_sge = 1, .sg_list = &sge}, first = second, *bad;
   first.next = &second;

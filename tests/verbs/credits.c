@@ -1,5 +1,5 @@
-// A receiver runs out of receives, is idle for a while and posts more; prints for how long as many messages then take, in
-// nanoseconds.
+// A receiver runs out of receives, is idle for a while and posts more; prints the time that an equal number
+// of messages then takes, in nanoseconds.
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// End-to-end credits (IBA 9.7.7.2.5) in a program, in both modes: receives posted after the peer was told
+// End-to-end credits (IBA 9.7.7.2.5) in a program, in both modes: receives posted after the peer has learned
 // that there are none cause no delay.
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace verbatim {
 namespace {
 
-// The program's output on an adapter with or without credits; nanoseconds.
+// The program's output on an adapter with or without credits, in nanoseconds.
 std::int64_t time_of_messages(bool has_credits) {
   const support::TemporaryFolder folder;
   auto hca = nlohmann::json::parse(support::text_of_file(PROFILES "/edr_hca.json"));
@@ -27,8 +27,8 @@ std::int64_t time_of_messages(bool has_credits) {
   return std::stoll("0" + runs.slices.output("server"));
 }
 
-// The adapter reads its record of receives a little more often, and that is all: a message that has to find out by itself that
-// there are receives would hold the others up for the time of a round trip, 440 ns here.
+// With credits the adapter only reads its record of receives slightly more often. A message that had to probe
+// for receives would delay the others by a round trip, 440 ns here.
 TEST(Credits, of_receives_that_were_posted_meanwhile_hold_no_message_up) {
   constexpr std::int64_t kReadingRecords = 100;
   const std::int64_t with = time_of_messages(true), without = time_of_messages(false);

@@ -1,5 +1,5 @@
-// An adapter that fails while programs use it: one waits for a completion event, one for asynchronous events, and then every call
-// is tried.
+// An adapter that fails while programs use it: one waits for a completion event, one for asynchronous events;
+// afterwards every call is tried.
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>

@@ -1,5 +1,5 @@
 // IBV_EVENT_DEVICE_FATAL caused by a scenario: events of a program, and later results of each call, in slices
-// and call by call; and the effects on its peer.
+// and call by call; effects on its peer.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

@@ -1,4 +1,4 @@
-// Thread domains and parent domains: who keeps whom alive.
+// Thread domains and parent domains: references between them and other objects.
 #include <errno.h>
 #include <stdlib.h>
 

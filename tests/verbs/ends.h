@@ -1,5 +1,5 @@
-// Two ends of a connection in one program and on one adapter, and what a case of the table looks at when it
-// is over: completions of both, states of both queue pairs, asynchronous events. Plain verbs.
+// Two ends of a connection in one program and on one adapter, and the results of a case: completions of both,
+// states of both queue pairs, asynchronous events. Plain verbs.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -16,15 +16,15 @@ struct End {
   uint8_t* buffer;
 };
 
-// Settings of a case's connection; zero is the default.
+// Settings of a case's connection. Zero selects the default in comments.
 struct Options {
   enum ibv_qp_type type;  // RC
-  int access_b;           // -1: none; else of queue pair B
+  int access_b;           // default: that of queue pair B; -1: none
   int mtu_b;
-  int rnr_retry;                          // -1: none; 7 is the usual
-  int max_rd_atomic, max_dest_rd_atomic;  // -1: none; 4 is the usual
+  int rnr_retry;                          // default: 7; -1: none
+  int max_rd_atomic, max_dest_rd_atomic;  // default: 4; -1: none
   int sq_sig_all, srq, cqe, cq_channel;
-  int one_cq;      // B's receives complete where A's sends do
+  int one_cq;      // B's receives and A's sends have one CQ
   int b_stops_at;  // INIT or RTR; -1: RESET; default: RTS
 };
 
@@ -36,14 +36,14 @@ extern struct End a, b;
 extern struct ibv_mr* extra;  // a region of the case, destroyed with the ends
 extern struct Options options;
 
-// Makes both ends by `options` and connects them.
+// Makes both ends as in `options` and connects them.
 void connect_ends(void);
-// Prints what became of them, in one line behind `name`, and destroys them.
+// Prints their completions, states and events on one line after `name`, and destroys them.
 void finish_ends(const char* name);
 // Waits until everything in flight has arrived.
 void settle(void);
 
-// Prints into the line of the case.
+// Prints to the line of the case.
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 const char* name_of_error(int error);
 
@@ -53,7 +53,7 @@ struct ibv_ah* address_of_this_port(int global);
 
 struct ibv_sge sge_of(const struct End* end, uint32_t offset, uint32_t length);
 int post_recv(struct End* end, uint64_t id, uint32_t length);
-// A work request of A with one entry, towards B's buffer.
+// A work request of A with one entry, for B's buffer.
 struct ibv_send_wr request(uint64_t id, enum ibv_wr_opcode opcode, struct ibv_sge* sge);
 int post(struct ibv_send_wr* wr);
 int post_simple(uint64_t id, enum ibv_wr_opcode opcode, uint32_t length);

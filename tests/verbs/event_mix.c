@@ -1,5 +1,5 @@
 // One wait for everything: completion events, asynchronous events, a pipe, a timer, a counter and a socket, by poll, ppoll,
-// select and epoll, level and edge. A datagram that the adapter sends to itself brings both of its events.
+// select and epoll, level- and edge-triggered. A datagram that the adapter sends to itself causes both of its events.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void make_queue_pair(void) {
   MUST(self != NULL && region != NULL);
 }
 
-// The queue of receives falls below its limit when the datagram is there.
+// The SRQ falls below its limit when the datagram arrives.
 static void send_to_self(void) {
   struct ibv_sge part = {(uintptr_t)buffer, 1024, region->lkey};
   struct ibv_recv_wr receive = {.wr_id = 1, .sg_list = &part, .num_sge = 1}, *bad_receive;

@@ -1,5 +1,5 @@
-// Results of raw packet queue pairs, flow rules, receive work queues, their tables and flow counters, a line
-// per case: frames of a program to its own port or to groups.
+// Results of raw packet queue pairs, flow rules, receive work queues, their tables and flow counters, one
+// line per case: frames of a program to its own port or to groups.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -37,7 +37,7 @@ static void lengths(void) {
   say(" padding=%d%d", receive_slot(&me, 0)[42], receive_slot(&me, 0)[59]);
   tell("long", qp, &(struct FrameOf){.source = 1, .length = 1514});
   say(" same=%d", memcmp(send_slot(&me, 0), receive_slot(&me, 1), 1514) == 0);
-  // Inline, and from two entries.
+  // Sent inline, and from two entries.
   const size_t length = build_frame(&me, 0, &(struct FrameOf){.source = 1, .length = 60});
   struct ibv_sge sges[2] = {{(uintptr_t)send_slot(&me, 0), 20, me.mr->lkey},
                             {(uintptr_t)send_slot(&me, 0) + 20, 40, me.mr->lkey}};
@@ -72,7 +72,7 @@ static void lengths(void) {
   end_line("lengths");
 }
 
-// By the calls of ibv_qp_ex.
+// Sent by the calls of ibv_qp_ex.
 static void extended_sends(void) {
   struct ibv_qp_init_attr_ex init = {.qp_type = IBV_QPT_RAW_PACKET,
                                      .send_cq = ibv_cq_ex_to_cq(me.cq),
@@ -166,7 +166,7 @@ static void options(void) {
   end_line("options");
 }
 
-// One rule each, a frame that it is meant for and one that it is not.
+// One rule each, with a matching frame and one that does not match.
 static void specs(void) {
   struct ibv_qp* qp = make_qp(&me, 0);
   const struct FrameOf plain = {
@@ -335,7 +335,7 @@ static void actions(void) {
   tell("marked", qp, &frame);
   struct ibv_flow* drops = with_counters(qp, counters, 1, 0, 0);
   tell("dropped", qp, &frame);
-  // To a flow that is there already.
+  // Attached to an existing flow.
   SAY("attach_to_flow", ibv_attach_counters_point_flow(counters, &point, drops));
   tell("dropped", qp, &frame);
   uint64_t values[4] = {9, 9, 9, 9};
@@ -426,7 +426,7 @@ static void wrong_rules(void) {
   end_line("wrong rules");
 }
 
-// Without CAP_NET_RAW; the last case, as it cannot be undone.
+// Without CAP_NET_RAW; this is the last case, because it cannot be undone.
 static void rights(void) {
   struct ibv_qp* qp = make_qp(&me, 0);
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

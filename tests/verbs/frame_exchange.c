@@ -41,7 +41,7 @@ int main(int count, char** arguments) {
     send_frame(&me, qp, &(struct FrameOf){.to = kBroadcast, .source = 1});
     printf("answer of %u bytes\n", wait_for(0));
     const uint8_t* peer = receive_slot(&me, 0) + kMacBytes;
-    // To an address unknown to switches: all stations see it, and none takes it.
+    // To an address unknown to switches: all stations get it, and none accepts it.
     const uint8_t nobody[kMacBytes] = {2, 9, 9, 9, 9, 9};
     send_bytes(&me, qp, kFrames, build_frame(&me, kFrames, &(struct FrameOf){.to = nobody, .source = 1}));
     for (int i = 0; i < kFrames; ++i) {

@@ -1,4 +1,4 @@
-// Receive work queues, tables of them, and queue pairs that spread frames over these.
+// Receive work queues, indirection tables, and queue pairs that distribute frames over them.
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -160,7 +160,7 @@ static void delayed(void) {
   SAY("post", post_wq_receive(&me, wq, 2));
   settle();
   say_completions(&me);
-  usleep(110000);  // more than a frame waits
+  usleep(110000);  // more than one frame waits
   SAY("post", post_wq_receive(&me, wq, 3));
   settle();
   say_completions(&me);

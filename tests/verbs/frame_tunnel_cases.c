@@ -1,4 +1,4 @@
-// Rules that look into tunnels of GRE and MPLS, and at ESP: a line per rule, with the frames that it takes.
+// Rules for contents of GRE and MPLS tunnels, and for ESP: one line per rule, with the frames that it matches.
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "frames.h"
 
-// Behind the addresses of Ethernet. IPv4 headers have protocol and destination as they differ.
+// After the Ethernet addresses. IPv4 headers differ in protocol and destination.
 #define IPV4(protocol) "0800 45000000 00004000 40" protocol "0000 01010101 02020202 "
 #define INNER_IPV4(protocol) "45000000 00004000 40" protocol "0000 03030303 04040404 "
 #define PORTS "04d2162e 00000000 "

@@ -67,7 +67,7 @@ void open_station(struct Station* station) {
   memset(station->buffer, 0xee, 2 * kSlots * kSlotBytes);
   station->mr = ibv_reg_mr(station->pd, station->buffer, 2 * kSlots * kSlotBytes, IBV_ACCESS_LOCAL_WRITE);
   if (station->mr == NULL) fail("ibv_reg_mr");
-  // The first GID of an Ethernet port is its link-local address, made of the MAC address (RFC 4291, appendix A).
+  // The first GID of an Ethernet port is its link-local address, derived from the MAC address (RFC 4291, appendix A).
   union ibv_gid gid;
   if (ibv_query_gid(station->context, 1, 0, &gid) != 0) fail("ibv_query_gid");
   const uint8_t mac[kMacBytes] = {gid.raw[8] ^ 2, gid.raw[9], gid.raw[10], gid.raw[13], gid.raw[14], gid.raw[15]};

@@ -49,7 +49,7 @@ TEST(Frames, every_case_is_as_the_table_says) {
   EXPECT_EQ(seen.size(), expected.size());
 }
 
-// Clauses of the work queues' man pages: what their cases print, in this order.
+// Clauses of the work queues' man pages: the output of their cases, in this order.
 void expect_line(const std::string& name, const std::vector<std::string>& parts) {
   support::RunRequest request;
   request.topology = "two_hosts_roce";
@@ -114,7 +114,8 @@ TEST(Frames, stations_find_each_other_by_a_broadcast) {
     expected += "frame of " + std::to_string(length) + " bytes\n";
   }
   EXPECT_EQ(runs.slices.output("server"), expected);
-  // With the frame check sequence; the other host sees frames to unknown addresses, but no rule takes them.
+  // Includes the frame check sequence; the other host receives frames to unknown addresses, but no rule
+  // matches them.
   EXPECT_EQ(count_of(runs.slices.trace, "frame to=ff:ff:ff:ff:ff:ff"), 5u);  // sent, in, on, out, in
   EXPECT_EQ(count_of(runs.slices.trace, "port=client"), 0u);
   EXPECT_GE(count_of(runs.slices.trace, "wire_bytes=1518"), 4u);
@@ -136,7 +137,7 @@ TEST(Frames, every_freedom_of_the_specification_leaves_them_whole) {
   }
 }
 
-// Debian's perftest, by addresses of the stations and by IP addresses and ports of what they send.
+// Debian's perftest, with rules by station addresses and by IP addresses and ports.
 TEST(Frames, raw_ethernet_programs_of_perftest_work) {
   if (!std::filesystem::exists("/usr/bin/raw_ethernet_lat")) GTEST_SKIP() << "perftest is not installed";
   const std::string client = "02:56:42:00:00:01", server = "02:56:42:00:00:02";
@@ -147,14 +148,15 @@ TEST(Frames, raw_ethernet_programs_of_perftest_work) {
     request.topology = "two_hosts_roce";
     request.commands = {"server=" + tool + " --server -s 1024 -E " + client + " -B " + server,
                         "client=" + tool + " --client -s 1024 -E " + server + " -B " + client};
-    // Call by call the polls of their hand-shakes would be stepped one by one.
+    // Slices only: call by call the polls of their hand-shakes would be executed one by one.
     const support::RunReport run = support::run(request);
     EXPECT_EQ(run.code, 0) << run.story();
     EXPECT_EQ(run.report["packets"], tool.starts_with("raw_ethernet_lat") ? 200 : 500) << tool;
   }
 }
 
-// Every line of the trace has a frame of the same addresses and length in the capture, which tshark reads.
+// Every line of the trace corresponds to a captured frame with the same addresses and length, which tshark
+// decodes.
 TEST(Frames, captures_show_them) {
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/frames.pcapng", fields = folder.path() + "/fields.txt";
@@ -179,7 +181,7 @@ TEST(Frames, captures_show_them) {
   for (std::string line; std::getline(trace, line);) {
     if (std::regex_search(line, match, frame)) traced.insert(match[2].str() + match[3].str() + match[4].str());
   }
-  // Frames that a device drops are in the capture once more.
+  // Frames that a device drops are captured once more.
   for (const std::string& one : traced) {
     const auto it = captured.find(one);
     ASSERT_NE(it, captured.end()) << one;

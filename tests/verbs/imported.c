@@ -1,4 +1,4 @@
-// Processes that share one opening of a device (ibv_import_device(3) etc.): the descriptor is passed by
+// Processes that share one context of a device (ibv_import_device(3) etc.): the descriptor is passed by
 // message or by fork. `imported CASE`: a parent and its child, which synchronise, so that their output has a
 // fixed order.
 #include <errno.h>
@@ -23,14 +23,14 @@ enum { kBytes = 8192, kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | 
   } while (0)
 #define EXPECT MUST
 
-// Sent together with the descriptor.
+// Handles sent together with the descriptor.
 struct Handles {
   uint32_t pd, mr, dm, other_pd, rkey, qpn;
   uint64_t address;
 };
 
 static int channel;  // to the other process
-static uint8_t memory[kBytes] __attribute__((aligned(4096)));  // at the same address in both, and each its own
+static uint8_t memory[kBytes] __attribute__((aligned(4096)));  // at the same address in both processes, which do not share it
 
 static void tell(void) { MUST(write(channel, "x", 1) == 1); }
 static void await(void) {
@@ -128,7 +128,7 @@ static enum ibv_wc_status ask(struct End* end, enum ibv_wr_opcode opcode, uint32
 
 static int is_refused(const void* made, int error) { return made == NULL && errno == error; }
 
-// The exporter registers its memory, and sends.
+// The exporter registers its memory, and sends descriptor and handles.
 static void export_by_message(struct ibv_context* context, struct ibv_pd** pd, struct ibv_mr** mr) {
   MUST((*pd = ibv_alloc_pd(context)) != NULL);
   MUST((*mr = ibv_reg_mr(*pd, memory, kBytes, kAll)) != NULL);
@@ -154,7 +154,7 @@ static void import_all(struct Imported* all, int fd) {
   EXPECT(all->mr->addr == NULL && all->mr->length == kBytes && all->mr->rkey == all->handles.rkey);
 }
 
-// A descriptor in a message: the importer's queue pairs and memory in the exporter's domain, the exporter's memory by its key.
+// The importer has queue pairs and memory in the exporter's domain, and uses the exporter's memory by its key.
 static void exporter_of_message(void) {
   struct ibv_context* context = open_device();
   struct ibv_pd* pd;
@@ -223,7 +223,7 @@ static void importer_of_message(void) {
   tell();
 }
 
-// The exporter ends while the importer works: its memory keeps its bytes, and its queue pair answers until the importer ends.
+// The exporter ends while the importer works: its memory keeps its content, and its queue pair answers until the importer ends.
 static void exporter_that_ends(int way) {
   struct ibv_context* context = open_device();
   struct ibv_pd* pd;
@@ -248,7 +248,7 @@ static void importer_of_one_that_ends(pid_t exporter, int is_crash) {
   struct Imported all;
   const int fd = receive_handles(&all.handles);
   import_all(&all, fd);
-  // Somebody else on this host, with an opening of its own.
+  // Another process of this host, with a context of its own.
   struct ibv_context* stranger = open_device();
   struct ibv_pd* stranger_pd = ibv_alloc_pd(stranger);
   struct ibv_mr* stranger_mr = ibv_reg_mr(stranger_pd, memory, kBytes, kAll);
@@ -328,7 +328,7 @@ static void by_fork(void) {
     MUST(own != NULL && own->rkey != mr->rkey);
     struct End three, four;
     connect_pair(&three, &four, same);
-    // Both get port events; events of queue pairs go to their creator.
+    // Both get port events; events of queue pairs are delivered to their creators.
     EXPECT(ask(&three, IBV_WR_RDMA_WRITE, own->lkey, 8, (uintptr_t)memory + 64, 99) == IBV_WC_REM_ACCESS_ERR);
     struct ibv_async_event event;
     MUST(ibv_get_async_event(again, &event) == 0);
@@ -338,7 +338,7 @@ static void by_fork(void) {
     send_handles(-1, &handles);
     await();
     EXPECT(strcmp((char*)memory + 128, "parent") == 0);
-    exit(0);  // with everything that it has made
+    exit(0);  // with all its objects
   }
   struct Handles theirs;
   receive_handles(&theirs);
@@ -351,7 +351,7 @@ static void by_fork(void) {
   destroy_end(&one);
   destroy_end(&two);
   EXPECT(ibv_dereg_mr(mr) == 0);
-  EXPECT(ibv_dealloc_pd(pd) == EBUSY);  // the child's objects stay until the opening ends
+  EXPECT(ibv_dealloc_pd(pd) == EBUSY);  // the child's objects remain until the context ends
   EXPECT(ibv_close_device(context) == 0);
 }
 

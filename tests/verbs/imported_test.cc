@@ -1,5 +1,5 @@
-// Processes that share an opening of a device: imported.c; and a device's reported capabilities:
-// capabilities.c. In both modes.
+// Processes that share a device's context: imported.c; and a device's reported capabilities: capabilities.c.
+// In both modes.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"
@@ -24,7 +24,7 @@ TEST(Import, an_opening_lives_in_a_message_that_is_under_way) { expect_right("un
 TEST(Import, what_an_exporter_had_made_lives_on_when_it_is_killed) { expect_right("exporter_killed"); }
 TEST(Import, what_an_exporter_had_made_lives_on_when_it_exits) { expect_right("exporter_exits"); }
 TEST(Import, what_an_exporter_had_made_lives_on_when_it_executes_another_program) { expect_right("exporter_executes"); }
-// Its memory cannot be read any more: zeros.
+// Its memory can no longer be read: the result is zeros.
 TEST(Import, what_an_exporter_had_made_lives_on_when_it_crashes) { expect_right("exporter_crashes"); }
 
 TEST(IbvQueryDeviceEx, what_is_told_works_and_nothing_else_on_infiniband) {

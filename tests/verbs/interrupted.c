@@ -1,4 +1,4 @@
-// Commands of the control path while a timer's handler makes calls of its own: each gets its own answer.
+// Commands of the control path while a timer's signal handler also makes calls: each gets its own answer.
 #include <infiniband/verbs.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
-// A process killed at any verbs call leaves nothing behind that affects others. A parent creates children one
-// after the other: each makes the same calls and is killed right before one of them, or by the parent at a
-// moment among them. A sender to a dead child's queue pair gets RETRY_EXC. `killed COUNT` prints the number of
-// killed children, and that a child which is not killed then ends normally; COUNT is the number of moments.
+// A process killed at any verbs call has no effect on others. A parent creates children one after the other:
+// each makes the same calls and is killed right before one of them, or by the parent at a moment among them.
+// A sender to a dead child's queue pair gets RETRY_EXC. `killed COUNT` prints the number of killed children,
+// and that a child which is not killed then ends normally; COUNT is the number of moments.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 enum { kBytes = 4096, kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ };
 
-// Between parent and child.
+// Memory shared by parent and child.
 struct Shared {
   volatile uint32_t child_qpn, parent_qpn, parent_rkey;
   volatile uint32_t steps;
@@ -96,7 +96,7 @@ static enum ibv_wc_status write_to(struct Side* side, void* from, uint64_t to, u
   struct ibv_send_wr* bad;
   MUST(ibv_post_send(side->qp, &wr, &bad) == 0);
   struct ibv_wc wc;
-  MUST(1);  // before the first poll
+  MUST(1);  // a step before the first poll
   while (ibv_poll_cq(side->cq, 1, &wc) == 0) {
   }
   return wc.status;
@@ -173,7 +173,7 @@ static void live(void) {
   close_side(&side);
 }
 
-// One child's life; how it ended.
+// Runs one child and returns its exit status.
 static int let_live(struct Side* side, uint32_t stop, long moment_ns) {
   memset(parent_memory, 0, sizeof parent_memory);
   struct ibv_qp_init_attr init = {.send_cq = side->cq, .recv_cq = side->cq, .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
@@ -219,7 +219,7 @@ int main(int argc, char** argv) {
   open_side(&side, parent_memory);
   struct ibv_qp* const first = side.qp;
   const int whole = let_live(&side, 0, 0);
-  const uint32_t steps = shared->steps - 3;  // the parent's own at the end: a write's two, and the check's
+  const uint32_t steps = shared->steps - 3;  // without the parent's own last steps: two of a WRITE, one of a check
   printf("whole: %d\n", whole);
   int killed = 0, wrong = 0;
   for (uint32_t step = 1; step <= steps; ++step) {

@@ -1,5 +1,5 @@
-// Memory that is not an ordinary region: of the adapter's own, null regions, regions that count from zero or are paged on
-// demand, and second handles of what there is.
+// Memory that is not an ordinary region: device memory, null regions, zero-based and on-demand paging
+// regions, and second handles of existing memory.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

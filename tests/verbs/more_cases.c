@@ -1,4 +1,4 @@
-// Unreliable queue pairs, shared receive queues, completion events, and what calls on objects refuse.
+// Unreliable queue pairs, shared receive queues, completion events, and refused calls on objects.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static struct ibv_ah* ah;
 
-// A datagram of A to B; `qkey` and `qpn` are changed by what is given.
+// A datagram of A to B; `qkey` and `qpn` are XORed into the right values.
 static int datagram(uint64_t id, uint32_t length, uint32_t qkey, uint32_t qpn) {
   struct ibv_sge sge = sge_of(&a, 0, length);
   struct ibv_send_wr wr = request(id, IBV_WR_SEND, &sge);
@@ -92,7 +92,7 @@ static void write_to_itself(uint64_t id) {
   if (post(&wr) != 0) say(" %d is not posted", (int)id);
 }
 
-// Extended completion queues: all supported requests, and unknown ones.
+// Extended completion queues: all supported attributes, and unknown ones.
 static void extended_queue_cases(void) {
   connect_ends();
   for (int kind = 0; kind < 14; ++kind) {
@@ -104,7 +104,7 @@ static void extended_queue_cases(void) {
   }
   finish_ends("extended_completion_queue_flags");
 
-  // Seven completions in a queue of four: only the one that ignores overruns continues.
+  // Seven completions in a queue of four: only the queue that ignores overruns continues.
   for (int ignores = 0; ignores < 2; ++ignores) {
     connect_ends();
     struct ibv_cq_init_attr_ex init = {.cqe = 4,
@@ -275,13 +275,13 @@ static void modifications(void) {
   }
   finish_ends("modify_to_rtr_with_a_bad");
 
-  // For numbers of more than 24 bits the low bits count.
+  // Of numbers with more than 24 bits the low 24 bits are used.
   options.b_stops_at = IBV_QPS_INIT;
   connect_ends();
   attributes = (struct ibv_qp_attr){.path_mtu = IBV_MTU_1024, .ah_attr = {.dlid = port.lid, .port_num = 1}};
   attributes.dest_qp_num = a.qp->qp_num;
   attributes.min_rnr_timer = 1;
-  attributes.rq_psn = 0x5000000;  // A begins with 0
+  attributes.rq_psn = 0x5000000;  // A starts with PSN 0
   say(" rtr=%s", name_of_error(try_modify(b.qp, IBV_QPS_RTR, to_rtr, &attributes)));
   attributes = (struct ibv_qp_attr){.timeout = 8, .retry_cnt = 1, .sq_psn = 0xff123456};
   const int to_rts =

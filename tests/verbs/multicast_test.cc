@@ -1,5 +1,5 @@
-// Multicast groups as programs use them, on InfiniBand and on Ethernet with both kinds of GIDs: members on other hosts and on
-// the sender's own, what leaving does, and that who has not joined gets nothing.
+// Multicast groups of programs, on InfiniBand and on Ethernet with both kinds of GIDs: members on other hosts
+// and on the sender's own, leaving, and that hosts outside the group get nothing.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,7 +17,7 @@ struct Link {
 
 class Multicast : public ::testing::TestWithParam<Link> {
  protected:
-  // Command of `host`, whose first `attached` of three queue pairs join. The sender uses its last one.
+  // Command of `host`; the first `attached` of its three queue pairs join. The sender uses its last one.
   std::string command(const std::string& host, int attached, bool sends) const {
     return host + "=" + support::quoted(MULTICAST_PROGRAM) + " " + std::to_string(GetParam().gid_index) + " " +
            GetParam().group + " " + std::to_string(attached) + (sends ? " send" : "");

@@ -1,5 +1,5 @@
-// Cost of resolving a peer's address on Ethernet: "neighbours". A line per query, with result and duration;
-// and whether another thread and a signal handler run meanwhile.
+// Cost of resolving a peer's address on Ethernet: "neighbours". One line per query, with result and duration;
+// and whether another thread and a signal handler run during it.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <infiniband/verbs.h>

@@ -1,5 +1,5 @@
-// On Ethernet the kernel resolves a peer's address: a missing peer costs the time of unanswered queries, an
-// impossible address nothing.
+// On Ethernet the kernel resolves a peer's address: a missing peer takes the time of unanswered queries, an
+// impossible address none.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

@@ -1,4 +1,4 @@
-// rdma-core's own tests of the verbs, as Debian ships them, in the simulator.
+// rdma-core's own tests of the verbs, as shipped by Debian, in the simulator.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInstalled = "/usr/share/doc/rdma-core/tests";
 
-// The tests as a package, unpacked.
+// The tests as a Python package, unpacked.
 const support::TemporaryFolder* unpacked() {
   static const support::TemporaryFolder folder;
   static const bool done = [] {
@@ -30,7 +30,7 @@ const support::TemporaryFolder* unpacked() {
 struct Module {
   std::string name;
   int passed;
-  int skipped;  // by themselves, because the device or the machine lacks a feature
+  int skipped;  // tests that skip themselves: device or machine lacks a feature
   std::string topology = "two_hosts";
   friend void PrintTo(const Module& module, std::ostream* out) { *out << module.name; }
 };

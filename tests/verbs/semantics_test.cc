@@ -1,4 +1,4 @@
-// Every case of cases.c gives the line that expected.txt has for it.
+// Every case of cases.c prints its line of expected.txt.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace verbatim {
 namespace {
 
-// "name: what happened" lines, by name.
+// Lines "name: result", by name.
 std::map<std::string, std::string> cases_of(const std::string& text) {
   std::map<std::string, std::string> cases;
   std::istringstream lines(text);
@@ -22,7 +22,7 @@ std::map<std::string, std::string> cases_of(const std::string& text) {
   return cases;
 }
 
-// A handler that runs when a command's response arrives makes calls itself.
+// A signal handler that runs when a command's response arrives makes calls itself.
 TEST(Semantics, commands_keep_their_answers_when_a_handler_makes_calls) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(INTERRUPTED_PROGRAM)};
@@ -41,7 +41,7 @@ TEST(Semantics, threads_that_wait_for_events_can_be_cancelled) {
             "waiting: 1 1\nbefore they wait: 1 1\ncleaned: 4\nthe adapter goes on: 1\n");
 }
 
-// Results of each source in turn; the other kinds of waits find the same.
+// Results for each source in turn; the other kinds of waits have the same results.
 TEST(Semantics, events_are_waited_for_among_other_descriptors) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(EVENT_MIX_PROGRAM)};
@@ -62,7 +62,7 @@ TEST(Semantics, events_are_waited_for_among_other_descriptors) {
             expected + "everything: " + everything + "  newly: " + everything);
 }
 
-// Values of topologies/profiles/cpu.json, ns. Each measurement ends with a clock read.
+// Values of topologies/profiles/cpu.json in ns. Each measurement ends with a clock read.
 TEST(Semantics, calls_cost_what_the_profile_says) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(COSTS_PROGRAM)};

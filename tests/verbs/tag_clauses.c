@@ -1,4 +1,4 @@
-// Clauses of ibv_create_srq_ex(3) and ibv_post_srq_ops(3) on tag matching, as clauses.c has them: `tag_clauses NAME` runs one.
+// Clauses of ibv_create_srq_ex(3) and ibv_post_srq_ops(3) about tag matching, like clauses.c: `tag_clauses NAME` runs one.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int post(struct ibv_srq* srq, struct ibv_ops_wr* wr, struct ibv_ops_wr** 
   return ibv_post_srq_ops(srq, wr, bad);
 }
 
-// Completions after everything has happened.
+// The number of such completions when nothing is in flight.
 static int count(enum ibv_wc_opcode opcode, enum ibv_wc_status status) {
   usleep(100000);
   struct ibv_wc wc;
@@ -88,7 +88,7 @@ static void it_needs_a_cq_and_its_sizes(void) {
     EXPECT(try_srq(init) == NULL && errno == EINVAL);
   }
   struct ibv_srq_init_attr_ex init = attributes_of_a_list();
-  init.srq_type = IBV_SRQT_BASIC;  // which has no list
+  init.srq_type = IBV_SRQT_BASIC;  // without a tag list
   EXPECT(try_srq(init) == NULL && errno == EINVAL);
   init = attributes_of_a_list();
   init.tm_cap.max_num_tags = 0;

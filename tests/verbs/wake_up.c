@@ -1,4 +1,4 @@
-// Sleeps for one event of the adapter by the method of its argument, and exits, so that the trace shows the time.
+// Sleeps for one event of the adapter by the method of its argument, and exits; the trace shows the time.
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,11 +55,11 @@ int main(int count, char** arguments) {
   settle();
   post_simple(2, IBV_WR_SEND, 64);
   if (strcmp(way, "poll") == 0) sleep_in_poll(channel->fd, -1);
-  if (strcmp(way, "deadline") == 0) sleep_in_poll(channel->fd, 1);  // the event comes before it, and the deadline after that
+  if (strcmp(way, "deadline") == 0) sleep_in_poll(channel->fd, 1);  // the deadline passes during the wake-up by the event
   if (strcmp(way, "epoll") == 0) sleep_in_epoll(channel->fd);
   if (strcmp(way, "select") == 0) sleep_in_select(channel->fd);
   if (strcmp(way, "poll async") == 0) sleep_in_poll(device->async_fd, -1);
-  if (strcmp(way, "late") == 0 || strcmp(way, "late async") == 0) settle();  // it is there
+  if (strcmp(way, "late") == 0 || strcmp(way, "late async") == 0) settle();  // the event is already there
   if (async) {
     take_async_event();
   } else {

@@ -1,4 +1,4 @@
-// The time of a wake-up by an event of the adapter, to the picosecond, equal in both modes.
+// The time of a wake-up by an event of the adapter, exact to the picosecond and equal in both modes.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,7 +9,7 @@
 namespace verbatim {
 namespace {
 
-// A topology whose processors take so long to run what sleeps for an event.
+// A topology whose processors need this time to wake a thread that sleeps for an event.
 std::string topology_with(const std::string& folder, const std::string& wake_up) {
   auto cpu = nlohmann::json::parse(support::text_of_file(PROFILES "/cpu.json"));
   auto topology = nlohmann::json::parse(support::text_of_file(support::topology("two_hosts_direct")));
@@ -20,10 +20,10 @@ std::string topology_with(const std::string& folder, const std::string& wake_up)
   return folder + "/topology.json";
 }
 
-// Picoseconds.
+// Times in picoseconds.
 struct Times {
-  std::int64_t readable = -1;  // the event
-  std::int64_t awake = -1;     // the first call after that is answered
+  std::int64_t readable = -1;  // the event can be read
+  std::int64_t awake = -1;     // the first call afterwards is answered
   std::int64_t end = -1;       // of the program
 };
 
@@ -40,7 +40,7 @@ Times times_of(const std::string& way, const std::string& wake_up) {
   for (std::string line; std::getline(trace, line);) {
     const auto is = [&](const char* what) { return line.find(what) != std::string::npos; };
     std::string digits = line;
-    digits.erase(digits.find('.'), 1);  // microseconds with six places
+    digits.erase(digits.find('.'), 1);  // microseconds with six decimals
     const std::int64_t at = std::stoll(digits);
     if (is("  completion-event  ") || is("  async-event  ")) times.readable = at;
     if (is("  system-call  ") && times.readable >= 0 && times.awake < 0) times.awake = at;
@@ -71,8 +71,8 @@ TEST(WakeUp, an_event_that_is_there_costs_nothing) {
   }
 }
 
-// The event occurs a few microseconds after the post, the deadline is a millisecond: the thread is already
-// being woken.
+// The event occurs a few microseconds after the post; the deadline of a millisecond passes while the thread
+// is already being woken.
 TEST(WakeUp, a_deadline_does_not_wake_who_is_woken) {
   const Times times = times_of("deadline", kWakeUp);
   EXPECT_EQ(times.awake, times.readable + kPicoseconds);

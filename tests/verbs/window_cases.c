@@ -1,4 +1,4 @@
-// Memory windows of both types: what can be bound, what a bound one opens, who ends it, and what it keeps alive.
+// Memory windows of both types: valid binds, access through a bound window, invalidation, references to other objects.
 #include <errno.h>
 #include <stdlib.h>
 

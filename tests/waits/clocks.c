@@ -1,4 +1,4 @@
-// Loops that give up at a time, or measure how long they wait.
+// Loops with a time limit, and loops that measure their wait.
 #include <sys/time.h>
 #include <time.h>
 #include <x86intrin.h>
@@ -25,7 +25,7 @@ static int elapsed_ns(void) {
   return 0;
 }
 
-// The time-out expires first, repeatedly.
+// The timeout expires first, repeatedly.
 static int short_time_outs(void) {
   int times = 0;
   for (;;) {
@@ -92,7 +92,7 @@ static int floating_distance(void) {
   return 0;
 }
 
-// As an interpreter has it: thousands of instructions from one poll to the next.
+// Like an interpreter: thousands of instructions between polls.
 static int long_turn(void) {
   static volatile unsigned words[1024];
   unsigned sum = 0;
@@ -104,7 +104,7 @@ static int long_turn(void) {
   return (int)sum;
 }
 
-// As GPI-2 has it: milliseconds as float.
+// Like GPI-2: milliseconds as float.
 static int floating_milliseconds(void) {
   struct timeval start, now;
   gettimeofday(&start, NULL);
@@ -148,7 +148,7 @@ static int cycles_in_us(void) {
   return 0;
 }
 
-// Waits a few cycles between polls.
+// Pauses for a few cycles between polls.
 static int cycles_between(void) {
   while (POLL(w.cq) == 0) {
     const uint64_t until = __rdtsc() + 2000;

@@ -1,4 +1,4 @@
-// Loops that count what they do, and those that end after so many turns: their state does not recur.
+// Loops that count, and loops that end after a number of turns: their state does not recur.
 #include <stdatomic.h>
 
 #include "tests/waits/waits.h"
@@ -75,7 +75,7 @@ static int up_to_a_limit(void) {
   return -1;
 }
 
-// The time-out expires first, repeatedly.
+// The timeout expires first, repeatedly.
 static int gives_up(void) {
   int times = 0;
   for (;;) {
@@ -124,7 +124,7 @@ static void* watch(void* unused) {
   watched.is_done = 1;
   return unused;
 }
-// Another thread looks at the counter meanwhile.
+// Another thread reads the counter meanwhile.
 static int watched_counter(void) {
   in_thread(watch);
   int n = 0;
@@ -135,7 +135,7 @@ static int watched_counter(void) {
   return (int)(seen[0] + 3 * seen[1] + 5 * seen[2] + 7 * seen[3] + watched.polls);
 }
 
-// The other end reads it and sets it meanwhile; see main.c.
+// The other end reads and writes the counter meanwhile; see main.c.
 static int counter_used_by_the_other_end(void) {
   volatile uint64_t* const counter = (volatile uint64_t*)((volatile char*)w.flag + kCounterOffset);
   while (POLL(w.cq) == 0) ++*counter;

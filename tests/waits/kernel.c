@@ -1,4 +1,4 @@
-// Loops that enter the kernel.
+// Loops with system calls.
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -94,7 +94,7 @@ static int reads_eventfd(void) {
   return 0;
 }
 
-// Asks two files in turn, one by writing to what is full, as a reader of events and one who sends do.
+// Alternately reads an empty file and writes to a full one, like an event reader that also sends.
 static int asks_two_files(void) {
   const int events = eventfd(0, EFD_NONBLOCK), full = eventfd(0, EFD_NONBLOCK);
   const uint64_t most = UINT64_MAX - 1, one = 1;
@@ -118,7 +118,7 @@ static uint64_t now_us(void) {
   return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) / 1000;
 }
 
-// A progress engine that checks for connections every ten milliseconds, by a clock that it reads each time.
+// A progress engine that checks for connections every ten milliseconds; it reads the clock in each turn.
 static int progresses(void) {
   const int events = eventfd(0, EFD_NONBLOCK);
   static uint64_t last;

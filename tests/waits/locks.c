@@ -1,4 +1,4 @@
-// Loops that take a lock for each look.
+// Loops that take a lock in each turn.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -87,7 +87,7 @@ static int with_exchange(void) {
   return n;
 }
 
-// The tickets grow.
+// The ticket numbers grow.
 static atomic_uint next_ticket, now_serving;
 static int with_tickets(void) {
   int n;
@@ -106,7 +106,7 @@ static void* hold_for_long(void* unused) {
   atomic_store(&word, 0);
   return unused;
 }
-// Somebody else has the lock.
+// Another thread holds the lock.
 static int waits_for_cas(void) {
   in_thread(hold_for_long);
   while (atomic_load(&word) == 0) POLL(w.idle[0]);

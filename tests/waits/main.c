@@ -8,7 +8,7 @@
 struct waits w;
 
 #ifdef __SANITIZE_ADDRESS__
-// The search for leaks at the end traces the process, which is the simulator's.
+// LeakSanitizer traces the process at its end, but the simulator traces it already.
 const char* __asan_default_options(void) { return "detect_leaks=0"; }
 #endif
 
@@ -40,7 +40,7 @@ static const struct wait_case* find(const char* name) {
   return NULL;
 }
 
-// The other end looks at a counter in registered memory and sets it, while the loop that counts there waits.
+// The other end reads a counter in registered memory and changes it, while the loop that increments it waits.
 static void use_counter(struct litmus* l) {
   uint64_t* const mine = (uint64_t*)(l->memory + 512);
   uint64_t before, after;

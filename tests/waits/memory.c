@@ -1,4 +1,4 @@
-// Loops that look at memory, with polls and without.
+// Loops that read memory, with polls and without.
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int scan(void) {
   }
 }
 
-// Finds the arrived one of thousands of notifications, like GASPI's gaspi_notify_waitsome.
+// Finds the one notification of thousands that has arrived, like GASPI's gaspi_notify_waitsome.
 static int notifications(void) {
   static volatile uint32_t others[1 << 16];
   for (;;) {
@@ -75,7 +75,7 @@ static int sum(void) {
   return (int)total;
 }
 
-// Ends after so many turns, in no virtual time.
+// Ends after a number of turns, in no virtual time.
 static int flag_for_some_turns(void) {
   unsigned long turns = 0;
   while (POLL(w.cq) == 0) {

@@ -84,7 +84,8 @@ int virtual_functions() {
   }
 }
 
-// TensorPipe's loop: deferred functions of the reactor's thread, then pollers until one makes progress.
+// TensorPipe's loop: deferred functions of the reactor's thread, then pollers until one of them makes
+// progress.
 struct Reactor {
   std::mutex mutex;
   std::deque<std::function<void()>> deferred;
@@ -122,7 +123,7 @@ int reactor() {
   return 0;
 }
 
-// The same with a new deque each turn, which is allocated.
+// The same with a newly allocated deque in each turn.
 int reactor_that_allocates() {
   Reactor reactor;
   reactor.pollers.push_back([&] {
@@ -137,7 +138,7 @@ int reactor_that_allocates() {
   return 0;
 }
 
-// Gloo's: pairs in busy-poll mode, each with a time-out.
+// Gloo's loop: pairs in busy-poll mode, each with a timeout.
 struct Pair {
   std::mutex mutex;
   ibv_cq* cq;
@@ -162,7 +163,7 @@ int gloo() {
   return 0;
 }
 
-// A progress engine that walks the queues of all peers, under a lock, and counts.
+// A progress engine that polls the queues of all peers with a lock, and counts.
 struct Progress {
   std::map<int, ibv_cq*> queues;
   std::uint64_t turns = 0, polls = 0;
@@ -193,7 +194,7 @@ int hashed_queues() {
   }
 }
 
-// Timers by their time, as event loops have them; none is due.
+// Timers sorted by time, like in event loops; none is due.
 int timer_queue() {
   using Entry = std::pair<Clock::time_point, int>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> timers;

@@ -1,4 +1,4 @@
-// Loops that only poll, in the arrangements of queues found in real programs.
+// Loops that only poll, with queues arranged like in existing programs.
 #include <errno.h>
 #include <string.h>
 

@@ -17,15 +17,15 @@ std::string path_of(const std::string& variant) { return std::string(WAITS_FOLDE
 
 }  // namespace
 
-// The unproven cases, each with its reason. These are executed, at the program's own speed if their calls
-// need no answer of the simulator.
+// The cases that are not proven, each with its reason. They are executed, at the program's own speed if their
+// calls need no answer of the simulator.
 std::set<std::string> not_proven(const std::string& variant) {
   std::set<std::string> cases = {
       // Its next step depends on a random number generator.
       "random_queue",
-      // There is no poll at all.
+      // There is no poll.
       "clock_and_flag"};
-  // Memory that the sanitizer frees is not given again at once.
+  // The sanitizer delays the reuse of freed memory.
   if (variant == "gcc-asan") cases.insert({"coroutines_in_a_deque", "reactor_that_allocates"});
   return cases;
 }
@@ -55,7 +55,7 @@ Score score(const std::string& variant, const std::string& wait_case, int micros
     score.reason = "exit code " + std::to_string(score.run.code);
     return score;
   }
-  // Nearly all of the wait, however many threads take part in it.
+  // Parked for nearly the whole wait, however many threads take part in it.
   double parked_us = 0;
   for (const auto& thread : score.run.report["waiting"]) {
     const std::string name = thread["thread"];
@@ -75,7 +75,7 @@ Score score(const std::string& variant, const std::string& wait_case, int micros
 void expect_parked(const std::string& variant, const std::set<std::string>& known) {
   int counts[3] = {};
   for (const std::string& wait_case : cases_of(variant)) {
-    // A sleep that grows to a millisecond is parked after some of those.
+    // A sleep that grows to a millisecond is parked after some turns.
     const Score result = score(variant, wait_case, wait_case == "sleeps_ever_longer" ? 400'000 : 2'000);
     ++counts[static_cast<int>(result.how)];
     static constexpr const char* kNames[] = {"by proof", "by effect", "not"};

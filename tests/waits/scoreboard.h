@@ -1,4 +1,4 @@
-// How one waiting loop was waited for.
+// Measures how the simulator handles a waiting loop.
 #pragma once
 
 #include <set>
@@ -12,26 +12,26 @@ namespace verbatim::waits {
 enum class How {
   kByProof,   // parked: the loop is proven to wait, and its turns are not executed
   kByEffect,  // executed, many turns in one slice
-  kNot,       // executed, and the token handed over again and again, or the run did not end at all
+  kNot,       // executed with repeated hand-overs of the token, or the run did not end
 };
 
 struct Score {
   How how = How::kNot;
   double cpu_seconds = 0;  // of the whole run
-  std::string reason;      // why it is not proven, "" when it is
+  std::string reason;      // why it is not proven; "" if it is
   support::RunReport run;
 };
 
-// The programs that were built, by name: "gcc-O2".
+// Whether the programs of this variant were built, for example "gcc-O2".
 bool is_built(const std::string& variant);
-// All, in the order of their tables.
+// All cases in the order of their tables.
 std::vector<std::string> cases_of(const std::string& variant);
 
 support::RunRequest request(const std::string& variant, const std::string& wait_case, int microseconds);
 Score score(const std::string& variant, const std::string& wait_case, int microseconds, const std::string& time_limit = "10s");
 
-// Every case of the variant; fails the test for those that are not parked by proof and not in `known`, and for known ones
-// that are. Prints a line for each that is not, and the sum.
+// Runs every case of the variant. Fails the test for cases that are not parked by proof and not in `known`,
+// and for known ones that are. Prints a line for each that is not parked, and the sum.
 void expect_parked(const std::string& variant, const std::set<std::string>& known);
 
 // The cases that are executed with every compiler, each with its reason.

@@ -1,5 +1,5 @@
-// Shared by the waiting loops. A case is a loop as in real programs: it waits until the other end has written
-// `flag` and sent one message, both after the time on the command line. `waits CASE MICROSECONDS [server]`.
+// Shared by the waiting loops. A case is a loop like those of existing programs: it waits until the other end has
+// written `flag` and sent one message, both after the time on the command line. `waits CASE MICROSECONDS [server]`.
 #pragma once
 
 #include <stddef.h>
@@ -18,9 +18,9 @@ enum { kIdleQueues = 8 };
 struct waits {
   struct ibv_context* context;
   struct ibv_cq* cq;                  // gets one completion: the message
-  struct ibv_cq* idle[kIdleQueues];   // never get any
+  struct ibv_cq* idle[kIdleQueues];   // never gets a completion
   volatile uint32_t* flag;            // written just before the message arrives
-  int tcp;                            // connected with the other end, which is silent
+  int tcp;                            // connected to the other end, which sends nothing
   int64_t wait_ns;                    // approximate arrival of the message
   struct ibv_wc wc;                   // the completion
 };
@@ -28,7 +28,7 @@ extern struct waits w;
 
 struct wait_case {
   const char* name;
-  int (*run)(void);  // its result is printed: counters must equal those of executing the loop turn by turn
+  int (*run)(void);  // its result is printed: counters must be those of executing every turn
 };
 extern const struct wait_case kPollCases[], kClockCases[], kCounterCases[], kLockCases[], kMemoryCases[], kKernelCases[],
     kObjectCases[];

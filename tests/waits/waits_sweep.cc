@@ -1,4 +1,4 @@
-// The whole matrix: every waiting loop with every compiler.
+// Slow: every waiting loop with every compiler.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -24,15 +24,15 @@ TEST_P(AllWaitingLoops, slices_and_call_by_call) {
   }
 }
 
-// A parked loop has no cost: ten times the time, within a millisecond for each second.
+// A parked loop takes no CPU time: a run with 900 times the wait takes at most a millisecond more per second.
 TEST_P(AllWaitingLoops, cost_nothing_while_parked) {
   if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
   for (const std::string& wait_case : cases_of(GetParam())) {
-    // Reads of a clock and looks at a flag cost little enough where they are executed.
+    // Loops that read a clock and a flag are executed, but take little CPU time.
     if (wait_case != "clock_and_flag" && not_proven(GetParam()).count(wait_case) != 0) continue;
     if (wait_case == "progresses") continue;  // see EndOfTurns
-    // A run of some cases takes a quarter of a second in itself, give or take ten milliseconds on a machine that is busy. Where
-    // nothing was handed over in the longer one that was not in the shorter, nothing but that is to be seen.
+    // A run of some cases takes a quarter of a second, plus or minus ten milliseconds on a busy machine. If
+    // both runs have the same number of hand-overs, a difference is only noise.
     constexpr double kMost = 0.009, kNoise = 0.03;
     double least_short = 1e9, least_long = 1e9, most = kMost;
     for (int i = 0; i < 3 || (i < 12 && least_long - least_short > most); ++i) {
@@ -45,8 +45,8 @@ TEST_P(AllWaitingLoops, cost_nothing_while_parked) {
   }
 }
 
-// Every twelve seconds one turn of a thousand polls is not like the others: behind it the loop is proven at once, not after a
-// dozen tries, each of which hands the token over.
+// Every twelve seconds one turn of a thousand polls differs: after it the loop is proven at once, not after a
+// dozen attempts, each of which hands the token over.
 TEST(FarTurn, is_proven_again_behind_one_that_differs) {
   support::RunRequest asked = request("gcc-O0", "every_thousandth", 90'000'000);
   asked.options = {"--time-limit", "100s"};
@@ -56,7 +56,7 @@ TEST(FarTurn, is_proven_again_behind_one_that_differs) {
   for (const auto& thread : run.report["waiting"]) EXPECT_LT(thread["parks"], 20) << thread;
 }
 
-// Its division in two shifts is as even as in one: the turns of a minute are proven at once.
+// Division by two shifts is as even as by one: the turns of a minute are proven at once.
 TEST(FarTurn, costs_nothing_for_long) {
   double least_short = 1e9, least_long = 1e9;
   for (int i = 0; i < 3; ++i) {
@@ -66,7 +66,7 @@ TEST(FarTurn, costs_nothing_for_long) {
   EXPECT_LT(least_long - least_short, 0.09);
 }
 
-// A hundred times a second a clock makes it do something else: each time takes a few proofs and a thousand polls.
+// A hundred times a second the clock changes the turn: each time takes a few proofs and a thousand polls.
 TEST(EndOfTurns, is_soon_come_to_where_a_clock_decides) {
   const Score result = score("gcc-O2", "progresses", 9'000'000);
   EXPECT_EQ(result.how, How::kByProof);
@@ -74,8 +74,8 @@ TEST(EndOfTurns, is_soon_come_to_where_a_clock_decides) {
   for (const auto& thread : result.run.report["waiting"]) EXPECT_LT(thread["parks"], 3'000) << thread;
 }
 
-// Number of proofs, independent of their cost: a loop that branches by a clock, or divides by IDIV, is proven
-// at most once or twice in these nine seconds.
+// The number of proofs, independent of their cost: a loop that branches by a clock, or divides by IDIV, is
+// proven at most a few times in these nine seconds.
 TEST(Clocks, are_proven_for_many_seconds_at_once) {
   const std::pair<const char*, const char*> loops[] = {
       {"gcc-O0", "deadline_timeval"},   {"gcc-O2", "deadline_timeval"},   {"gcc-asan", "deadline_timeval"},

@@ -16,19 +16,19 @@ TEST_P(WaitingLoops, are_parked) {
   expect_parked(GetParam(), not_proven(GetParam()));
 }
 
-// Short, because call by call each poll is handed over. The program's output has its counters.
+// A short wait, because call by call each poll is a hand-over. The program prints its counters.
 TEST_P(WaitingLoops, slices_and_call_by_call) {
   if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
   bool is_mine = GetParam() == "gcc-O0";
   for (const std::string& wait_case : cases_of(GetParam())) {
-    is_mine = !is_mine;  // each variant has half of them
+    is_mine = !is_mine;  // each of the two variants has half of the cases
     if (!is_mine) continue;
     SCOPED_TRACE(wait_case);
     equality::expect_equal(equality::run_both(request(GetParam(), wait_case, 60)));
   }
 }
 
-// 180,000 reads of a clock until anything else happens. Following them from read to read took ten times as long.
+// 180,000 reads of a clock until the next event. Following each read took ten times as long.
 TEST(ClockReads, are_left_to_a_thread_that_is_alone_for_long) {
   double least_short = 1e9, least_long = 1e9;
   for (int i = 0; i < 3; ++i) {
@@ -40,7 +40,7 @@ TEST(ClockReads, are_left_to_a_thread_that_is_alone_for_long) {
   EXPECT_LT(least_long - least_short, 0.06);
 }
 
-// A time-out of 5,000 polls that expires 90,000 times: the parked turn contains all of them.
+// A timeout of 5,000 polls that expires 90,000 times: the parked turn contains all 5,000 polls.
 TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) {
   for (const char* variant : {"gcc-O0", "gcc-O2"}) {
     const Score result = score(variant, "gives_up", 9'000'000);
@@ -50,7 +50,8 @@ TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) 
   }
 }
 
-// Once or twice in nine seconds: a second is borrowed in some turns and not in others; times of one turn are compared.
+// Proven once or twice in nine seconds: some turns borrow a second and others do not; times of one turn are
+// compared.
 TEST(Turns, that_go_either_way_by_a_clock_are_proven_together) {
   for (const char* variant : {"gcc-O0", "gcc-O2"}) {
     for (const char* wait_case : {"deadline_timeval", "cycles_between"}) {

@@ -1,5 +1,5 @@
-// Collectives as messages: how many there are, how long they take where all steps are equal, and that they
-// move what they should.
+// Collectives as messages: their number, their duration where all steps are equal, and that they transfer the
+// right data.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,8 +30,8 @@ Built build(std::uint32_t ranks, const CollectiveParams& params) {
   return {std::move(graph), collective};
 }
 
-// When the last of so many equal steps has ended, if all members are always as far as each other: a step
-// begins with the end of the one before, and takes as long as a message between idle hosts.
+// End of the last of `steps` equal steps, if all members proceed at the same pace: a step starts at the end
+// of the previous one and takes as long as a message between idle hosts.
 std::int64_t steps_time(std::uint32_t steps, std::uint64_t bytes) {
   std::int64_t at = 0;
   for (std::uint32_t step = 0; step < steps; ++step) at = test::arrival_of(bytes, at);
@@ -88,7 +88,7 @@ TEST(CollectivesTest, one_member_has_nothing_to_do) {
   }
 }
 
-// A part is a packet: the acknowledgement has passed when the next one is sent.
+// A part is one packet: its acknowledgement is no longer on the cable when the next part is sent.
 TEST(CollectivesTest, a_ring_all_reduce_takes_2_n_minus_1_equal_steps) {
   for (const std::uint32_t ranks : {2u, 4u, 7u}) {
     constexpr std::uint64_t kPart = 4096;
@@ -160,7 +160,7 @@ TEST(CollectivesTest, trees_reach_every_member) {
   }
 }
 
-// A host that sends to several at once has one cable: the last of them waits for the others' bytes.
+// A host that sends several messages at once has one cable: the last one waits for the others' bytes.
 TEST(CollectivesTest, a_broadcast_by_a_tree_is_as_deep_as_the_tree) {
   constexpr std::uint32_t kRanks = 16;
   constexpr std::uint64_t kSmall = 8;
@@ -190,7 +190,7 @@ TEST(CollectivesTest, chunks_follow_each_other_along_a_chain) {
   EXPECT_LT(time_of(64 << 10) * 3, time_of(0));
 }
 
-// Bytes that a member's cable carries, by the well-known formulas.
+// Bytes on a member's cable, by the well-known formulas.
 TEST(CollectivesTest, members_send_what_the_algorithm_says) {
   constexpr std::uint32_t kRanks = 8;
   constexpr std::uint64_t kBytes = 8 << 20;
@@ -209,7 +209,7 @@ TEST(CollectivesTest, members_send_what_the_algorithm_says) {
   EXPECT_EQ(sent(Pattern::kAllGather, Algorithm::kRing), std::set{seven_parts});
   EXPECT_EQ(sent(Pattern::kReduceScatter, Algorithm::kDirect), std::set{seven_parts});
   EXPECT_EQ(sent(Pattern::kAllToAll, Algorithm::kPairwise), std::set{seven_parts});
-  // Nobody sends more than its share of both trees: up once, down twice in one of them.
+  // No member sends more than its share of both trees: up once, down twice in one of them.
   for (const std::uint64_t amount : sent(Pattern::kAllReduce, Algorithm::kNcclTree)) EXPECT_LE(amount, kBytes * 5 / 2);
 }
 
@@ -287,10 +287,10 @@ TEST(TrainingTest, times_are_drawn_from_the_seed) {
   EXPECT_GT(differ, 9000);
 }
 
-// Without messages' times: (stages - 1 + micro-batches) times forward and backward, for both schedules.
+// Without the times of messages: (stages - 1 + micro-batches) times forward and backward, for both schedules.
 TEST(TrainingTest, a_pipeline_fills_and_drains) {
   for (const Algorithm schedule : algorithms_of(Pattern::kPipeline)) {
-    constexpr std::int64_t kForward = 1'000'000'000;  // a millisecond: messages take microseconds
+    constexpr std::int64_t kForward = 1'000'000'000;  // 1 ms, while messages take microseconds
     MessageGraph graph(4);
     Team team = team_of(4);
     PipelineParams params{

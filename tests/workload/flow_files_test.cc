@@ -1,4 +1,4 @@
-// Flows as other simulators write them: what is read, and what is refused with which words.
+// Flow files of other simulators: accepted and refused ones.
 #include "sim/workload/flow_files.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Flows between two adapters and one switch: when they finish, to the picosecond, and how they fail.
+// Flows between two adapters at one switch: finish times to the picosecond, and failures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,10 +38,10 @@ Flow& add(Workload& workload, World& world, const FlowParams& params) {
   return workload.add(world.engine, *world.client, *world.server, paths(), params);
 }
 
-// The finish of one WRITE of this size, computed by hand: 100 Gbps, MTU 4096, an idle fabric, no credit
-// updates in the direction of the data.
+// The finish of one WRITE of this size, by a formula: 100 Gbps, MTU 4096, an idle fabric, no credit updates in the direction
+// of the data.
 //   start + doorbell + fetch of the work request + gather of the first packet
-//   + all packets one behind the other on the first cable: bytes × wire overhead / rate
+//   + all packets one after the other on the first cable: bytes × wire overhead / rate
 //   + the last one over switch and second cable + the acknowledgement back + the completion entry
 std::int64_t finish_time(const Terms& x, std::int64_t start, std::int64_t bytes) {
   constexpr std::int64_t kMtu = 4096, kSendEntry = 128, kCqe = 64, kLrh = 8, kReth = 16;
@@ -56,15 +56,15 @@ std::int64_t finish_time(const Terms& x, std::int64_t start, std::int64_t bytes)
 
   std::int64_t t = x.stage(start + x.one_way(), x.profile.doorbell);
   t = x.stage(t + x.dma_read(kSendEntry), x.profile.wqe_decode);
-  // The first packet's bytes: one request out, memory, all completions back to back, as those of the later
-  // requests are ready.
+  // The first packet's bytes: one request, memory, all completions one after the other, because those of
+  // later requests are ready.
   const std::int64_t first = std::min(bytes, kMtu), most = x.profile.pcie.max_payload_bytes;
   const std::int64_t completions = (first + most - 1) / most;
   t += x.dma_read(
       static_cast<std::uint64_t>(first + (completions - 1) * x.profile.pcie.completion_header_bytes));
   t = x.stage(t, x.profile.packetize);
-  // Packets leave one behind the other. Each may wait for an edge of the switch's clock, and what one loses
-  // the next ones lose. A short last one also waits for the interval of the server's check.
+  // Packets leave one after the other. Each may wait for an edge of the switch's clock, and the delay also
+  // affects later packets. A short last packet also waits for the interval of the server's check.
   const std::int64_t interval =
       Terms::after(0, x.profile.core_clock_hz, x.profile.receive_check.interval_cycles);
   std::int64_t at_output = 0, checked = 0;
@@ -98,8 +98,8 @@ TEST(FlowTest, w1_finishes_when_the_formula_says) {
   }
 }
 
-// The same of one READ: the request there, then the packets of the response back. The completion entry leaves behind
-// the payload's write.
+// The finish of one READ: the request to the server, then the packets of the response. The completion entry
+// leaves after the payload's write.
 std::int64_t finish_time_of_read(const Terms& x, std::int64_t start, std::int64_t bytes) {
   constexpr std::int64_t kMtu = 4096, kSendEntry = 128, kCqe = 64, kLrh = 8, kReth = 16, kAeth = 4;
   constexpr std::int64_t kOverhead = 8 + 12 + 4 + 2;  // LRH, BTH, ICRC, VCRC
@@ -154,7 +154,7 @@ TEST(FlowTest, r1_finishes_when_the_formula_says) {
 
 TEST(FlowTest, w1_in_numbers) {
   const Terms x{test::test_profile(), test::test_link(), {}};
-  // 244,141 packets, 26 bytes more each and 16 in the first, 80 ps a byte: 80.5078 ms, plus the path.
+  // 244,141 packets, 26 bytes more each and 16 in the first one, 80 ps a byte: 80.5078 ms, plus the path.
   constexpr std::int64_t kWire = (1'000'000'000ll + 244'141ll * 26 + 16) * 80;
   EXPECT_EQ(kWire, 80'507'814'560);
   const std::int64_t rest = finish_time(x, 0, 1'000'000'000) - kWire;
@@ -263,7 +263,7 @@ TEST(FlowTest, that_rests_posts_nothing_meanwhile) {
   EXPECT_EQ(periods.size(), 5u);
 }
 
-// Three flows that wait for triggers, fired by flows that begin at once.
+// Three flows that wait for triggers, which flows that start at once fire.
 TEST(FlowTest, triggers_start_flows_when_others_have_ended) {
   using Kind = TriggerPlan::Kind;
   const auto run = [](const TriggerPlan& plan, std::size_t firing) {
@@ -280,7 +280,7 @@ TEST(FlowTest, triggers_start_flows_when_others_have_ended) {
     }
     world.run();
     std::vector<std::int64_t>
-        delays;  // from the end of the first flow that could have started it; -1: none did
+        delays;  // number of the flow that triggered each; -1: not started
     for (const Flow* flow : waiting) {
       std::int64_t delay = -1;
       for (const Flow* one : first) {

@@ -1,4 +1,4 @@
-// GOAL text as a message graph; what is wrong is refused with its line.
+// GOAL text as a message graph; errors are refused with their line.
 #include "sim/workload/goal.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Message graphs on light endpoints at one switch: when operations start and end, what matches, what waits
-// for ever.
+// Message graphs on light endpoints at one switch: start and end of operations, matches, and operations that
+// wait for ever.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using SendBy = hca::SourceWork::Operation;
 
 constexpr std::uint64_t kBytes = 300'000;
 
-// When a message of kBytes that starts at 0 is acknowledged to its sender.
+// The time at which a message of kBytes that starts at 0 is acknowledged to its sender.
 std::int64_t flow_time(SendBy operation) {
   StarFabric fabric(2);
   Workload workload;
@@ -55,7 +55,7 @@ TEST(GraphRunTest, a_send_that_is_buffered_ends_when_it_starts) {
   EXPECT_EQ(run.run->finish(), run.run->ended(receive));
 }
 
-// The request, the clearance and the data, each of them a message between idle hosts.
+// The request, the clearance and the data, each a message between idle hosts.
 TEST(GraphRunTest, a_rendezvous_takes_three_messages) {
   MessageGraph graph(2);
   const OperationId send = graph.send(0, 1, kBytes), receive = graph.receive(1, 0, kBytes);
@@ -182,7 +182,7 @@ TEST(GraphRunTest, long_and_empty_messages_arrive_whole) {
     MessageGraph graph(2);
     const OperationId empty = graph.send(0, 1, 0);
     const OperationId none = graph.receive(1, 0, 0);
-    const std::uint64_t large = (std::uint64_t{1} << 30) + 5;  // more than an adapter sends in a message
+    const std::uint64_t large = (std::uint64_t{1} << 30) + 5;  // more than an adapter sends in one message
     const OperationId send = graph.send(0, 1, large), receive = graph.receive(1, 0, large);
     graph.require_end(send, empty);
     StarRun run(std::move(graph), {.operation = operation});
@@ -194,7 +194,7 @@ TEST(GraphRunTest, long_and_empty_messages_arrive_whole) {
   }
 }
 
-// The notice behind written data has no payload to gather, and does not overtake them.
+// The notice after written data has no payload to gather, but does not overtake the data.
 TEST(GraphRunTest, a_short_written_message_arrives_at_once) {
   MessageGraph graph(2);
   const OperationId send = graph.send(0, 1, 5000);
@@ -218,7 +218,7 @@ TEST(GraphRunTest, many_messages_wait_for_room_in_the_queue) {
 
 TEST(GraphRunTest, what_waits_for_ever_is_reported) {
   MessageGraph graph(3);
-  graph.receive(0, 1, 10, 4);  // nothing is sent
+  graph.receive(0, 1, 10, 4);  // no matching send
   const OperationId blocked = graph.send(1, 0, 20);
   graph.require_end(blocked, graph.receive(1, 2, 30));
   graph.send(2, 1, 5000, 8);  // by rendezvous, with another tag
@@ -270,7 +270,7 @@ TEST(GraphRunTest, an_adapter_that_fails_ends_the_run) {
   }
 }
 
-// Operations of different ranks one among the other, in any order.
+// Operations of different ranks interleaved in any order.
 TEST(GraphRunTest, the_order_of_ranks_changes_nothing) {
   std::vector<std::string> digests;
   for (const bool is_reversed : {false, true}) {
@@ -295,7 +295,7 @@ TEST(GraphRunTest, the_order_of_ranks_changes_nothing) {
   EXPECT_EQ(digests[0], digests[1]);
 }
 
-// Dependencies that force an order: that of the list changes nothing.
+// Dependencies that force an order: the order of the list has no effect.
 TEST(GraphRunTest, the_order_of_dependent_operations_changes_nothing) {
   std::vector<std::string> digests;
   for (const bool is_reversed : {false, true}) {
@@ -326,7 +326,7 @@ TEST(MessageGraphTest, circles_are_found) {
   graph.require_end(3, 2);
   graph.require_start(4, 3);
   graph.require_end(2, 4);
-  graph.require_end(5, 4);  // waits for the circle, and is none of it
+  graph.require_end(5, 4);  // waits for the cycle, but is no part of it
   graph.seal();
   EXPECT_EQ(graph.find_cycle(), std::optional<OperationId>(2));
 

@@ -56,7 +56,7 @@ TEST(PatternsTest, hot_members_get_their_share_and_the_rest_of_the_others) {
   constexpr int kDraws = 18'000;
   for (int i = 0; i < kDraws; ++i) ++times.at(destinations.draw(0, random));
   EXPECT_EQ(times[0], 0);
-  // Half of all over two, and a ninth of the other half.
+  // Each of the two hot members gets a quarter of all draws, and a ninth of the other half.
   for (const std::uint32_t member : hot) EXPECT_NEAR(times.at(member), 5'500, 310);
   for (const std::uint32_t member : {1, 2, 4, 5, 6, 8, 9}) EXPECT_NEAR(times.at(member), 1'000, 155);
   times = {};

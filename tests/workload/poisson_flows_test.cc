@@ -1,5 +1,5 @@
-// Flows at random: their sizes have the means of the published distributions, their number and times those of
-// a Poisson process.
+// Random flows: sizes have the means of the published distributions, numbers and times are those of a Poisson
+// process.
 #include "sim/workload/poisson_flows.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(SizeDistributionTest, draws_have_the_distribution_and_its_mean) {
     }
     const double mean =
         static_cast<double>(std::accumulate(draws.begin(), draws.end(), std::uint64_t{0})) / kDraws;
-    // The standard error of google-rpc is 5 %: few calls are thousands of times as long as most.
+    // The standard error of google-rpc is 5 %: few calls have thousands of times the size of most.
     EXPECT_NEAR(mean / static_cast<double>(distribution.mean()), 1, name == "google-rpc" ? 0.2 : 0.02);
   }
 }
@@ -123,7 +123,7 @@ TEST(PoissonFlowsTest, more_time_adds_flows_and_changes_none) {
   EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
 }
 
-// The first flows of a seed: they are the same on every machine.
+// The first flows of a seed are the same on every machine.
 TEST(PoissonFlowsTest, the_first_flows_of_a_seed_are_known) {
   PoissonParams few = params();
   few.destinations.members = 4;

@@ -1,5 +1,5 @@
-// Light endpoints at one switch, on Ethernet: nothing but packets takes a cable's time, and every message
-// between idle hosts takes equally long.
+// Light endpoints at one switch, on Ethernet: only packets take time on a cable, and every message between
+// idle hosts takes the same time.
 #pragma once
 
 #include <cstring>
@@ -63,13 +63,13 @@ class StarFabric {
     return path;
   }
 
-  std::optional<config::TopologySpec> topology_;  // the simulation's
+  std::optional<config::TopologySpec> topology_;  // from the simulation
   DefaultChoices choices_;
   std::unique_ptr<config::Simulation> simulation_;
   observe::DigestSink digest_;
 };
 
-// A graph on the first hosts of a star.
+// Runs a graph on the first hosts of a star.
 struct StarRun {
   explicit StarRun(workload::MessageGraph given, const workload::GraphRunParams& params = {},
                    const std::string& hca = "edr_light")
@@ -89,8 +89,8 @@ struct StarRun {
   std::unique_ptr<workload::GraphRun> run;
 };
 
-// When a message that starts at `start` has arrived, between idle hosts. The start counts: packets wait for
-// edges of the switch's clock.
+// Arrival of a message that starts at `start`, between idle hosts. The start matters, because packets wait
+// for edges of the switch's clock.
 inline std::int64_t arrival_of(std::uint64_t bytes, std::int64_t start) {
   workload::MessageGraph graph(2);
   graph.send(0, 1, bytes);

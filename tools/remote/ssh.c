@@ -26,7 +26,7 @@ static void on_signal(int signal) {
 }
 
 static struct termios own_settings;
-static int has_terminal;  // our terminal is in raw mode: keys for signals act on the far terminal
+static int has_terminal;  // the caller's is in raw mode: keys for signals act on the far terminal
 
 static struct TerminalSize own_size(void) {
   struct winsize size = {24, 80, 0, 0};

@@ -9,26 +9,26 @@ namespace verbatim::cli {
 
 namespace {
 
-void print(const char* format, va_list values) {
+void print_values(const char* format, va_list values) {
   clear_progress();
   std::vprintf(format, values);
 }
 
 }  // namespace
 
-void Answer::say(const char* format, ...) {
+void Answer::print(const char* format, ...) {
   if (!is_for_people()) return;
   va_list values;
   va_start(values, format);
-  print(format, values);
+  print_values(format, values);
   va_end(values);
 }
 
-void Answer::say_wrong(const char* format, ...) {
+void Answer::print_failure(const char* format, ...) {
   if (style_.json) return;
   va_list values;
   va_start(values, format);
-  print(format, values);
+  print_values(format, values);
   va_end(values);
 }
 

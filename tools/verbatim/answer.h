@@ -21,9 +21,9 @@ class Answer {
   Json& document() { return document_; }
 
   // Prints text for people on standard output.
-  [[gnu::format(printf, 2, 3)]] void say(const char* format, ...);
+  [[gnu::format(printf, 2, 3)]] void print(const char* format, ...);
   // Prints a failure for people on standard output, also with --quiet.
-  [[gnu::format(printf, 2, 3)]] void say_wrong(const char* format, ...);
+  [[gnu::format(printf, 2, 3)]] void print_failure(const char* format, ...);
 
   // Writes the document with --json. Returns the exit code.
   int end(int exit_code);

@@ -22,12 +22,12 @@ class BinnedValues {
     friend bool operator==(const Run&, const Run&) = default;
   };
 
-  // `rest` is the value of parts to which nothing is added.
+  // `rest` is the value of parts to which nothing is added; with kSum it must be 0.
   explicit BinnedValues(Join join = Join::kSum, std::int64_t rest = 0) : join_(join), rest_(rest), runs_{{0, rest}} {}
 
   // Joins a value with that of the part `bin` of kBins, which must not be lower than in the previous call.
   void put(std::size_t bin, std::int64_t value);
-  // With kMost: a level begins in this part and lasts until the next call.
+  // With kMost: a level begins in this part and lasts until the next call of begin_level(); put() may exceed it.
   void begin_level(std::size_t bin, std::int64_t level);
 
   std::size_t bins() const { return kBins >> shift_; }

@@ -25,7 +25,7 @@ std::vector<std::string> without_seed(std::vector<std::string> words) {
   return words;
 }
 
-std::string told(const explore::Decision& decision) {
+std::string sentence_of_decision(const explore::Decision& decision) {
   std::string text = decision.actor + ", " + decision.site + " number " + explore::number_of(decision) + ", at " +
                      time_text(decision.time_ps) + ", choice " + std::to_string(decision.answer) + " of " +
                      std::to_string(decision.alternatives);
@@ -93,7 +93,7 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     return kMachineFault;
   };
   std::size_t passes = 0, fails_at = steps.size();  // numbers of steps
-  runs.tell_waits(progress.wait_ms(), [&] {
+  runs.set_wait_callback(progress.wait_ms(), [&] {
     if (progress.is_due()) progress.show("bisect: " + std::to_string(fails_at - passes) + " decisions left");
   });
   const auto first = fails(0), last = fails(steps.size());
@@ -109,13 +109,13 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     (*failed ? fails_at : passes) = middle;
   }
   const Step& step = steps[passes];
-  answer.say("%zu decisions differ between %s and %s; applied one after the other, number %zu makes the run fail: %s this decision\n  %s\n", steps.size(), good_path.c_str(),
-             bad_path.c_str(), fails_at, step.is_added ? "with" : "without", told(step.decision).c_str());
+  answer.print("%zu decisions differ between %s and %s; applied one after the other, number %zu makes the run fail: %s this decision\n  %s\n", steps.size(), good_path.c_str(),
+             bad_path.c_str(), fails_at, step.is_added ? "with" : "without", sentence_of_decision(step.decision).c_str());
   answer.document() = {{"steps", steps.size()},
                        {"number", fails_at},
                        {"with", step.is_added},
                        {"decision", to_json({step.decision}).front()},
-                       {"text", told(step.decision)}};
+                       {"text", sentence_of_decision(step.decision)}};
   return answer.end(kAsExpected);
 }
 

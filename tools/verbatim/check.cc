@@ -49,7 +49,7 @@ int check_this_machine([[maybe_unused]] const CheckOptions& options, [[maybe_unu
   using supervisor::Facility;
   using supervisor::MachineFacilities;
   if (options.lists_facilities) {
-    for (const std::string& name : MachineFacilities::replaceable()) answer.say("%s\n", name.c_str());
+    for (const std::string& name : MachineFacilities::replaceable()) answer.print("%s\n", name.c_str());
     answer.document()["facilities"] = MachineFacilities::replaceable();
     return kAsExpected;
   }
@@ -70,8 +70,8 @@ int check_this_machine([[maybe_unused]] const CheckOptions& options, [[maybe_unu
     char line[64];
     std::snprintf(line, sizeof line, "host: %-13s %-20s ", facility.name.c_str(), state);
     const std::string text = line + facility.what + (facility.consequence.empty() ? "" : ": ") + facility.consequence + "\n";
-    if (facility.state == Facility::State::kMissing) answer.say_wrong("%s", text.c_str());
-    else answer.say("%s", text.c_str());
+    if (facility.state == Facility::State::kMissing) answer.print_failure("%s", text.c_str());
+    else answer.print("%s", text.c_str());
     host.push_back(
         {{"name", facility.name}, {"state", state}, {"what", facility.what}, {"consequence", facility.consequence}});
   }
@@ -82,7 +82,7 @@ int check_this_machine([[maybe_unused]] const CheckOptions& options, [[maybe_unu
     complain("this machine or container cannot run simulations: see what is missing above");
     return kUsage;
   }
-  answer.say("host: can run simulations\n");
+  answer.print("host: can run simulations\n");
   return kAsExpected;
 #else
   complain("this build has no supervisor and cannot run simulations");
@@ -111,7 +111,7 @@ int check(const CheckOptions& checked) {
     }
     const bool is_valid = kind && diagnostics.findings().size() == before;
     const std::string name(kind ? config::name_of(*kind) : "");
-    if (is_valid) answer.say("%s: a valid %s\n", file.c_str(), name.c_str());
+    if (is_valid) answer.print("%s: a valid %s\n", file.c_str(), name.c_str());
     files.push_back({{"file", file}, {"kind", kind ? Answer::Json(name) : Answer::Json()}, {"valid", is_valid}});
   }
   if (!checked.files.empty()) answer.document()["files"] = std::move(files);

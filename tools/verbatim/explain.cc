@@ -126,8 +126,9 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
   }
   // A status as ibv_wc_status_str() prints it, or its number.
   for (std::size_t i = 0; i < std::size(ib::kWcStatusNames) && found.empty(); ++i) {
-    const bool is_said = upper(std::string(ib::kWcStatusNames[i].text)) == upper(text);
-    if (is_said || text == std::to_string(i) || text == "status " + std::to_string(i)) found.push_back(completion_meanings()[i]);
+    const bool is_same_text = upper(std::string(ib::kWcStatusNames[i].text)) == upper(text);
+    if (is_same_text || text == std::to_string(i) || text == "status " + std::to_string(i))
+      found.push_back(completion_meanings()[i]);
   }
   if (!found.empty()) return found;
   // An error and a verb, in any order, by name or number.
@@ -161,7 +162,7 @@ std::string text_of(const observe::Failure& failure, std::size_t number) {
 std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
   std::vector<observe::TraceLine> facts;
   for (const observe::TraceLine& line : run.lines) {
-    if (observe::tells_of_failure(line)) facts.push_back(line);
+    if (observe::is_failure_fact(line)) facts.push_back(line);
   }
   if (!run.lines.empty() || !run.report.is_object()) return facts;
   const auto text = [](const nlohmann::json& entry, const char* name) {
@@ -187,7 +188,7 @@ std::vector<observe::Failure> failures_in(const RecordedRun& run) {
   return observe::failures_of(facts_of(run));
 }
 
-void tell_cause(const nlohmann::json& report, Answer& answer) {
+void report_cause(const nlohmann::json& report, Answer& answer) {
   const auto cause = report.is_object() ? report.find("cause") : report.end();
   if (cause == report.end() || !cause->is_object()) return;
   answer.document()["cause"] = *cause;
@@ -196,13 +197,13 @@ void tell_cause(const nlohmann::json& report, Answer& answer) {
     return found != cause->end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   const bool is_certain = cause->value("certain", nlohmann::json()) == true;
-  answer.say("%s", wrapped(is_certain ? "cause: " : "possible cause: ", text("text")).c_str());
-  if (const std::string remedy = text("what_to_do"); !remedy.empty()) answer.say("%s", wrapped("what to do: ", remedy).c_str());
+  answer.print("%s", wrapped(is_certain ? "cause: " : "possible cause: ", text("text")).c_str());
+  if (const std::string remedy = text("what_to_do"); !remedy.empty()) answer.print("%s", wrapped("what to do: ", remedy).c_str());
 }
 
 // Prints the arguments that are smaller than in a plain run, as "messages 1000 -> 3"; returns all of them as
 // the run has them.
-nlohmann::json tell_arguments(const nlohmann::json& report, Answer& answer) {
+nlohmann::json report_arguments(const nlohmann::json& report, Answer& answer) {
   const auto arguments = report.find("arguments");
   if (arguments == report.end() || !arguments->is_object()) return nlohmann::json::object();
   for (const auto& [name, argument] : arguments->items()) {
@@ -210,7 +211,7 @@ nlohmann::json tell_arguments(const nlohmann::json& report, Answer& answer) {
     const auto range = config::parse_argument_range(argument.value("range", ""));
     const auto value = argument["value"].get<std::int64_t>();
     if (range && range->most != value)
-      answer.say("%s %s -> %s\n", name.c_str(), std::to_string(range->most).c_str(), std::to_string(value).c_str());
+      answer.print("%s %s -> %s\n", name.c_str(), std::to_string(range->most).c_str(), std::to_string(value).c_str());
   }
   return *arguments;
 }
@@ -225,10 +226,10 @@ int explain_run(const std::string& path, Answer& answer) {
   bool has_failed = false;
   if (run->report.is_object()) {
     const std::string outcome = run->report.value("outcome", "");
-    answer.say("outcome: %s\n", outcome.c_str());
+    answer.print("outcome: %s\n", outcome.c_str());
     answer.document()["outcome"] = outcome;
     answer.document()["findings"] = run->report.value("findings", nlohmann::json::array());
-    answer.document()["arguments"] = tell_arguments(run->report, answer);
+    answer.document()["arguments"] = report_arguments(run->report, answer);
     auto& programs = answer.document()["programs"] = Answer::Json::array();
     for (const nlohmann::json& program : run->report.value("programs", nlohmann::json::array())) {
       const bool has_ended = program.contains("exit_code") && program["exit_code"].is_number();
@@ -238,14 +239,14 @@ int explain_run(const std::string& path, Answer& answer) {
                                   ? "was ended by signal " + program["signal"].dump()
                                   : "has not ended";
       programs.push_back({{"host", program.value("host", "?")}, {"text", how}});
-      answer.say("program of %s: %s\n", program.value("host", "?").c_str(), how.c_str());
+      answer.print("program of %s: %s\n", program.value("host", "?").c_str(), how.c_str());
     }
     for (const nlohmann::json& finding : run->report.value("findings", nlohmann::json::array())) {
-      if (finding.is_string()) answer.say("%s", wrapped("- ", finding.get<std::string>()).c_str());
+      if (finding.is_string()) answer.print("%s", wrapped("- ", finding.get<std::string>()).c_str());
       has_failed = true;
     }
   }
-  tell_cause(run->report, answer);
+  report_cause(run->report, answer);
   const std::vector<observe::Failure> failures = failures_in(*run);
   std::vector<std::string> subjects;
   std::size_t number = 0;
@@ -253,16 +254,16 @@ int explain_run(const std::string& path, Answer& answer) {
     bool is_first = true;
     for (const observe::Failure& failure : failures) {
       if (failure.is_finding != is_finding) continue;
-      if (std::exchange(is_first, false) && is_finding) answer.say("mistakes that checks have found, whether or not they did any harm:\n");
-      answer.say("%s", text_of(failure, is_finding ? 0 : ++number).c_str());
+      if (std::exchange(is_first, false) && is_finding) answer.print("mistakes that checks have found, whether or not they did any harm:\n");
+      answer.print("%s", text_of(failure, is_finding ? 0 : ++number).c_str());
       if (std::ranges::find(subjects, failure.subject) == subjects.end()) subjects.push_back(failure.subject);
     }
   }
   answer.document()["failures"] = to_json(failures);
-  if (failures.empty() && !has_failed) answer.say("no verb and no work request has failed in this run\n");
-  for (const std::string& subject : subjects) answer.say("more: verbatim explain %s\n", subject.c_str());
+  if (failures.empty() && !has_failed) answer.print("no verb and no work request has failed in this run\n");
+  for (const std::string& subject : subjects) answer.print("more: verbatim explain %s\n", subject.c_str());
   if (!run->folder.empty() && run->lines.empty())
-    answer.say("this folder has no trace; run with --keep-trace for places in the program and more causes\n");
+    answer.print("this folder has no trace; run with --keep-trace for places in the program and more causes\n");
   return kAsExpected;
 }
 
@@ -273,7 +274,7 @@ int explain(const ExplainOptions& options) {
   if (options.list) {
     auto names = Answer::Json::array();
     for (const Meaning& meaning : all_meanings()) {
-      answer.say("%s\n", std::string(meaning.name).c_str());
+      answer.print("%s\n", std::string(meaning.name).c_str());
       names.push_back(meaning.name);
     }
     answer.document()["names"] = std::move(names);
@@ -303,15 +304,15 @@ int explain(const ExplainOptions& options) {
     return kUsage;
   }
   bool is_change = false;
-  auto told = Answer::Json::array();
+  auto shown = Answer::Json::array();
   for (std::size_t i = 0; i < meanings.size(); ++i) {
-    if (i > 0) answer.say("\n");
-    answer.say("%s", text_of(meanings[i]).c_str());
-    told.push_back(json_of(meanings[i]));
+    if (i > 0) answer.print("\n");
+    answer.print("%s", text_of(meanings[i]).c_str());
+    shown.push_back(json_of(meanings[i]));
     is_change = is_change || meanings[i].name.ends_with("EINVAL ibv_modify_qp");
   }
-  answer.document()["meanings"] = std::move(told);
-  if (is_change) answer.say("%s", text_of_changes().c_str());
+  answer.document()["meanings"] = std::move(shown);
+  if (is_change) answer.print("%s", text_of_changes().c_str());
   return answer.end(kAsExpected);
 }
 

@@ -43,11 +43,11 @@ void ScheduleRuns::await(int wall_ms) {
 }
 
 std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
-  // Runs that an interruption has cut off have no results; later results are returned all the same.
+  // Interrupted runs have no results; results of later runs are returned anyway.
   const bool all = workers_.is_interrupted() && workers_.is_idle();
   const auto it = done_.begin();
-  if (it == done_.end() || (it->first != given_ && !all)) return std::nullopt;
-  given_ = it->first + 1;
+  if (it == done_.end() || (it->first != next_returned_ && !all)) return std::nullopt;
+  next_returned_ = it->first + 1;
   Done done = std::move(it->second);
   done_.erase(it);
   return done;
@@ -92,7 +92,7 @@ void ScheduleRuns::abandon() {
   workers_.abandon();
   under_way_.clear();
   done_.clear();
-  given_ = started_;
+  next_returned_ = started_;
 }
 
 }  // namespace verbatim::cli

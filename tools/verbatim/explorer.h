@@ -52,7 +52,7 @@ class ScheduleRuns {
   std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::string& trace_prefix = "");
 
   // While results are awaited, `on_wait` is called at this interval of real time; negative: never.
-  void tell_waits(int wall_ms, std::function<void()> on_wait) {
+  void set_wait_callback(int wall_ms, std::function<void()> on_wait) {
     wait_ms_ = wall_ms;
     on_wait_ = std::move(on_wait);
   }
@@ -70,7 +70,7 @@ class ScheduleRuns {
   int wait_ms_ = -1;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<void()> on_wait_;
-  std::int64_t started_ = 0, given_ = 0;
+  std::int64_t started_ = 0, next_returned_ = 0;
   std::map<std::int64_t, explore::Schedule> under_way_;
   std::map<std::int64_t, Done> done_;
 };

@@ -41,10 +41,10 @@ struct Effect {
 };
 
 // Whether the event is of interest to a reader if another overtakes it.
-bool is_telling(const TraceLine& line) {
-  static constexpr std::string_view kTelling[] = {"doorbell",     "completion", "completion-event", "dma-write",
-                                                  "async-event",  "command",    "system-call",      "packet-received"};
-  return std::ranges::find(kTelling, line.event) != std::end(kTelling) && !line.component.starts_with("port/");
+bool is_of_interest(const TraceLine& line) {
+  static constexpr std::string_view kOfInterest[] = {"doorbell",     "completion", "completion-event", "dma-write",
+                                                     "async-event",  "command",    "system-call",      "packet-received"};
+  return std::ranges::find(kOfInterest, line.event) != std::end(kOfInterest) && !line.component.starts_with("port/");
 }
 
 Effect effect_of(const Trace& with, const Trace& without, const Places& places) {
@@ -70,10 +70,10 @@ Effect effect_of(const Trace& with, const Trace& without, const Places& places) 
                      time_text(later->time_ps);
   std::vector<std::size_t> overtaken;
   for (std::size_t i = first; i < at; ++i) {
-    if (is_telling(with[i]) && with[i].time_ps > normal.time_ps) overtaken.push_back(i);
+    if (is_of_interest(with[i]) && with[i].time_ps > normal.time_ps) overtaken.push_back(i);
   }
-  constexpr std::size_t kMostTold = 3;
-  if (overtaken.size() > kMostTold) overtaken.erase(overtaken.begin(), overtaken.end() - kMostTold);
+  constexpr std::size_t kMostShown = 3;
+  if (overtaken.size() > kMostShown) overtaken.erase(overtaken.begin(), overtaken.end() - kMostShown);
   for (std::size_t i = 0; i < overtaken.size(); ++i)
     text += (i == 0 ? ", after " : ", ") + who_does(with[overtaken[i]], places);
   return {text, at};
@@ -160,7 +160,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
   const TemporaryFolder folder(pattern_of_folder());
   const std::string prefix = folder.path() + "/";
   std::vector<std::optional<Trace>> traces;
-  std::optional<Places> told_places;
+  std::optional<Places> found_places;
   const std::size_t explained = std::min(decisions.size(), kMostExplained);
   if (!folder.path().empty() && !runs.is_interrupted()) {
     std::vector<explore::Schedule> schedules = {schedule_of(decisions)};
@@ -173,7 +173,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     runs.set_deadline(shrunk.explain_until);
     std::vector<RunReport> reports = runs.run_all(schedules, prefix);
     runs.set_deadline(std::nullopt);
-    if (!reports.empty()) told_places.emplace(std::move(reports.front().places));
+    if (!reports.empty()) found_places.emplace(std::move(reports.front().places));
     const auto is_over = [&] {
       return runs.is_interrupted() || (shrunk.explain_until && std::chrono::steady_clock::now() >= *shrunk.explain_until);
     };
@@ -182,7 +182,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
       traces.push_back(observe::read_trace(file));
     }
   }
-  const Places places = told_places ? std::move(*told_places) : Places();
+  const Places places = found_places ? std::move(*found_places) : Places();
   std::vector<std::size_t> marked;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     std::optional<Effect> effect;
@@ -191,10 +191,10 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     if (effect && effect->at) marked.push_back(*effect->at);
     text += decision_text(decisions[i], i + 1, effect ? &*effect : nullptr, places);
   }
-  std::set<std::string_view> told;
+  std::set<std::string_view> shown_rules;
   for (const explore::Decision& decision : decisions) {
     const explore::SiteText* site = explore::text_of(decision.site);
-    if (site == nullptr || !told.insert(site->rule).second) continue;
+    if (site == nullptr || !shown_rules.insert(site->rule).second) continue;
     text += "  why it is allowed: " + std::string(site->rule) + "\n  why it is rarely seen: " + std::string(site->hidden) +
             "\n  what to do: " + std::string(site->remedy) + "\n";
   }

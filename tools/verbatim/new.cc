@@ -403,7 +403,7 @@ int make_new(const NewOptions& options) {
   const std::string next = "verbatim run " + config::shell_word(to / "scenario.json");
   answer.document() = {{"folder", to.string()}, {"files", {"topology.json", "scenario.json", "README.md"}}, {"next", next}};
   const bool has_flows = shape->has_flows(fabric_of());
-  answer.say("%s: %s\n%s: %s\n%s: how\nnext: %s\n", (to / "topology.json").c_str(), summary_of(fabric_of(), *shape).c_str(),
+  answer.print("%s: %s\n%s: %s\n%s: how\nnext: %s\n", (to / "topology.json").c_str(), summary_of(fabric_of(), *shape).c_str(),
              (to / "scenario.json").c_str(),
              has_flows ? "a flow of 1 MiB from each host to the one half of all hosts further on; programs can be added"
                        : "ibv_rc_pingpong, on every second host the client of the one before; put in your own program",

@@ -35,7 +35,9 @@ class ProgramOutput final : public supervisor::OutputListener {
   void on_start(std::size_t program, int native_pid) override {
     if (start_listener_) start_listener_(program, native_pid);
   }
-  void tell_starts(std::function<void(std::size_t program, int native_pid)> listener) { start_listener_ = std::move(listener); }
+  void set_start_listener(std::function<void(std::size_t program, int native_pid)> listener) {
+    start_listener_ = std::move(listener);
+  }
   // Shows every unfinished line and closes the files. Returns a sentence if something could not be written.
   std::string finish();
 

@@ -291,7 +291,7 @@ class TraceWriter {
     of.add_message(event::kAnnotations, one);
   }
 
-  void tell_row(ProtobufMessage& of, const RunPicture::Row& row) {
+  void annotate_row(ProtobufMessage& of, const RunPicture::Row& row) {
     static constexpr std::pair<std::uint32_t, std::string_view> kCategories[] = {
         {RunPicture::kDropped, "dropped"},   {RunPicture::kRetransmission, "retransmission"}, {RunPicture::kNak, "nak"},
         {RunPicture::kRnrNak, "rnr nak"},    {RunPicture::kFlushed, "flushed"},               {RunPicture::kError, "error"},
@@ -307,7 +307,7 @@ class TraceWriter {
     if (row.note != 0) annotate(of, "why", picture_.strings[row.note]);
   }
 
-  void tell_request(ProtobufMessage& of, const RunPicture::Request& request) {
+  void annotate_request(ProtobufMessage& of, const RunPicture::Request& request) {
     of.add_text(event::kCategories, "request");
     if (request.wr_id) annotate(of, "wr_id", *request.wr_id);
     if (request.place != 0) annotate(of, "posted at", picture_.strings[request.place]);
@@ -318,15 +318,15 @@ class TraceWriter {
   }
 
   void put(const Event& one) {
-    ProtobufMessage all = begin_packet(), told;
+    ProtobufMessage all = begin_packet(), track_event;
     all.add_number(packet::kTimestamp, static_cast<std::uint64_t>(one.time_ps / kPsPerNs));
-    told.add_number(event::kType, one.type);
-    told.add_number(event::kTrack, one.track);
+    track_event.add_number(event::kType, one.type);
+    track_event.add_number(event::kTrack, one.track);
     if (one.type == event::kCounter) {
-      told.add_double(event::kDoubleCounter, one.value);
+      track_event.add_double(event::kDoubleCounter, one.value);
     } else if (!one.name.empty()) {
       const auto [known, is_new] = names_.try_emplace(one.name, names_.size() + 1);
-      told.add_number(event::kNameIid, known->second);
+      track_event.add_number(event::kNameIid, known->second);
       if (is_new) {
         ProtobufMessage name, data;
         name.add_number(interned::kIid, known->second);
@@ -335,12 +335,12 @@ class TraceWriter {
         all.add_message(packet::kInternedData, data);
       }
     }
-    if (one.row >= 0) tell_row(told, picture_.rows[static_cast<std::size_t>(one.row)]);
+    if (one.row >= 0) annotate_row(track_event, picture_.rows[static_cast<std::size_t>(one.row)]);
     if (one.request >= 0) {
-      if (one.row < 0) tell_request(told, picture_.requests[static_cast<std::size_t>(one.request)]);
-      told.add_fixed(event::kFlows, static_cast<std::uint64_t>(one.request) + 1);
+      if (one.row < 0) annotate_request(track_event, picture_.requests[static_cast<std::size_t>(one.request)]);
+      track_event.add_fixed(event::kFlows, static_cast<std::uint64_t>(one.request) + 1);
     }
-    all.add_message(packet::kTrackEvent, told);
+    all.add_message(packet::kTrackEvent, track_event);
     put_packet(all);
   }
 

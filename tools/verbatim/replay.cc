@@ -120,11 +120,11 @@ int replay(ReplayOptions asked) {
   }
   const bool is_same = report.signature() == file->signature, has_same_digest = file->digest.is_same_as(report.digest);
   if (is_same && file->signature.empty())
-    answer.say("replay: the same run%s; it does not fail\n", has_same_digest ? ", with the same digest" : "");
+    answer.print("replay: the same run%s; it does not fail\n", has_same_digest ? ", with the same digest" : "");
   else if (is_same)
-    answer.say_wrong("replay: the same failure%s: %s\n", has_same_digest ? ", with the same digest" : "", file->summary.c_str());
+    answer.print_failure("replay: the same failure%s: %s\n", has_same_digest ? ", with the same digest" : "", file->summary.c_str());
   else
-    answer.say_wrong("replay: the run ended in another way than the recorded one (%s)\n", file->summary.c_str());
+    answer.print_failure("replay: the run ended in another way than the recorded one (%s)\n", file->summary.c_str());
   answer.document().update({{"same_failure", is_same}, {"same_digest", has_same_digest}, {"summary", file->summary}});
   if (!file->digest.is_comparable()) {
     complain("warning: " + file->path + ": " + file->digest.why_not());

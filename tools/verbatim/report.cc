@@ -174,10 +174,10 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
 }
 
 std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds) {
-  constexpr double kWorthSaying = 0.2, kLongComputing = 3;  // seconds
+  constexpr double kLeastPolling = 0.2, kLongComputing = 3;  // seconds
   std::vector<std::string> sentences;
   for (const supervisor::WaitingTime& time : result.waiting) {
-    if (time.polling_seconds < kWorthSaying || time.polling_seconds < wall_seconds / 10) continue;
+    if (time.polling_seconds < kLeastPolling || time.polling_seconds < wall_seconds / 10) continue;
     char figures[64];
     std::snprintf(figures, sizeof figures, "%.1f s of %.1f s", time.polling_seconds, wall_seconds);
     std::string sentence = time.thread + ": " + figures + " of real time in a poll loop that finds nothing";
@@ -197,28 +197,28 @@ std::vector<std::string> slow_waits(const supervisor::RunResult& result, double 
 
 void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses) {
   constexpr std::size_t kMostOfOne = 5;
-  std::map<std::uint32_t, std::size_t> said;  // number of diagnoses logged, by process
+  std::map<std::uint32_t, std::size_t> logged;  // number of diagnoses logged, by process
   for (const observe::DiagnosisLog::Entry& entry : diagnoses) {
     const bool is_usual = entry.error == EOPNOTSUPP || entry.error == EAGAIN || entry.error == ENOMEM;
     const auto level = is_usual ? spdlog::level::info : spdlog::level::warn;
-    if (!is_usual && ++said[entry.process] > kMostOfOne) continue;
+    if (!is_usual && ++logged[entry.process] > kMostOfOne) continue;
     spdlog::log(level, "{}{}, at {}: {}{}", entry.component, of_process(entry.process), time_text(entry.time_ps), entry.text, entry.times > 1 ? fmt::format(" ({} times)", entry.times) : "");
   }
-  for (const auto& [process, count] : said) {
+  for (const auto& [process, count] : logged) {
     if (count > kMostOfOne) spdlog::warn("process {}: {} more failed verbs and work requests, in run.json (--out) and --trace", process, count - kMostOfOne);
   }
 }
 
-void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const CheckLevels& levels) {
+void log_checks(const std::vector<observe::CheckLog::Entry>& findings, const CheckLevels& levels) {
   constexpr std::size_t kMostOfOne = 10;
-  std::map<std::uint32_t, std::size_t> said;  // number of findings logged, by process
+  std::map<std::uint32_t, std::size_t> logged;  // number of findings logged, by process
   for (const observe::CheckLog::Entry& entry : findings) {
-    if (++said[entry.process] > kMostOfOne) continue;
+    if (++logged[entry.process] > kMostOfOne) continue;
     spdlog::log(levels.of(entry.check) == CheckLevel::kError ? spdlog::level::err : spdlog::level::warn,
                 "check {}: {}{}, at {}: {}{}", entry.check, entry.component, of_process(entry.process), time_text(entry.time_ps),
                 entry.text, entry.place.empty() ? "" : ", at " + entry.place);
   }
-  for (const auto& [process, count] : said) {
+  for (const auto& [process, count] : logged) {
     if (count > kMostOfOne) spdlog::warn("process {}: {} more findings of checks, in run.json (--out) and --trace", process, count - kMostOfOne);
   }
 }
@@ -476,7 +476,8 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void tell_run(Answer& answer, const std::string& run_json, const Verdict& verdict, const std::vector<std::string>& failures) {
+void add_run_to_answer(Answer& answer, const std::string& run_json, const Verdict& verdict,
+                       const std::vector<std::string>& failures) {
   auto run = Answer::Json::parse(run_json);
   // These depend on the machine and its load.
   for (const char* name : {"wall_seconds", "peak_memory_kib", "hand_overs", "waiting"}) run.erase(name);

@@ -72,7 +72,7 @@ std::vector<std::string> slow_waits(const supervisor::RunResult& result, double 
 void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses);
 
 // Prints findings of checks, one a line; the first few of each process.
-void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const CheckLevels& levels);
+void log_checks(const std::vector<observe::CheckLog::Entry>& findings, const CheckLevels& levels);
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);
@@ -87,6 +87,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
 
 // Adds the entries "run" (run.json without values that differ from run to run) and "wrong" (sentences) to the
 // answer.
-void tell_run(Answer& answer, const std::string& run_json, const Verdict& verdict, const std::vector<std::string>& failures);
+void add_run_to_answer(Answer& answer, const std::string& run_json, const Verdict& verdict,
+                       const std::vector<std::string>& failures);
 
 }  // namespace verbatim::cli

@@ -74,7 +74,7 @@ std::vector<int> places_of(const std::vector<RunPicture::Column>& columns, std::
 Json failures_json(const RecordedRun& run) {
   std::vector<observe::TraceLine> facts;
   for (const observe::TraceLine& line : run.lines) {
-    if (observe::tells_of_failure(line)) facts.push_back(line);
+    if (observe::is_failure_fact(line)) facts.push_back(line);
   }
   return to_json(observe::failures_of(facts));
 }
@@ -285,7 +285,7 @@ int write_report(const ReportOptions& options) {
     const std::string trace = perfetto_trace(picture);
     if (!wrote(options.perfetto, trace)) return kProgramFailed;
     if (!is_standard_output(options.perfetto))
-      answer.say("%s: %zu KiB, opens in ui.perfetto.dev\n", options.perfetto.c_str(), trace.size() / 1024);
+      answer.print("%s: %zu KiB, opens in ui.perfetto.dev\n", options.perfetto.c_str(), trace.size() / 1024);
     answer.document()["perfetto"] = {{"file", options.perfetto}, {"bytes", trace.size()}};
     if (options.out.empty()) return answer.end(kAsExpected);
   }
@@ -299,7 +299,7 @@ int write_report(const ReportOptions& options) {
   put(page, "/*head*/", data.head);
   put(page, "<!--blocks-->", data.blocks);
   if (!wrote(out, page)) return kProgramFailed;
-  if (!is_standard_output(out)) answer.say("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
+  if (!is_standard_output(out)) answer.print("%s: %zu KiB, opens in any browser\n", out.c_str(), page.size() / 1024);
   answer.document()["page"] = {{"file", out}, {"bytes", page.size()}};
   return answer.end(kAsExpected);
 }

@@ -75,7 +75,7 @@ RunFacts::RunFacts(const ComponentTable& components, Write write)
                     change.lane, " bytes=", change.bytes, "\n"));
       }) {}
 
-void RunFacts::tell_fabric(const config::TopologySpec& topology) {
+void RunFacts::write_fabric(const config::TopologySpec& topology) {
   const std::string start = observe::microseconds(0) + " us  fabric  ";
   for (const config::HostSpec& host : topology.hosts) write_(join(start, "node  kind=host name=", host.name, "\n"));
   for (const config::SwitchSpec& one : topology.switches) write_(join(start, "node  kind=switch name=", one.name, "\n"));

@@ -23,7 +23,7 @@ class RunFacts final : public FactObserver, public PacketObserver {
   void finish() { queues_.finish(); }
 
   // Writes nodes and cables.
-  void tell_fabric(const config::TopologySpec& topology);
+  void write_fabric(const config::TopologySpec& topology);
   void on_wait(const supervisor::ThreadWait& wait);
 
   void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) override;

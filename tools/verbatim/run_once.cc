@@ -169,7 +169,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     spec.traps_accesses = late_accesses;
     Debugger& debugger = observers.debugger.emplace(spec, simulation.components());
     simulation.tracer().add(debugger);
-    output.tell_starts([&](std::size_t program, int native_pid) {
+    output.set_start_listener([&](std::size_t program, int native_pid) {
       debugger.on_start(program, native_pid, simulation.engine().now());
     });
   }
@@ -214,7 +214,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       std::fwrite(line.data(), 1, line.size(), file);
     };
     RunFacts& facts = observers.run_facts.emplace(simulation.components(), write);
-    facts.tell_fabric(topology);
+    facts.write_fabric(topology);
     simulation.tracer().add(static_cast<FactObserver&>(facts));
     simulation.tracer().add(static_cast<PacketObserver&>(facts));
     supervisor_options.on_wait = [&facts](const supervisor::ThreadWait& wait) { facts.on_wait(wait); };
@@ -225,7 +225,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   if (observers.recording) {
     RunRecording& recording = *observers.recording;
-    recording.tell_fabric(topology);
+    recording.write_fabric(topology);
     supervisor_options.on_place = [&recording, &watch = plan.watch](const supervisor::CallPlace& call) {
       if (watch.has(call.component, call.time_ps)) recording.on_call(call);
     };
@@ -372,7 +372,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   }
   for (const std::string& warning : warnings_of(of_run, result, figures)) complain("warning: " + warning);
   log_diagnoses(figures.diagnoses);
-  tell_checks(figures.checks, figures.check_levels);
+  log_checks(figures.checks, figures.check_levels);
   // These depend on real time, so they must not be part of compared output.
   if (options.style.is_for_people()) {
     for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
@@ -385,7 +385,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   for (const std::string& failure : failures) complain(failure);
   if (!failures.empty() && verdict.code == kAsExpected) verdict.code = kProgramFailed;
   if (observers.has_lost_record) verdict.code = kMachineFault;
-  if (answer != nullptr) tell_run(*answer, run_json(), verdict, failures);
+  if (answer != nullptr) add_run_to_answer(*answer, run_json(), verdict, failures);
   if (report != nullptr) {
     fill(*report, of_run, result, figures, output, verdict);
     if (report->has_failed() || report->wants_decisions) report->decisions = recorded.decisions();

@@ -33,7 +33,7 @@ class RunRecording final : public TraceSink, public FactObserver, public PacketO
   RunRecording(std::FILE* file, const ComponentTable& components, const Limits& limits);
 
   void add(std::int64_t time_ps, ComponentId component, std::string text) override;
-  void tell_fabric(const config::TopologySpec& topology) { facts_.tell_fabric(topology); }
+  void write_fabric(const config::TopologySpec& topology) { facts_.write_fabric(topology); }
   void on_call(const supervisor::CallPlace& call);
   void on_wait(const supervisor::ThreadWait& wait);
   // Time of the first record that was left out; -1: none.

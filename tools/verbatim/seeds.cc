@@ -141,10 +141,10 @@ class SeedRuns {
     plan.code_files = &code_files_;
     if (one.verify && recording.empty()) return run_verify(plan, one);
     if (report < 0) return run_once(plan, one);
-    RunReport told;
-    const int code = run_once(plan, one, &told);
+    RunReport run_report;
+    const int code = run_once(plan, one, &run_report);
     // If this fails, only the other runs take longer.
-    if (!told.outcome.empty()) write_all(report, to_bytes(told));
+    if (!run_report.outcome.empty()) write_all(report, to_bytes(run_report));
     return code;
   }
 
@@ -190,10 +190,10 @@ class SeedRuns {
         auto like = std::ranges::find(kinds_, kind, &Kind::text);
         if (like == kinds_.end()) {
           kinds_.push_back({kind, seed, 1, ""});
-          answer_.say_wrong("seed %lld: exit code %d: %s\n", static_cast<long long>(seed), result.code, result.sentence.c_str());
+          answer_.print_failure("seed %lld: exit code %d: %s\n", static_cast<long long>(seed), result.code, result.sentence.c_str());
         } else {
           ++like->count;
-          answer_.say_wrong("seed %lld: exit code %d, same failure as seed %lld\n", static_cast<long long>(seed), result.code,
+          answer_.print_failure("seed %lld: exit code %d, same failure as seed %lld\n", static_cast<long long>(seed), result.code,
                             static_cast<long long>(like->first));
         }
         flush_standard_output();
@@ -213,16 +213,16 @@ class SeedRuns {
     std::string all = "seeds " + std::to_string(seeds_.first) + ".." + std::to_string(seeds_.last) + ": " +
                       std::to_string(as_expected) + " as expected, " + std::to_string(failed_.size()) + " failed";
     if (left != 0) all += ", " + std::to_string(left) + " did not finish" + (pool_.is_interrupted() ? ": interrupted" : "");
-    if (failed_.empty() && left == 0) answer_.say("%s\n", all.c_str());
-    if (!failed_.empty() || left != 0) answer_.say_wrong("%s\n", all.c_str());
+    if (failed_.empty() && left == 0) answer_.print("%s\n", all.c_str());
+    if (!failed_.empty() || left != 0) answer_.print_failure("%s\n", all.c_str());
     for (const Kind& kind : kinds_) {
       if (kinds_.size() > 1)
-        answer_.say_wrong("same failure as seed %lld: %lld runs\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));
+        answer_.print_failure("same failure as seed %lld: %lld runs\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));
     }
     auto recordings = Answer::Json::array();
     for (const Kind& kind : kinds_) {
       if (kind.recording.empty()) continue;
-      answer_.say_wrong("recording: %s\n", kind.recording.c_str());
+      answer_.print_failure("recording: %s\n", kind.recording.c_str());
       recordings.push_back(kind.recording);
     }
     std::string repeat;
@@ -233,7 +233,7 @@ class SeedRuns {
       const std::vector<std::string> rest = words_of(one);
       words.insert(words.end(), rest.begin(), rest.end());
       repeat = config::join_words(words);
-      answer_.say_wrong("repeat: %s\n", repeat.c_str());
+      answer_.print_failure("repeat: %s\n", repeat.c_str());
     }
     nlohmann::ordered_json summary = {
         {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}, {"interrupted", pool_.is_interrupted()}};

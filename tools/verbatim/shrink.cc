@@ -40,13 +40,13 @@ class Shrinking {
   Shrinking(ScheduleRuns& runs, const std::string& signature, Clock::duration wall_limit, Progress& progress)
       : runs_(runs), signature_(signature), wall_limit_(wall_limit), end_(Clock::now() + wall_limit), progress_(progress) {
     runs_.set_deadline(end_);
-    runs_.tell_waits(progress_.wait_ms(), [this] { show_progress(); });
+    runs_.set_wait_callback(progress_.wait_ms(), [this] { show_progress(); });
     runs_.set_arguments({});
     shrunk_.arguments = config::values_of(runs_.plan().scenario);
   }
   ~Shrinking() {
     runs_.set_deadline(std::nullopt);
-    runs_.tell_waits(-1, {});
+    runs_.set_wait_callback(-1, {});
     clear_progress();
   }
   Shrinking(const Shrinking&) = delete;
@@ -55,7 +55,7 @@ class Shrinking {
   Shrunk run(const std::vector<explore::Decision>& decisions) {
     shrunk_.is_reproducible = still_fails(decisions);
     if (!shrunk_.is_reproducible) {
-      is_over();  // that may be why
+      is_over();  // sets ran_out_of_time
       shrunk_.decisions = decisions;
       return std::move(shrunk_);
     }
@@ -274,8 +274,8 @@ int shrink(const ShrinkOptions& asked) {
     return kMachineFault;
   }
   const std::string text = file->summary + "\n" + failure_text(runs, small, found);
-  if (small.is_reproducible) answer.say("%s", text.c_str());
-  if (!small.is_reproducible) answer.say_wrong("%s", text.c_str());
+  if (small.is_reproducible) answer.print("%s", text.c_str());
+  if (!small.is_reproducible) answer.print_failure("%s", text.c_str());
   answer.document() = {{"reproducible", small.is_reproducible},
                        {"signature", file->signature},
                        {"summary", small.is_reproducible ? small.report.summary() : file->summary},

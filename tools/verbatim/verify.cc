@@ -73,15 +73,15 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
 int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer) {
   const int first = open_record();
   const int second = open_record();
-  const int told = ::memfd_create("verbatim-answer", MFD_CLOEXEC);
-  if (first < 0 || second < 0 || told < 0) {
+  const int answer_file = ::memfd_create("verbatim-answer", MFD_CLOEXEC);
+  if (first < 0 || second < 0 || answer_file < 0) {
     complain(std::string("cannot make a temporary file: ") + std::strerror(errno) +
              "; set TMPDIR; nothing was started");
     return kUsage;
   }
-  const int code = run_in_process(options, first, true, told);
-  const auto of_first = Answer::Json::parse(content_of(told), nullptr, false);
-  ::close(told);
+  const int code = run_in_process(options, first, true, answer_file);
+  const auto of_first = Answer::Json::parse(content_of(answer_file), nullptr, false);
+  ::close(answer_file);
   for (const char* name : {"run", "wrong"}) {
     if (answer != nullptr && of_first.is_object() && of_first.contains(name)) answer->document()[name] = of_first[name];
   }

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMostHosts = 43'904, kMostTreePorts = 254, kMost = 1'000
 
 struct Tier {
   bool is_there = false;
-  std::uint64_t speed = 0, down = 0, up = 0, latency = 0, switch_latency = 0, oversubscribed = 0, bundle = 0;  // 0: not said
+  std::uint64_t speed = 0, down = 0, up = 0, latency = 0, switch_latency = 0, oversubscribed = 0, bundle = 0;  // 0: not given
 };
 
 class TreeReader {

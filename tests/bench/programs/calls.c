@@ -1,10 +1,10 @@
-// calls KIND COUNT: one kind of call, over and over.
-//   mutex     an uncontended pair of lock and unlock
-//   answered  a system call that the process answers itself
-//   handed    a system call that the supervisor answers; nothing: one that finds nothing, again and again
+// calls KIND COUNT: makes COUNT calls of one kind.
+//   mutex     lock and unlock of an uncontended mutex
+//   answered  a system call that is handled in the process
+//   handed    a system call that the supervisor handles; nothing: one that returns no data each time
 //   counter   rdtsc; processor: cpuid; random: rdrand
-//   fork      a child that ends at once, and is waited for
-//   stat      a path that Linux answers; virtual: one of /proc, which it does not
+//   fork      a child that exits at once, and wait
+//   stat      a path that Linux handles; virtual: one in /proc, which the simulator handles
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

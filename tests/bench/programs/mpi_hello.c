@@ -1,4 +1,4 @@
-// Each rank says hello.
+// Prints a line for each rank.
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 // neighbour OWN NEXT COUNT: a member of a ring of hosts. Connects to the next host, accepts the connection of
-// the previous one, and sends COUNT messages of 64 bytes, one for each that arrives.
+// the previous one, and sends COUNT messages of 64 bytes, each after the arrival of one.
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-// Results of the mathematical library to the last bit. It has several versions of most functions and chooses
+// Results of the mathematical library to the last bit. It has several versions of most functions and selects
 // by the processor's features; those with fused multiplication round differently.
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ int main(void) {
                     {"exp", exp},     {"exp2", exp2}, {"expm1", expm1},   {"log", log},       {"log2", log2},
                     {"log1p", log1p}, {"sqrt", sqrt}, {"cbrt", cbrt},     {"sinh", sinh},     {"tanh", tanh},
                     {"erf", erf},     {"j0", j0},     {"lgamma", lgamma}, {"tgamma", tgamma}, {"rint", rint}};
-  // Not known to the compiler, which would work some results out by itself.
+  // Volatile, because the compiler would otherwise compute some results itself.
   volatile double x;
   for (unsigned i = 0; i < sizeof kFunctions / sizeof kFunctions[0]; ++i) {
     double sum = 0;

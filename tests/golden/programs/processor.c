@@ -23,7 +23,7 @@ int main(void) {
          sysconf(_SC_LEVEL2_CACHE_SIZE), sysconf(_SC_LEVEL3_CACHE_SIZE));
   unsigned processor = 99, node = 99;
   const int sched = sched_getcpu();
-  // One after the other: a compiler chooses the order of arguments.
+  // In a statement of its own, because the order of evaluation of arguments depends on the compiler.
   const int got = getcpu(&processor, &node);
   const long configured = sysconf(_SC_NPROCESSORS_CONF);
   const long online = sysconf(_SC_NPROCESSORS_ONLN);

@@ -19,7 +19,7 @@ static uint64_t seen[kMostRegisters];  // a, b, c, d of this iteration
 
 static word* at(uint64_t offset) { return (word*)(my.memory + offset); }
 
-// An empty queue is looked at.
+// Polls an empty queue.
 static struct ibv_cq* idle;
 static void gap(void) {
   struct ibv_wc wc;
@@ -28,13 +28,13 @@ static void gap(void) {
 
 static uint32_t drawn;  // another number in each iteration
 
-// Until it is not zero any more, or for some looks; what it holds then.
+// Polls until the word is not zero, or a limited number of times; returns its last value.
 static uint64_t look_at(const word* place) {
   for (uint32_t looks = drawn >> 8 & 63; looks > 0 && *place == 0; --looks) gap();
   return *place;
 }
 
-// Every other time.
+// A gap in half of the iterations.
 static inline __attribute__((always_inline)) void gap_or_not(void) {
   if ((drawn >> 20 & 1) != 0) gap();
 }
@@ -57,7 +57,7 @@ static void post(int qp, enum ibv_wr_opcode opcode, uint64_t local, uint32_t len
 static int posted;       // requests whose completions have not been waited for
 static word* last_from;  // source of the last WRITE's value
 
-// The value is gathered from a place of its own, so that a late gather finds it.
+// Each WRITE has a source of its own, so that a late gather still finds its value.
 static void write_to(int qp, uint64_t where, uint64_t value) {
   const uint64_t local = kLocal + (uint64_t)posted * 8;
   last_from = at(local);
@@ -190,13 +190,13 @@ static void write_long(void) {
   for (int i = 0; i < kLongBytes / 8; ++i) *at(kLocal + 8 * (uint64_t)i) = 1;
   post(0, IBV_WR_RDMA_WRITE, kLocal, kLongBytes, kLong, 0), ++posted;
 }
-// Two that write, on queues of their own, and a reader beside the processor.
+// Two WRITEs on queue pairs of their own, and READs in addition to the server's reads.
 static void iriw(void) {
   write_to(0, kX, 1), write_to(1, kY, 1);
   read_to(2, kX, kFetched, 0), read_to(2, kY, kFetched + 8, 0);
 }
 
-// `final`: x as it is at the end is the server's last value.
+// `final`: the final value of x is the last value seen by the server.
 static const struct memory_case {
   const char* name;
   void (*prepare)(void);  // of the server, before the first meeting
@@ -250,7 +250,7 @@ static void set_up(int argc, char** argv) {
 
 static void connect_all(void) {
   for (int i = kQueuePairs - 1; i >= 0; --i) {
-    litmus_qp(&my, i % 2, kQueue);  // has room for two
+    litmus_qp(&my, i % 2, kQueue);  // for two requests
     qps[i] = my.qp[i % 2];
     struct ibv_qp_attr attr = {.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
     MUST(ibv_modify_qp(qps[i], &attr, IBV_QP_ACCESS_FLAGS) == 0);
@@ -262,8 +262,8 @@ static void poll_a_while(int iteration, uint32_t multiplier) {
   for (uint32_t i = (drawn >> 16) % 40; i > 0; --i) gap();
 }
 
-// The client raises a flag in the server's memory, through a queue pair of its own: sockets would let one end begin long before
-// the other.
+// The client sets a flag in the server's memory through a queue pair of its own; with sockets one end would
+// start long before the other.
 static void begin(int is_server) {
   litmus_meet(&my);
   if (!is_server) return write_to(kQueuePairs - 1, kGo, 1);

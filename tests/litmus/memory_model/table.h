@@ -12,7 +12,7 @@ struct MemoryCase {
   std::string name;
   std::string question;
   std::vector<std::string> allowed;
-  // Allowed by the model, and never shown by the simulator: see the guide.
+  // Allowed by the model, but never produced by the simulator: see the guide.
   std::vector<std::string> not_shown = {};
 };
 

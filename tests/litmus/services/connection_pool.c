@@ -87,7 +87,7 @@ static void post_receive(struct ibv_qp* qp, uint64_t wr_id, uint32_t cell) {
   MUST(ibv_post_recv(qp, &wr, &bad) == 0);
 }
 
-// The bytes are free at once.
+// The bytes may be changed at once.
 static void post_send(struct ibv_qp* qp, const void* bytes, uint32_t length) {
   struct ibv_sge sge = {.addr = (uintptr_t)bytes, .length = length};
   struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
@@ -145,7 +145,7 @@ static void* control_connections(void* unused) {
   }
 }
 
-// Connections that are opened together are not given up together.
+// The number of answers differs, so that connections opened together are not closed together.
 static uint32_t answers_of(uint32_t number) { return kRetireEach + 3 * (number % kConnections); }
 
 static void answer_question(uint32_t cell) {
@@ -183,7 +183,7 @@ static void serve(void) {
 // ---- The client. A slot has a cell, for the answer.
 
 struct connection {
-  struct ibv_qp* qp;  // NULL: given up
+  struct ibv_qp* qp;  // NULL: closed
   uint32_t number;
   int under_way;
 };
@@ -210,7 +210,7 @@ static void open_connection(struct connection* connection) {
   rc_connect(connection->qp, &control.address, &theirs, &kOptions);
 }
 
-// -1: none has room for a call.
+// -1: no connection has room for a call.
 static int least_busy(void) {
   int best = -1;
   for (int c = 0; c < kConnections; ++c) {
@@ -230,7 +230,7 @@ static void ask(int c, uint32_t record) {
   ++pool[c].under_way;
 }
 
-// As many calls as slots and connections allow, those that are repeated first.
+// As many calls as slots and connections allow, repeated calls first.
 static void ask_more(void) {
   int c;
   while (free_count > 0 && (c = least_busy()) >= 0) {

@@ -10,7 +10,7 @@
 enum {
   kPort = 18640,
   kCredits = 6,               // receives for data
-  kReceives = kCredits + 2,   // and for messages that grant
+  kReceives = kCredits + 2,   // including those for credit messages
   kSendSlots = kCredits + 2,
   kFiles = 6,
   kPieces = 12,               // of a file
@@ -21,15 +21,15 @@ enum {
 enum kind { kGrant = 1, kBegin = 2, kPiece = 3, kEnd = 4 };
 
 struct message {
-  uint32_t kind, granted;  // credits that the sender gives back
+  uint32_t kind, granted;  // credits that this message grants
   uint32_t file, piece;
   uint32_t length, checksum;
   uint8_t bytes[kPieceBytes];
 };
 
 struct stream {
-  uint32_t file, piece;  // the next ones
-  int is_open;           // its kBegin has been seen
+  uint32_t file, piece;  // expected next
+  int is_open;           // its kBegin has arrived
   uint32_t checksum;     // of the pieces so far
 };
 
@@ -44,9 +44,9 @@ struct endpoint {
   uint8_t* memory;      // cells: kReceives of receives, then kSendSlots of sends
   uint32_t credits;     // messages of data that may be sent
   uint32_t to_grant;    // receives that are posted again and that the other end does not know of
-  uint32_t slots_used;  // of the send queue, according to completions
+  uint32_t slots_used;  // used slots of the send queue, as far as completions are known
   uint32_t next_slot;
-  uint32_t granting;    // messages that grant and have not completed: one at a time
+  uint32_t granting;    // incomplete credit messages: at most one
   struct stream out, in;
 };
 
@@ -133,7 +133,7 @@ static void fill_piece(struct message* message) {
   for (uint32_t i = 0; i < message->length; ++i) message->bytes[i] = (uint8_t)(message->file * 41 + message->piece * 3 + i);
 }
 
-// The stream's next message, if there is a credit for it. A file is its begin, its pieces, and its end with a checksum of all.
+// Sends the stream's next message if there is a credit for it. A file is its begin, its pieces, and its end with a checksum.
 static int send_next(void) {
   struct stream* const out = &me.out;
   if (out->file == kFiles || me.credits == 0 || !has_slot()) return 0;
@@ -157,7 +157,7 @@ static int send_next(void) {
   return 1;
 }
 
-// When half of the credits are here and nothing is going to take them along.
+// Sends a credit message if half of the credits are to be granted and no data message can carry them.
 static void grant(void) {
   if (me.to_grant < kCredits / 2 || me.granting > 0 || !has_slot()) return;
   if (me.credits > 0 && me.out.file < kFiles) return;

@@ -131,7 +131,7 @@ static struct reply answer(const struct request* request) {
   return reply;
 }
 
-// As many of the replies that wait as there are slots for.
+// Sends waiting replies as long as there are slots.
 static void send_waiting(int c) {
   struct connection* const connection = &me.connections[c];
   while (connection->waiting_count > 0 && connection->slots_in_use < kReplySlots) {

@@ -108,7 +108,7 @@ static void take_completions(void) {
   struct ibv_wc wc;
   while (ibv_poll_cq(me.send_cq, 1, &wc) == 1) {
     MUST(wc.status == IBV_WC_SUCCESS);
-    replies_completed = wc.wr_id + 1;  // and all before it
+    replies_completed = wc.wr_id + 1;  // and all earlier ones
   }
 }
 
@@ -173,7 +173,7 @@ static void serve(void) {
 
 // ---- The client.
 
-static uint32_t versions[kKeys];  // that a GET is to find; 0: the key is not there
+static uint32_t versions[kKeys];  // that a GET has to find; 0: no such key
 struct sent {
   uint32_t operation, key, version;
 };
@@ -183,7 +183,7 @@ static uint32_t length_of(uint32_t key, uint32_t version) { return 600 + (key * 
 
 static uint8_t byte_of(uint32_t key, uint32_t version, uint32_t at) { return (uint8_t)(key * 31 + version * 7 + at); }
 
-// All keys are put first; then one put or delete for five gets.
+// All keys are put first; then there is one put or delete for five gets.
 static void send_request(uint32_t sequence) {
   struct header header = {.sequence = sequence, .key = sequence * 5 % kKeys};
   header.operation = sequence < kKeys || sequence % 6 == 0 ? kPut : sequence % 23 == 0 ? kDelete : kGet;

@@ -25,7 +25,7 @@ struct session {
   uint32_t lines, letters;
 };
 
-// For server and client.
+// Used by server and client.
 struct connection {
   struct rdma_cm_id* id;
   struct ibv_pd* pd;
@@ -62,7 +62,7 @@ static void post_send(struct connection* connection, const void* bytes, uint32_t
   MUST(ibv_post_send(connection->id->qp, &wr, &bad) == 0);
 }
 
-// `number` is that of the connection: each has memory of its own.
+// `number` is that of the connection, which selects its memory.
 static void make_resources(struct connection* connection, struct rdma_cm_id* id, uint8_t* memory) {
   *connection = (struct connection){.id = id, .memory = memory};
   connection->pd = ibv_alloc_pd(id->verbs);

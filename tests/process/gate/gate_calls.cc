@@ -1,5 +1,6 @@
-// A program that knows the simulator and enters the kernel by its gate. "call NAME": with that call, which the shim never makes so.
-// "simulator": looks for the simulator's memory and files. Nothing: with calls that the shim does make.
+// A program that knows the simulator and enters the kernel through its gate. "call NAME": with a call that
+// the shim never makes from there. "simulator": searches the simulator's memory and files. No argument: with
+// calls that the shim makes.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -74,7 +74,7 @@ void counters() {
   printf("counter %lu, %lu later\n", first, last - first);
 }
 
-// Code that is first written and then made executable.
+// Code that is written first and made executable then.
 void* make_code(const void* bytes, size_t size, int protection) {
   void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memset(page, 0x90, 4096);

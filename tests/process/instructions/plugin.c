@@ -11,7 +11,7 @@ uint64_t plugin_random(void) {
   return ok ? value : 0;
 }
 
-// Candidates of another library's choice of functions: the resolver runs while the library is linked.
+// Candidates of an ifunc: the resolver runs while the library is being linked.
 static int with_avx(void) { return 3; }
 static int without_avx(void) { return 2; }
 // clang 14 does not count an ifunc as a use.

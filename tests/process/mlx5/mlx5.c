@@ -25,7 +25,7 @@ int main(void) {
 
   struct ibv_context* context = ibv_open_device(list[0]);
   EXPECT(context != NULL);
-  // perftest of Debian 13 makes no queue pair unless this succeeds.
+  // perftest of Debian 13 creates no queue pair unless this call succeeds.
   struct mlx5dv_context device = {.version = 7, .flags = ~0ull, .comp_mask = ~0ull};
   EXPECT(mlx5dv_query_device(context, &device) == 0);
   EXPECT(device.version == 0 && device.flags == 0 && device.comp_mask == 0);

@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   printf("random %016lx %s %s\n", *(unsigned long*)getauxval(AT_RANDOM), (char*)getauxval(AT_PLATFORM),
          (char*)getauxval(AT_EXECFN));
   tell_mappings();
-  // As far as the limit lets it, and no room is left near its end by what is mapped.
+  // Up to the limit; no mapping may reduce the space near its end.
   use_stack(110);
   pthread_attr_t attributes;
   void* stack;

@@ -1,4 +1,4 @@
-// Names and addresses: getaddrinfo with all its flags that need no server, getnameinfo, getifaddrs, services.
+// Names and addresses: getaddrinfo with all flags that need no server, getnameinfo, getifaddrs, services.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>

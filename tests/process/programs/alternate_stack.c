@@ -1,5 +1,5 @@
-// Handlers with SA_ONSTACK: where they run, with which mask, what they find in their frame and what they leave behind, as deep
-// as the stack that the program chose. A stack overflow is caught like that, over and over.
+// Handlers with SA_ONSTACK: their stack, mask and signal frame, and what they leave behind, as deep as the
+// program's stack allows. A stack overflow is handled in this manner, repeatedly.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ static void use_stack(int flags) {
   EXPECT(sigaltstack(&mine, NULL) == 0);
 }
 
-// Only the parent learns of such a child's end.
+// Only the parent is notified of the end of such a child.
 static int end_of(void (*work)(void)) {
   fflush(stdout);
   const pid_t child = fork();
@@ -83,7 +83,7 @@ static void go_deep(int signal, siginfo_t* info, void* context) {
 
 static volatile double half = 0.5;
 
-// The registers of what was interrupted are as they were, those of vectors too, and the handler may change them.
+// The interrupted code's registers are unchanged, including vector registers, and the handler may change them.
 static void disturb(int signal, siginfo_t* info, void* raw) {
   (void)signal, (void)info;
   ucontext_t* context = raw;
@@ -156,7 +156,7 @@ static void* in_a_thread(void* unused) {
 
 int main(void) {
   const struct rlimit no_core = {0, 0};
-  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of children that die
+  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of killed children
   use_stack(0);
   install(SIGUSR1, look, SA_ONSTACK);
   install(SIGUSR2, look, 0);

@@ -41,7 +41,7 @@ int main(void) {
   struct epoll_event wanted = {.events = EPOLLIN, .data = {.u64 = 9}}, seen = {0};
   EXPECT(epoll_ctl(set, EPOLL_CTL_ADD, event, &wanted) == 0);
 
-  // The thread's own calls in between.
+  // Other calls of the thread in between.
   for (int i = 0; i < 3; ++i) {
     for (int n = 0; n < 5; ++n) EXPECT(read(event, &value, 8) == -1 && errno == EAGAIN);
     for (int n = 0; n < 5; ++n) EXPECT(epoll_wait(set, &seen, 1, 0) == 0);
@@ -50,7 +50,7 @@ int main(void) {
     EXPECT(read(event, &value, 8) == 8 && value == (uint64_t)(1 + i));
   }
 
-  // Another thread, a signal's handler, a timer, a child.
+  // Another thread, a signal handler, a timer, a child.
   pthread_t thread;
   EXPECT(pthread_create(&thread, NULL, add_later, NULL) == 0);
   printf("from a thread: %d\n", (int)await_event());
@@ -80,14 +80,14 @@ int main(void) {
   int status;
   EXPECT(byte == 'c' && waitpid(child, &status, 0) == child && status == 0);
 
-  // The same array, but another question.
+  // The same array with another request.
   struct pollfd asked = {ends[1], POLLIN, 0};
   for (int n = 0; n < 5; ++n) EXPECT(poll(&asked, 1, 0) == 0 && asked.revents == 0);
   asked.events = POLLOUT;
   EXPECT(poll(&asked, 1, 0) == 1 && asked.revents == POLLOUT);
   asked = (struct pollfd){ends[0], POLLIN, 0};
   for (int n = 0; n < 3; ++n) {
-    asked.revents = 77;  // written each time
+    asked.revents = 77;  // must be overwritten
     EXPECT(poll(&asked, 1, 0) == 0 && asked.revents == 0);
   }
   asked.fd = -1;
@@ -95,7 +95,7 @@ int main(void) {
   asked.fd = 1000;
   EXPECT(poll(&asked, 1, 0) == 1 && asked.revents == POLLNVAL);
 
-  // A descriptor that becomes another, one that is closed, one that waits from now on.
+  // A descriptor that is replaced, one that is closed, one that becomes blocking.
   EXPECT(read(event, &value, 8) == -1 && errno == EAGAIN);
   const int full = eventfd(11, 0);
   EXPECT(dup2(full, event) == event && read(event, &value, 8) == 8 && value == 11);
@@ -131,7 +131,7 @@ int main(void) {
   }
   while (recvmsg(server, &header, MSG_DONTWAIT) != 4) EXPECT(errno == EAGAIN);
   EXPECT(text[0] == 'm' && waitpid(sender, &status, 0) == sender && status == 0);
-  // A time-out is waited for each time.
+  // A timeout is waited for each time.
   const struct timeval wait = {.tv_usec = 5000};
   EXPECT(setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait) == 0);
   struct timespec before, after;

@@ -46,7 +46,7 @@ static int new_file(void) {
   return fd;
 }
 
-// One request, done at once; its result.
+// Submits one request, which completes at once; returns its result.
 static long one(aio_context_t context, struct iocb control) {
   struct iocb* list[1] = {&control};
   struct io_event event;
@@ -87,7 +87,7 @@ static void files(aio_context_t context) {
   EXPECT(close(fd) == 0 && close(read_only) == 0);
 }
 
-// Many at once: events have the order of the requests, as files in the page cache complete at once.
+// Many requests at once: events are in the order of the requests, because files in the page cache complete at once.
 static void many(void) {
   aio_context_t context = 0;
   EXPECT(setup(kBlocks, &context) == 0);
@@ -112,7 +112,7 @@ static void many(void) {
   char byte;
   EXPECT(sum == kBlocks * (kBlocks - 1l) / 2 && pread(fd, &byte, 1, 10 * kBlock) == 1 &&
          byte == (char)((kBlocks - 11) % 251));
-  // The second is wrong: the first is begun.
+  // The second request is invalid; the first one is executed.
   controls[1].aio_fildes = 999;
   EXPECT(submit(context, 3, list) == 1 && get(context, 1, 3, events, NULL) == 1 && events[0].data == 0);
   EXPECT(close(fd) == 0 && destroy(context) == 0);
@@ -129,7 +129,7 @@ static void simulated(aio_context_t context) {
   printf("the wrong end: %ld\n", one(context, request(IOCB_CMD_PREAD, ends[1], back, 8, 0)));
   printf("a pipe is not synchronised: %ld\n", one(context, request(IOCB_CMD_FSYNC, ends[1], NULL, 0, 0)));
 
-  // A poll waits without blocking others, and signals an eventfd.
+  // A poll request does not block others, and signals an eventfd.
   const int counter = eventfd(0, EFD_NONBLOCK);
   struct iocb wait = request(IOCB_CMD_POLL, ends[0], (void*)POLLIN, 0, 0);
   wait.aio_flags = IOCB_FLAG_RESFD, wait.aio_resfd = counter;
@@ -183,7 +183,7 @@ static void waiting(aio_context_t context) {
   EXPECT(get(context, 1, 4, events, NULL) == 1 && (events[0].res & POLLIN) != 0);
   EXPECT(pthread_join(writer, NULL) == 0 && read(waited_on[0], back, 4) == 4);
 
-  // A read from a pipe that is not O_NONBLOCK holds io_submit up.
+  // A read from a pipe without O_NONBLOCK blocks io_submit.
   EXPECT(pthread_create(&writer, NULL, write_later, NULL) == 0);
   EXPECT(one(context, request(IOCB_CMD_PREAD, waited_on[0], back, 8, 0)) == 4 &&
          pthread_join(writer, NULL) == 0);
@@ -222,7 +222,7 @@ static void contexts(void) {
   EXPECT(setup(4, &context) == 0 && context != 0);
   const aio_context_t first = context;
   EXPECT(setup(4, &context) == -1 && errno == EINVAL && context == first);
-  EXPECT(*(const volatile unsigned*)first || 1);  // libaio looks there
+  EXPECT(*(const volatile unsigned*)first || 1);  // libaio reads the ring there
   EXPECT(submit(context, 0, NULL) == 0 && submit(context, -1, NULL) == -1 && errno == EINVAL);
   fflush(stdout);
   const pid_t child = fork();

@@ -80,7 +80,7 @@ int main(void) {
   EXPECT(mlock(pages + 5, 100) == 0 && munlock(pages, 12288) == 0 && mlock2(pages, 4096, 1) == 0);
   EXPECT(munmap(pages + 4096, 4096) == 0 && mlock(pages, 12288) == -1 && errno == ENOMEM);
   EXPECT(mlockall(64) == -1 && errno == EINVAL && mlockall(0) == -1 && errno == EINVAL);
-  // Natively an ordinary user may not be allowed to lock so much.
+  // Natively an ordinary user may not be permitted to lock that much.
   EXPECT((mlockall(MCL_CURRENT) == 0 && munlockall() == 0) || (errno == ENOMEM && geteuid() != 0));
   printf("locked and unlocked\n");
   return 0;

@@ -13,7 +13,7 @@
 
 #include "tests/process/expect.h"
 
-// The call gets `bad` where it has to write or read, and answers as Linux does.
+// The call gets `bad` as the address to read or write; its result is Linux'.
 static void call(const char* name, long number, long a, long b, long c, long d, long e, long f) {
   const long result = syscall(number, a, b, c, d, e, f);
   printf("%s: %s\n", name, result == -1 ? strerrorname_np(errno) : "no error");
@@ -144,7 +144,7 @@ int main(void) {
   files(bad);
   sockets(bad);
   machine(bad);
-  // Its own faults are still its own.
+  // The program's own faults are still delivered to it.
   const pid_t child = fork();
   if (child == 0) _exit(*(volatile char*)bad);
   return 0;

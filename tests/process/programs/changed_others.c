@@ -1,4 +1,4 @@
-// Other calls that wait: another thread changes what they were given meanwhile.
+// Other calls that wait: another thread changes their arguments in memory meanwhile.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>

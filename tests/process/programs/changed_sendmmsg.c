@@ -54,7 +54,7 @@ int main(void) {
   const ssize_t got = recv(pair[1], bytes, sizeof bytes, MSG_DONTWAIT);
   printf("the message behind it: %.*s\n", (int)got, bytes);
 
-  // Nothing is sent after a message that fits only in part.
+  // Nothing is sent after a message of which only a part fits.
   parts[0] = (struct iovec){first, kPart};
   parts[1] = (struct iovec){second, kPart};
   messages[0].msg_hdr = (struct msghdr){.msg_iov = parts, .msg_iovlen = 2};

@@ -13,7 +13,7 @@ static char *first, *second;
 static struct iovec parts[2];
 static struct mmsghdr messages[2];
 
-// Number of received bytes, which must be those of both parts in turn.
+// Returns the number of received bytes, which must alternate between both parts.
 static size_t read_all(int fd, size_t wanted) {
   char bytes[10000];
   size_t n = 0;

@@ -31,7 +31,7 @@ int main(void) {
     EXPECT(read(fd, &info, sizeof info) == sizeof info);
     printf("%s\n", info.ssi_signo == SIGUSR1 ? "SIGUSR1" : info.ssi_signo == SIGUSR2 ? "SIGUSR2" : "another");
     EXPECT(pthread_join(thread, NULL) == 0);
-    // The other one waits still; it has another descriptor's mask now.
+    // The other thread still waits; its descriptor has another mask now.
     const struct timespec none = {0, 0};
     EXPECT(sigtimedwait(&mask, NULL, &none) == SIGUSR2);
     sigemptyset(&mask);

@@ -52,7 +52,7 @@ int main(void) {
   size = sizeof own;
   EXPECT(getsockname(s, (struct sockaddr*)&own, &size) == 0 && own.sin_port == peer.sin_port);
   EXPECT(result == 0 ||
-         connect(s, (struct sockaddr*)&name, sizeof name) == 0);  // the first call since then returns it
+         connect(s, (struct sockaddr*)&name, sizeof name) == 0);  // the first call afterwards returns the error
   EXPECT(connect(s, (struct sockaddr*)&name, sizeof name) == -1 && errno == EISCONN);
   char c;
   EXPECT(read(accepted, &c, 1) == -1 && errno == EAGAIN && write(s, "!", 1) == 1);

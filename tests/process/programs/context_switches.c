@@ -1,5 +1,5 @@
-// Fibers on stacks of their own (makecontext, swapcontext): in turn, deep, with masks of their own, left from inside a signal's
-// handler, and ended by their link.
+// Fibers on stacks of their own (makecontext, swapcontext): alternating, deep, with masks of their own, left
+// from within a signal handler, and ended by their link.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>

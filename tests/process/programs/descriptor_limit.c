@@ -1,4 +1,4 @@
-// RLIMIT_NOFILE bounds the numbers of descriptors of every kind, and no more than that.
+// RLIMIT_NOFILE limits the numbers of descriptors of every kind, and nothing else.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -28,11 +28,11 @@ int main(void) {
   EXPECT(dup2(5, 19) == 19);
   EXPECT(fcntl(5, F_DUPFD, 20) == -1 && errno == EINVAL);
   EXPECT(close(19) == 0);
-  EXPECT(pipe(ends) == -1 && errno == EMFILE);  // one is not enough
+  EXPECT(pipe(ends) == -1 && errno == EMFILE);  // one number is not enough
   EXPECT(socket(AF_INET, SOCK_STREAM, 0) == 19);
   limit(21);
   EXPECT(eventfd(0, 0) == 20);
-  limit(10);  // what is open stays open
+  limit(10);  // open descriptors stay open
   char byte = 1;
   EXPECT(write(12, &byte, 1) == -1 && errno == EBADF);  // /dev/null, for reading only
   EXPECT(close(5) == 0);

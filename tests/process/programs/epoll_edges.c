@@ -50,7 +50,7 @@ int main(void) {
   EXPECT(ready(epoll, events) == 1 && events[0].data.u64 == 33);
   printf("one-shot: once, and once more when changed\n");
 
-  // An answer that cannot be written consumes nothing; one that can in part, that part.
+  // A result that cannot be written consumes nothing; if a part can be written, that part is consumed.
   EXPECT(epoll_ctl(epoll, EPOLL_CTL_MOD, once, &again) == 0);
   struct epoll_event* volatile nowhere = (struct epoll_event*)8;
   EXPECT(epoll_wait(epoll, nowhere, 8, 0) == -1 && errno == EFAULT);

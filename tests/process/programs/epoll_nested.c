@@ -39,7 +39,7 @@ static int wait_by_select(int set) {
   struct timeval limit = {2, 0};
   return select(set + 1, &sets, NULL, NULL, &limit);
 }
-// Asks without waiting until there is something.
+// Polls without waiting until there is an event.
 static int ask_by_poll(int set) {
   struct pollfd entry = {set, POLLIN, 0};
   for (int n = 0; n < 100000; ++n) {
@@ -49,7 +49,7 @@ static int ask_by_poll(int set) {
   return 0;
 }
 
-// Result of `wait` on `set`, and whether it returned at the event rather than at the timeout.
+// Prints the result of `wait` on `set`, and whether it returned at the event rather than at the timeout.
 static void hear(const char* name, int (*wait)(int), int set) {
   pthread_t thread;
   const int64_t start = now_ns();
@@ -81,14 +81,14 @@ int main(void) {
   EXPECT(add(chain[0], chain[1], EPOLLIN) == -1 && errno == ELOOP);
   EXPECT(add(chain[0], chain[2], EPOLLIN) == -1 && errno == ELOOP);
 
-  // An instance that is let go of makes room, and may watch who watched it.
+  // Removing an instance frees a level, and it may then watch its former watcher.
   EXPECT(epoll_ctl(chain[2], EPOLL_CTL_DEL, chain[1], NULL) == 0 && add(chain[0], chain[2], EPOLLIN) == 0);
   EXPECT(epoll_ctl(chain[0], EPOLL_CTL_DEL, chain[2], NULL) == 0);
   close(chain[1]);
   EXPECT(add(chain[2], chain[0], EPOLLIN) == 0);
   hear("epoll_wait", wait_by_epoll, chain[2]);
 
-  // Edges: once for each change below, also while what is below stays ready.
+  // Edge triggered: one event for each change below, even if the inner set remains ready.
   const int outer = epoll_create1(0);
   const uint64_t one = 1;
   EXPECT(add(outer, chain[0], EPOLLIN | EPOLLET) == 0);

@@ -1,4 +1,4 @@
-// eventfd as counter and as semaphore, waiting and not.
+// eventfd as counter and as semaphore, blocking and non-blocking.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>

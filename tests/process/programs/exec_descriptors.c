@@ -1,4 +1,4 @@
-// Descriptors over exec: files go along with their position, those marked close-on-exec do not.
+// Descriptors across exec: files keep their position; those with close-on-exec are closed.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

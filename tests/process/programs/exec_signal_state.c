@@ -1,4 +1,4 @@
-// Over exec, ignored signals and the mask stay, handlers go back to the default.
+// Across exec, ignored signals and the mask stay; handlers are reset to the default.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

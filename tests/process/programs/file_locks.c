@@ -1,4 +1,4 @@
-// Locks on a file between two processes: flock and fcntl, waiting and not.
+// Locks on a file between two processes: flock and fcntl, blocking and non-blocking.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/wait.h>

@@ -19,7 +19,7 @@ static void on_plain(int signal) {
   ++plain_seen;
 }
 
-// The next signal of the set, within a second.
+// Returns the next signal of the set that arrives within a second.
 static int next(const sigset_t* set, siginfo_t* info) {
   const struct timespec second = {1, 0};
   return sigtimedwait(set, info, &second);
@@ -58,7 +58,7 @@ static void pipes(const sigset_t* set) {
   int ends[2];
   EXPECT(pipe(ends) == 0);
   settings(ends[0]);
-  EXPECT(write(ends[1], "x", 1) == 1);  // nobody is told
+  EXPECT(write(ends[1], "x", 1) == 1);  // no owner: no signal
   follow(ends[0], SIGRTMIN + 2);
   siginfo_t info;
   EXPECT(write(ends[1], "yz", 2) == 2);
@@ -109,7 +109,7 @@ static void datagrams(const sigset_t* set) {
   tell("a datagram", next(set, &info), &info, fd);
   EXPECT(pthread_join(thread, NULL) == 0);
 
-  // Without F_SETSIG it is SIGIO, and a handler interrupts.
+  // Without F_SETSIG the signal is SIGIO, and its handler interrupts.
   EXPECT(fcntl(fd, F_SETSIG, 0) == 0);
   const struct sigaction action = {.sa_handler = on_plain};
   EXPECT(sigaction(SIGIO, &action, NULL) == 0);
@@ -120,7 +120,7 @@ static void datagrams(const sigset_t* set) {
   EXPECT(close(fd) == 0);
 }
 
-// The signalled process may be another one.
+// The owner may be another process.
 static void processes(const sigset_t* set) {
   int ends[2];
   EXPECT(pipe(ends) == 0);

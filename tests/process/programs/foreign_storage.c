@@ -1,5 +1,5 @@
-// Threads whose base of fs is not the C library's: made without one of their own, so that they share their maker's, or with
-// memory of a language's own there, set by arch_prctl or by clone, as the runtime of Go has it. They live by system calls alone.
+// Threads whose fs base is not the C library's: without one of their own, so that they share their creator's, or with
+// memory of another language's runtime, set by arch_prctl or by clone as Go's runtime does. They only make system calls.
 #include <asm/prctl.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,7 +29,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f) {
   return result;
 }
 
-// A thread's data at its base: Go's m, whose last word before the base is its g.
+// A thread's data at its fs base: Go's m, whose last word before the base is its g.
 struct machine {
   uint64_t before[7];
   uint64_t current;
@@ -37,7 +37,7 @@ struct machine {
 };
 
 struct thread {
-  struct machine* machine;  // NULL: it keeps what it has
+  struct machine* machine;  // NULL: it keeps its present one
   void (*run)(struct thread*);
   int sets_base_itself;
   atomic_int state, ended;
@@ -72,7 +72,7 @@ static void must(int holds, int line) {
 }
 #define MUST(condition) must(condition, __LINE__)
 
-// Words that only grow: who is slow may find the next value already.
+// The words only grow: a slow thread may already find the next value.
 static void wait_until(atomic_int* word, int value) {
   for (int now; (now = atomic_load(word)) < value;) call(SYS_futex, (long)word, FUTEX_WAIT, now, 0, 0, 0);
 }
@@ -102,7 +102,7 @@ __attribute__((used)) static void begin(struct thread* thread) {
 static char stacks[8][64 * 1024] __attribute__((aligned(16)));
 static int stacks_taken;
 
-// `flags` beyond those of every thread. Its stack begins with the argument.
+// `flags` in addition to those of every thread. Its stack begins with the argument.
 static long start(struct thread* thread, long flags) {
   void** top = (void**)(stacks[stacks_taken++ % 8] + sizeof stacks[0]) - 2;
   *top = thread;
@@ -171,7 +171,7 @@ static void drive(struct thread* thread, const char* name) {
     wait_until(&thread->state, 2 * turn);
     MUST(time_now() - before >= 5000000);
   }
-  // It has a signal handled while it sleeps.
+  // It handles a signal while it sleeps.
   const int seen = atomic_load(&handled);
   MUST(call(SYS_tgkill, call(SYS_getpid, 0, 0, 0, 0, 0, 0), thread->tid, SIGUSR1, 0, 0, 0) == 0);
   wait_until(&handled, seen + 1);
@@ -217,7 +217,7 @@ static void shared_bases(void) {
   EXPECT(errno == ENOTTY);
 }
 
-// As a program of Go begins: nothing of the C library's is used from here on.
+// Starts like a Go program: the C library is not used from here on.
 static struct machine machines[4];
 static void own_bases(void) {
   for (unsigned i = 0; i < 4; ++i) {
@@ -247,7 +247,7 @@ static void own_bases(void) {
   int status = 0;
   MUST(call(SYS_wait4, child, (long)&status, 0, 0, 0, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
   MUST(current() == 0x123);
-  // Nobody has written around the words that the threads have there.
+  // The words around the threads' own are unchanged.
   for (unsigned i = 0; i < 4; ++i) {
     for (unsigned k = 0; k < 7; ++k) MUST(machines[i].before[k] == 0x1111111111111111);
     for (unsigned k = 0; k < 64; ++k) MUST(machines[i].base[k] == 0x2222222222222222);

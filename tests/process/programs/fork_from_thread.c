@@ -1,4 +1,4 @@
-// Only the thread that forks is in the copy; handlers of pthread_atfork run; the copy can make threads of its own.
+// Only the thread that forks is in the child; handlers of pthread_atfork run; the child can create threads.
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// A copy has its own memory: neither sees what the other writes afterwards.
+// A child has its own memory: neither process sees what the other writes afterwards.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

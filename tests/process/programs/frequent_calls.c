@@ -1,5 +1,5 @@
-// System calls that are made again and again from one place: what a call leaves in the registers, below the stack pointer and
-// in vector registers, its errors, and where a signal's handler finds it.
+// System calls that are made repeatedly from one place: their effect on registers, on memory below the stack
+// pointer and on vector registers, their errors, and the place where a signal handler finds them.
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,8 +20,8 @@ struct state {
   double vector[2];
 };
 
-// Loads all of `state`, makes the call behind "mov $number, %eax" (loaded) or before "cmp $-4095, %rax" (compared; the number
-// is state's rax), and stores all but r14. 128 bytes below the stack pointer are the function's own.
+// Loads all of `state`, makes the call after "mov $number, %eax" (loaded) or before "cmp $-4095, %rax" (compared; the
+// number is state's rax), and stores all registers but r14. The function itself uses 128 bytes below the stack pointer.
 void loaded_call(struct state* state);
 void compared_call(struct state* state);
 extern const char loaded_next[], compared_next[];
@@ -79,7 +79,7 @@ static void fill(struct state* state, uint64_t number) {
   uint64_t* words = (uint64_t*)state;
   for (int i = 0; i < 15; ++i) words[i] = 0x1234567800000000u + (unsigned)i;
   state->rax = number;
-  state->rdi = 1000000;  // no descriptor
+  state->rdi = 1000000;  // not a descriptor
   state->flags = kAlwaysSet | kArithmetic;
   state->below = 0x7777777777777777u;
   state->vector[0] = 1.5, state->vector[1] = -2.25;
@@ -90,7 +90,7 @@ static void check(const struct state* state, const char* next) {
   for (int i = 0; i < 15; ++i) expected[i] = 0x1234567800000000u + (unsigned)i;
   const uint64_t* words = (const uint64_t*)state;
   for (int i = 1; i < 15; ++i) {
-    if (i == 2 || i == 5 || i == 10 || i == 13) continue;  // rcx, rdi, r11; r14 is the function's
+    if (i == 2 || i == 5 || i == 10 || i == 13) continue;  // rcx, rdi, r11; the function uses r14
     EXPECT(words[i] == expected[i]);
   }
   EXPECT(state->rdi == 1000000);
@@ -116,7 +116,7 @@ static void registers(void) {
     compared_call(&state);
     check(&state, compared_next);
     EXPECT((int64_t)state.rax == -EBADF && (state.flags & kCarry) == 0);
-    fill(&state, SYS_getuid);  // which is not answered in place
+    fill(&state, SYS_getuid);  // not answered in the process
     compared_call(&state);
     check(&state, compared_next);
     EXPECT(state.rax == getuid());
@@ -144,7 +144,7 @@ static void errors(void) {
   printf("errors are told\n");
 }
 
-// Where a handler finds the call: in the code of libc or of the program, like anything else.
+// Code in which a handler finds the call: libc's or the program's, as with any other code.
 static volatile sig_atomic_t handled, found_in_read;
 static sigset_t seen_mask;
 static sigjmp_buf way_out;
@@ -153,7 +153,7 @@ static int leaves;
 static void handler(int signal, siginfo_t* info, void* raw) {
   (void)signal;
   (void)info;
-  // A signal after the read's return must not hide the read's error.
+  // A signal after the read's return must not change the read's error.
   const int error = errno;
   const ucontext_t* context = raw;
   const uintptr_t place = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
@@ -212,7 +212,7 @@ static void signals(void) {
     EXPECT(waitpid(child, NULL, 0) == child);
   }
   EXPECT(found_in_read >= 1);
-  // Left for good out of a read that the signal has interrupted.
+  // The handler leaves the interrupted read by siglongjmp.
   leaves = 1;
   volatile int left = 0;
   for (volatile int i = 0; i < 50; ++i) {
@@ -226,7 +226,7 @@ static void signals(void) {
   }
   leaves = 0;
   EXPECT(left == 50);
-  // Let in by the mask: it is pending until then.
+  // A blocked signal is pending until the mask permits it.
   action.sa_flags = SA_SIGINFO;
   EXPECT(sigaction(SIGUSR1, &action, NULL) == 0);
   sigset_t one;
@@ -276,7 +276,7 @@ static void threads(void) {
   printf("threads are cancelled in a call\n");
 }
 
-// Threads wait in calls that trapped; meanwhile others make the same calls so often that they are replaced.
+// Threads wait in calls that trapped; other threads then make the same calls so often that they are replaced.
 static int wait_ends[2], poll_ends[2], signal_ends[2];
 static volatile sig_atomic_t waiters_signalled, poll_is_interrupted;
 static void count_signal(int signal) {
@@ -288,7 +288,7 @@ static void* waits_in_read(void* unused) {
   EXPECT(read(wait_ends[0], &byte, 1) == 1 && byte == 'w');
   return unused;
 }
-static void* waits_in_read_again(void* unused) {  // a signal finds it there, and it waits on
+static void* waits_in_read_again(void* unused) {  // a signal interrupts it there, and it waits again
   char byte = 0;
   EXPECT(read(signal_ends[0], &byte, 1) == 1 && byte == 's');
   return unused;

@@ -1,4 +1,4 @@
-// Joining multicast groups, by address, by interface and by index, and leaving them; and what is none.
+// Joining multicast groups, by address, by interface and by index, and leaving them; invalid groups.
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
-// The highest signal, pending for the thread or for the process, in every wait that lets it in: its handler has run when the
-// wait ends.
+// The highest signal, pending for the thread or for the process, in every wait whose mask permits it: its
+// handler has run when the wait ends.
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>

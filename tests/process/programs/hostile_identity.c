@@ -1,5 +1,5 @@
 // A program that overwrites the thread ids that a simulator shares with it, as a wild pointer would. This
-// harms nobody, not even the program.
+// harms nothing, not even the program.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,18 +13,18 @@ static void overwrite(void) {
   uint32_t* const words = (uint32_t*)0x201000001000;
   unsigned char resident;
   if (mincore(words, 4096, &resident) != 0) return;  // not simulated
-  words[1] = 1;  // a process of the machine's that is none of ours
+  words[1] = 1;  // a process of the machine outside the run
 }
 
 static void* in_a_thread(void* lock) {
   overwrite();
   pthread_mutex_lock(lock);
-  return lock;  // and ends with it
+  return lock;  // and it ends with the run
 }
 
 int main(void) {
   overwrite();
-  // Free numbers are those of the process itself.
+  // Unused numbers are those of the process itself.
   int ends[2];
   EXPECT(open("/dev/null", O_RDONLY) == 3 && pipe(ends) == 0 && dup(ends[0]) == 6);
   printf("descriptors: %d %d\n", ends[0], ends[1]);

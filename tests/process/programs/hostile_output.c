@@ -1,4 +1,4 @@
-// A hundred megabytes on standard output, from two writers whose pieces stay whole.
+// A hundred megabytes on standard output, from two writers whose writes are not mixed.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// A program that changes the protection of every page of code it finds mapped, the vDSO's too, and reads
-// clocks on.
+// A program that changes the protection of every mapped page of code, the vDSO's too, and continues to read
+// clocks.
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/time.h>
@@ -20,7 +20,7 @@ int main(void) {
   }
   EXPECT(fclose(maps) == 0);
   for (int i = 0; i < found; ++i) {
-    // Where the kernel seals it, this fails, which is no concern of the clocks either.
+    // Where the kernel seals the page, this fails, without effect on the clocks.
     if (mprotect((void*)from[i], to[i] - from[i], PROT_READ | PROT_WRITE | PROT_EXEC) != 0) continue;
     *(volatile unsigned char*)from[i] = *(volatile unsigned char*)from[i];
     EXPECT(mprotect((void*)from[i], to[i] - from[i], PROT_READ | PROT_EXEC) == 0);

@@ -1,4 +1,4 @@
-// Working directory, file mode mask and limits go along over fork and exec.
+// Working directory, file mode mask and limits are inherited by fork and exec.
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

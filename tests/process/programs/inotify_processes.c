@@ -74,7 +74,7 @@ static void threads(int fd) {
   EXPECT(select(fd + 1, &set, NULL, NULL, NULL) == 1 && FD_ISSET(fd, &set));
   print_next(fd, "select");
   EXPECT(pthread_join(thread, NULL) == 0);
-  // Asking again and again.
+  // Repeated non-blocking reads.
   EXPECT(fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && pthread_create(&thread, NULL, touch_later, "asked") == 0);
   char room[64];
   while (read(fd, room, sizeof room) == -1) EXPECT(errno == EAGAIN);
@@ -106,14 +106,14 @@ static void processes(int fd) {
   if (child == 0) {
     const int file = open("of_child", O_WRONLY | O_CREAT, 0600);
     EXPECT(read(ends[0], &byte, 1) == 1);
-    _exit(write(file, "x", 1) == 1 ? 0 : 1);  // which closes it
+    _exit(write(file, "x", 1) == 1 ? 0 : 1);  // the exit closes it
   }
   print_next(fd, "a child creates");
   EXPECT(write(ends[1], "x", 1) == 1);
   end(child);
   print_next(fd, "writes and ends");
   nothing(fd);
-  // A descriptor of both is closed by the last one.
+  // A descriptor that both processes have is closed by the last one.
   const int file = open("of_child", O_WRONLY);
   child = fork();
   if (child == 0) {
@@ -133,7 +133,7 @@ static void processes(int fd) {
   }
   touch("for_child");
   end(child);
-  // One that is killed closes its files, too.
+  // A killed process closes its files, too.
   EXPECT(inotify_add_watch(fd, folder, IN_CLOSE_WRITE) == 1);
   child = fork();
   if (child == 0) {
@@ -148,7 +148,7 @@ static void processes(int fd) {
   EXPECT(close(ends[0]) == 0 && close(ends[1]) == 0);
 }
 
-// Descriptors across exec, and a program of the host's own.
+// Descriptors across exec, and an executed program of the host's own folders.
 static void executions(int fd) {
   char text[16], command[256];
   snprintf(command, sizeof command, "cp /bin/true '%s/program'", folder);
@@ -166,7 +166,7 @@ static void executions(int fd) {
   print_next(fd, "a program is executed and ends");
   EXPECT(inotify_rm_watch(fd, 2) == 0);
   print_next(fd, "removed");
-  // A script is opened by its interpreter, too.
+  // The interpreter opens its script, too.
   const int script = open("script", O_WRONLY | O_CREAT, 0700);
   EXPECT(write(script, "#!/bin/sh\nexit 0\n", 17) == 17 && close(script) == 0);
   forget_events(fd);
@@ -194,7 +194,7 @@ static void executions(int fd) {
   EXPECT(close(ends[0]) == 0 && close(ends[1]) == 0);
   end(child);
   print_next(fd, "and by the end");
-  // The descriptor itself, in another program.
+  // The inotify descriptor itself in the executed program.
   EXPECT(inotify_add_watch(fd, folder, IN_CREATE) == 1);
   snprintf(text, sizeof text, "%d", fd);
   child = fork();

@@ -1,4 +1,4 @@
-// alarm and setitimer: when they fire, what is left, and which calls they interrupt or restart.
+// alarm and setitimer: when they fire, the time left, and which calls they interrupt or restart.
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// The number of messages that fit into the queue of a socket with message boundaries, by their size: Linux counts the memory
-// that holds each.
+// The number of messages that fit into the queue of a socket with message boundaries, by their size: Linux
+// counts the memory that holds each.
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>

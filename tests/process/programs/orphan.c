@@ -1,4 +1,4 @@
-// A process whose parent ends gets another parent, and the simulation or the shell waits for it all the same.
+// A process whose parent ends gets another parent, and the simulation or the shell still waits for it.
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@ static const char* of(pid_t pid, int fd) {
   return path;
 }
 
-// Opened by another process: the same bytes, its own position, and what it writes is seen.
+// Opened by another process: the same bytes and a position of its own; its writes are visible.
 static void look(pid_t parent, int memory, int named, int pair, int pipe_end) {
   char text[16] = "";
   const int files[] = {memory, named};

@@ -1,4 +1,4 @@
-// process_vm_readv and process_vm_writev: memory of a child, in pieces that do not fit each other, up to where it ends.
+// process_vm_readv and process_vm_writev: memory of a child, in pieces of different lengths at both ends, up to its end.
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>

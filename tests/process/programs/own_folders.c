@@ -68,7 +68,7 @@ int main(void) {
   struct statvfs system;
   EXPECT(statvfs(".", &system) == 0);
   printf("free: %d\n", system.f_bfree > 0 && system.f_bavail <= system.f_blocks);
-  // A link of the folder to the machine's files and back, and a path out of it by dots.
+  // A link from the folder to the machine's files and back, and a path that leaves it by dots.
   EXPECT(symlink("/etc", "etc") == 0 && access("etc/passwd", R_OK) == 0 && access("../../etc/passwd", R_OK) == 0);
   EXPECT(symlink(folder, "again") == 0 && of("again/again/a").st_ino == a.st_ino);
   // A script there gets its own name.

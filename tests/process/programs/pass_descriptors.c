@@ -18,7 +18,7 @@ int main(void) {
   EXPECT(read(reader, bytes, 8) == 6 && memcmp(bytes, "inside", 6) == 0);
   EXPECT(close(got.fds[1]) == 0 && read(reader, bytes, 8) == 0);
 
-  // No room for the second: it is closed on arrival, and its pipe ends.
+  // No space for the second descriptor: it is closed on arrival, and its pipe ends.
   EXPECT(pipe(ends) == 0);
   const int two[2] = {reader, ends[1]};
   EXPECT(send_descriptors(pair[0], "x", two, 2) == 1);

@@ -1,5 +1,5 @@
-// Real files in messages: their position is shared, numbers are the lowest free ones, among sockets and pipes too; what
-// finds no room or is never received is closed.
+// Regular files in messages: the position is shared, numbers are the lowest free ones, also among sockets and
+// pipes; files without space or without receiver are closed.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ static int file_with(const char* text) {
   return fd;
 }
 
-// The same file, opened once more: it can be locked when the other is not open any more.
+// The same file, opened again: it can be locked when the other one is no longer open anywhere.
 static int open_again(int fd) {
   char path[32];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -52,7 +52,7 @@ static void share_a_position(void) {
   EXPECT(close(file) == 0 && write(got.fds[0], "!", 1) == 1 && close(got.fds[0]) == 0);
 }
 
-// Numbers as Linux gives them out: each descriptor in turn the lowest free one, real or not.
+// Numbers as on Linux: each descriptor in turn gets the lowest free one, real or not.
 static void mix(void) {
   int ends[2];
   const int first = file_with("first"), second = open("/dev/null", O_RDWR);
@@ -87,7 +87,7 @@ static void find_no_room(void) {
   EXPECT(close(other) == 0 && close(again) == 0);
 }
 
-// Open and locked while in flight, closed with the socket that holds it.
+// Open and locked in flight, closed with the socket that contains it.
 static void never_received(void) {
   const int file = file_with(""), again = open_again(file);
   int ends[2];

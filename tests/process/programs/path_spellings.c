@@ -1,4 +1,4 @@
-// One file has one content, one number and one kind, however it is spelled.
+// One file has one content, one inode number and one type, however its path is spelled.
 #include "tests/process/spellings.h"
 
 int main(void) {

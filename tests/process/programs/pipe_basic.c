@@ -1,4 +1,4 @@
-// Bytes through a pipe, end of file, no reader, descriptors' kinds and numbers.
+// Bytes through a pipe, end of file, a missing reader, types and numbers of descriptors.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

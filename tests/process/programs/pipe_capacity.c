@@ -1,4 +1,4 @@
-// A pipe holds 64 KiB in pages; small writes are taken whole or not at all.
+// A pipe holds 64 KiB in pages; small writes are atomic.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A writer that waits for room and a reader that waits for bytes.
+// A writer that waits for space and a reader that waits for bytes.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// timer_create: signals with values, no signal at all, absolute times, what is left, and what was missed.
+// timer_create: signals with values, no signal at all, absolute times, the time left, missed expirations.
 #include <signal.h>
 #include <unistd.h>
 

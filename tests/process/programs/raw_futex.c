@@ -1,4 +1,4 @@
-// futex(2) itself: compared waits, moving sleepers to another word, changing a second word, masks, errors.
+// futex(2) itself: compared waits, requeued waiters, FUTEX_WAKE_OP, masks, errors.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>

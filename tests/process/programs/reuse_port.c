@@ -1,4 +1,4 @@
-// SO_REUSEPORT: sockets that share a port share those who connect and the datagrams, and each peer stays where it was.
+// SO_REUSEPORT: sockets with one port share connections and datagrams, and each peer always reaches the same socket.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-// select and pselect: three sets, what is left of the time, bad descriptors, signal masks while waiting.
+// select and pselect: three sets, the time left, bad descriptors, signal masks while waiting.
 #include <signal.h>
 #include <sys/select.h>
 #include <sys/socket.h>

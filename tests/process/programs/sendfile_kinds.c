@@ -1,5 +1,5 @@
-// sendfile: from files into sockets and pipes, with and without an offset, across the end, and what it
-// refuses.
+// sendfile: from files into sockets and pipes, with and without an offset, across the end of a file; refused
+// descriptors.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// Sessions and groups: who leads, who may not.
+// Sessions and process groups: leaders, and refused changes.
 #include <errno.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// Files between processes: positions that are shared or not, appending, records locked by open description,
+// Files between processes: shared and separate positions, appending, record locks by open file description,
 // temporary files.
 #include <fcntl.h>
 #include <sys/file.h>

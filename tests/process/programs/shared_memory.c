@@ -1,4 +1,4 @@
-// Memory shared between processes: a memfd that is inherited, sealed, mapped twice; copy on write stays
+// Memory shared between processes: a memfd that is inherited, sealed, mapped twice; private mappings stay
 // private.
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// A handler's changes to its frame take effect at its return: masks with any signal in it, and registers.
-// Invalid frames end the program.
+// A handler's changes to its frame take effect at its return: masks with any signal, and registers. Invalid
+// frames end the program.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>
@@ -54,12 +54,12 @@ static void fault_with_all_blocked(void) {
 
 int main(void) {
   const struct rlimit no_core = {0, 0};
-  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of children that die
+  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of killed children
   struct sigaction action = {.sa_sigaction = block_all, .sa_flags = SA_SIGINFO};
   EXPECT(sigaction(SIGUSR1, &action, NULL) == 0);
   EXPECT(raise(SIGUSR1) == 0 && handled == 1);
   printf("mask left by a handler: %016lx\n", mask_now() & 0x7fffffff);
-  // With SIGSYS and SIGSEGV among them the program still lives, and has them blocked.
+  // With SIGSYS and SIGSEGV in the mask the program continues, and has them blocked.
   sleep_ms(1);
   EXPECT(getpid() > 0);
   printf("a fault with SIGSEGV blocked: %d\n", end_of(fault_with_all_blocked));

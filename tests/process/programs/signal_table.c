@@ -88,7 +88,7 @@ static void set(int signal, void (*with)(int, siginfo_t*, void*), int flags) {
 
 static void clear(void) { runs = depth = deepest = code = value = on_stack = 0; }
 
-// Returns from handlers of faults are by siglongjmp: the instruction would fault again.
+// Handlers of faults leave by siglongjmp, because the instruction would fault again.
 static void handled(int signal, const char* setting, int flags, int nested, int leaving) {
   printf("%2d %-11s", signal, setting);
   for (int way = 0; way < (may_fault(signal) ? kWays : kFault); ++way) {
@@ -138,7 +138,7 @@ static void blocked(int signal) {
   printf("\n");
 }
 
-// Result of a child that sends itself the signal.
+// The result of a child that sends itself the signal.
 static void in_a_child(int signal, const char* setting, void (*prepare)(int)) {
   printf("%2d %-11s", signal, setting);
   for (int way = 0; way < (may_fault(signal) ? kWays : kFault); ++way) {
@@ -172,14 +172,14 @@ static void block(int with) {
 
 int main(void) {
   const struct rlimit no_core = {0, 0};
-  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of children that die
+  EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of killed children
   const stack_t mine = {.ss_sp = stack, .ss_size = sizeof stack};
   EXPECT(sigaltstack(&mine, NULL) == 0);
   for (int signal_number = 1; signal_number <= 64; ++signal_number) {
     struct sigaction action = {.sa_handler = SIG_IGN};
     if (sigaction(signal_number, &action, NULL) != 0) {
       printf("%2d cannot be set\n", signal_number);
-      // Two are the C library's own.
+      // The C library uses two of them itself.
       if (signal_number == SIGKILL || signal_number == SIGSTOP) in_a_child(signal_number, "default", leave_alone);
       continue;
     }
@@ -191,7 +191,7 @@ int main(void) {
     handled(signal_number, "siglongjmp", 0, 0, 1);
     handled(signal_number, "both", SA_ONSTACK | SA_NODEFER, 1, 1);
     blocked(signal_number);
-    // Whether these stop a process depends on who watches its group.
+    // They only stop a process whose process group is not orphaned.
     const int by_terminal = signal_number == SIGTSTP || signal_number == SIGTTIN || signal_number == SIGTTOU;
     if (!by_terminal) in_a_child(signal_number, "default", leave_alone);
     in_a_child(signal_number, "ignored", ignore);

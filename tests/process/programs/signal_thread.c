@@ -24,7 +24,7 @@ int main(void) {
   sigaddset(&set, SIGHUP);
   sigaddset(&set, SIGCHLD);
   EXPECT(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
-  EXPECT(kill(getpid(), SIGHUP) == 0);  // waits for the thread
+  EXPECT(kill(getpid(), SIGHUP) == 0);  // pending until the thread waits
   pthread_t thread;
   EXPECT(pthread_create(&thread, NULL, take, NULL) == 0);
   sleep_ms(20);

@@ -52,7 +52,7 @@ int main(void) {
   EXPECT(epoll_wait(epoll, &event, 1, 5000) == 1 && event.data.fd == fd);
   show(fd, "by a child");
   EXPECT(waitpid(child, NULL, 0) == child);
-  sigset_t only;  // another set; then nothing to read
+  sigset_t only;  // another set; then there is nothing to read
   sigemptyset(&only);
   sigaddset(&only, SIGUSR1);
   EXPECT(signalfd(fd, &only, 0) == fd);

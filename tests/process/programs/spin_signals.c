@@ -1,5 +1,5 @@
-// A thread that waits for its own signal handler by looking at memory, and one that masks the signal and looks
-// at what another thread's handler writes.
+// A thread that waits for its own signal handler by reading memory, and one that masks the signal and reads
+// memory that another thread's handler writes.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>

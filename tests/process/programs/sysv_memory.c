@@ -1,4 +1,4 @@
-// System V shared memory: keys and ids, what attaching shows to whom, what is left of a removed segment, permissions, limits.
+// System V shared memory: keys and ids, attaching, removed segments, permissions, limits.
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -72,7 +72,7 @@ static void sharing(void) {
   printf("sharing: until the last has let go\n");
 }
 
-// Two processes that watch words of each other's without a call.
+// Two processes that spin on each other's words without calls.
 static void watching(void) {
   const int id = shmget(IPC_PRIVATE, 4096, 0600);
   volatile int* const words = shmat(id, NULL, 0);
@@ -143,7 +143,7 @@ static void listing(void) {
 }
 
 int main(int count, char** words) {
-  if (count > 1) {  // executed: nothing is attached any more
+  if (count > 1) {  // after exec nothing is attached
     EXPECT(state_of(atoi(words[1])).shm_nattch == 1);
     return 5;
   }

@@ -1,4 +1,4 @@
-// System V messages: by type, too long, no room, none there, queues removed under those who wait.
+// System V messages: by type, too long, no space, no message, queues removed while processes wait.
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/wait.h>
@@ -67,7 +67,7 @@ static void waiting(void) {
   EXPECT(strcmp(get(id, 3, 0), "from the child") == 0);
   put(id, 4, "to the child");
   EXPECT(child_ends(child) == 6);
-  // Two of the longest fill it.
+  // Two messages of the maximum length fill the queue.
   message.type = 1;
   EXPECT(msgsnd(id, &message, 8192, 0) == 0 && msgsnd(id, &message, 8192, 0) == 0);
   EXPECT(fails(msgsnd(id, &message, 1, IPC_NOWAIT), EAGAIN));

@@ -1,5 +1,5 @@
-// System V semaphores: several operations or none, waiting for more, for zero and for a while, what is undone at the end of a
-// process, sets that are removed under those who wait.
+// System V semaphores: several operations or none, waiting for a value, for zero and with a timeout, undo at
+// the end of a process, sets that are removed while processes wait.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ipc.h>

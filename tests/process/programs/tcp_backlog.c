@@ -31,7 +31,7 @@ int main(void) {
     count += connected(clients[i]);
   }
   printf("connected: %d of %d\n", count, kClients);
-  // Those who wait try again, and get through as there is room.
+  // Waiting clients try again, and connect when there is space.
   for (int i = 0; i < kClients; ++i) {
     const int fd = accept(listener, NULL, NULL);
     EXPECT(fd >= 0 && write(fd, "x", 1) == 1 && close(fd) == 0);

@@ -58,13 +58,13 @@ int main(void) {
   printf("answer after my end: %s\n", answer);
   EXPECT(read(s, answer, 1) == 0 && close(s) == 0 && pthread_join(thread, NULL) == 0);
 
-  // The server is gone: a write is answered by a reset, and then everything fails.
+  // The server has exited: a write is answered by a reset, after which everything fails.
   const int late = socket(AF_INET, SOCK_STREAM, 0);
   EXPECT(connect(late, (struct sockaddr*)&name, sizeof name) == 0);
   const int accepted = accept(listener, NULL, NULL);
   EXPECT(write(late, "unread", 6) == 6);
   sleep_ms(20);
-  EXPECT(close(accepted) == 0);  // with data unread: a reset
+  EXPECT(close(accepted) == 0);  // with unread data: a reset
   sleep_ms(20);
   struct pollfd entry = {late, POLLIN, 0};
   EXPECT(poll(&entry, 1, 1000) == 1);

@@ -1,4 +1,4 @@
-// IPv6 listeners: their own family only, or both; how an IPv4 client looks from there.
+// IPv6 listeners for their own family only or for both, and the address of an IPv4 client.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

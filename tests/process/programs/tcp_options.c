@@ -35,7 +35,7 @@ int main(void) {
          option(listener, IPPROTO_TCP, TCP_NODELAY) != 0, option(listener, SOL_SOCKET, SO_REUSEADDR),
          option(listener, SOL_SOCKET, SO_KEEPALIVE));
   EXPECT(accept(0, NULL, NULL) == -1 && errno == ENOTSOCK);
-  const int bytes = 1 << 20;  // beyond the limits of the machine: for those who may administer the network only
+  const int bytes = 1 << 20;  // beyond the machine's limits: only for network administrators
   EXPECT(setsockopt(listener, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) == 0 || errno == EPERM);
   EXPECT(setsockopt(listener, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) == 0 || errno == EPERM);
   const struct timeval limit = {0, 20000};

@@ -1,4 +1,4 @@
-// Job control: a session with a terminal, keys that are signals, who is in the background, and what the end of the terminal does.
+// Job control: a session with a terminal, keys that send signals, background processes, effects of the terminal's end.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -10,7 +10,7 @@
 
 static int master;
 static char name[64];
-static int told[2];  // a pipe: what the session has to say
+static int told[2];  // a pipe for messages of the session
 
 static void tell(char what) { EXPECT(write(told[1], &what, 1) == 1); }
 static void hear(char expected) {
@@ -24,7 +24,7 @@ static void type(const char* keys) { EXPECT(write(master, keys, strlen(keys)) ==
 static volatile sig_atomic_t hung_up, resized;
 static void on_signal(int signal) { signal == SIGHUP ? (hung_up = 1) : (resized = 1); }
 
-// In a group of its own, in the foreground or behind it.
+// Starts the job in a process group of its own, in the foreground or in the background.
 static pid_t start_job(int in_foreground, void (*job)(void)) {
   const pid_t child = fork();
   EXPECT(child >= 0);
@@ -81,7 +81,7 @@ static void lead(void) {
   sigaddset(&caught, SIGWINCH);
   EXPECT(sigprocmask(SIG_BLOCK, &caught, NULL) == 0);
 
-  pid_t job = start_job(1, sleeps);  // Ctrl-Z, and on again
+  pid_t job = start_job(1, sleeps);  // Ctrl-Z, then continued
   EXPECT(waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTSTP);
   EXPECT(tcsetpgrp(0, getpid()) == 0);
   tell('z');
@@ -91,7 +91,7 @@ static void lead(void) {
   EXPECT(waitpid(job, &status, 0) == job && WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
   EXPECT(tcsetpgrp(0, getpid()) == 0);
 
-  job = start_job(0, reads);  // who reads from behind is stopped
+  job = start_job(0, reads);  // a background reader is stopped
   EXPECT(waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
   EXPECT(kill(-job, SIGCONT) == 0);
   EXPECT(waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
@@ -100,7 +100,7 @@ static void lead(void) {
   EXPECT(waitpid(job, &status, 0) == job && WIFEXITED(status) && WEXITSTATUS(status) == 11);
   EXPECT(tcsetpgrp(0, getpid()) == 0);
 
-  job = start_job(0, sets);  // so is who changes it
+  job = start_job(0, sets);  // and a background process that changes it
   EXPECT(waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTOU);
   EXPECT(tcsetpgrp(0, job) == 0 && kill(-job, SIGCONT) == 0);
   EXPECT(waitpid(job, &status, 0) == job && WIFEXITED(status) && WEXITSTATUS(status) == 13);

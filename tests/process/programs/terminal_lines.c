@@ -1,4 +1,4 @@
-// A pseudo-terminal from both of its sides: lines that are edited, echo, raw mode, sizes, end of file and the end of a side.
+// A pseudo-terminal from both of its sides: line editing, echo, raw mode, sizes, end of file and the end of a side.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -12,7 +12,7 @@ static int master, slave;
 
 static void type(const char* keys) { EXPECT(write(master, keys, strlen(keys)) == (ssize_t)strlen(keys)); }
 
-// All that the screen shows by now; what is typed is echoed some time later.
+// Expects this output of the terminal; typed characters are echoed some time later.
 static void shows(const char* expected) {
   char seen[256] = "";
   size_t n = 0;
@@ -56,7 +56,7 @@ static void edited_lines(void) {
   type("abd\177c\025x y\027z\r");
   shows("abd\b \bc\b \b\b \b\b \bx y\b \bz\r\n");
   gives("x z\n");
-  type("\026\003\001\r");  // one that has no meaning any more
+  type("\026\003\001\r");  // Ctrl-C without its meaning
   shows("^\b^C^A\r\n");
   gives("\003\001\n");
   type("a\tb\177\177c\r");
@@ -102,7 +102,7 @@ static void raw_bytes(void) {
   EXPECT(now_ns() - before >= 190000000);
   set(0, 0, 5, 1);
   type("12");
-  gives("12");  // a tenth of a second after the last
+  gives("12");  // a tenth of a second after the last byte
   set(0, ICANON | ECHO, 1, 0);
 }
 

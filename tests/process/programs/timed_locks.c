@@ -1,5 +1,5 @@
-// Waits that end by time: conditions, mutexes, semaphores, rwlocks, by both clocks, and times that are over
-// already.
+// Waits with timeouts: conditions, mutexes, semaphores, rwlocks, by both clocks, and deadlines that have
+// passed already.
 #include <pthread.h>
 #include <semaphore.h>
 

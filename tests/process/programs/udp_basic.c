@@ -41,7 +41,7 @@ int main(void) {
   size = sizeof from;
   EXPECT(getpeername(a, (struct sockaddr*)&from, &size) == 0);
 
-  // The receiver is gone: the connected sender gets an error.
+  // The receiver has closed: the connected sender gets an error.
   EXPECT(close(b) == 0 && send(a, "x", 1, 0) == 1);
   ready = (struct pollfd){a, POLLIN, 0};
   EXPECT(poll(&ready, 1, 1000) == 1 && (ready.revents & POLLERR) != 0);

@@ -1,4 +1,4 @@
-// Datagrams by name: who sent it, queues that are full, names given by the kernel.
+// Datagrams by name: sender addresses, full queues, names assigned by the kernel.
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/socket.h>

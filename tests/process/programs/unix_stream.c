@@ -1,4 +1,4 @@
-// Stream sockets by path and by abstract name: who is there, who is not, credentials.
+// Stream sockets by path and by abstract name: present and missing servers, credentials.
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/socket.h>

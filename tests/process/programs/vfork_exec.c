@@ -1,4 +1,4 @@
-// vfork: the parent waits until the child has executed a program or ended; what the child has written is there.
+// vfork: the parent waits until the child has executed a program or ended; the child's writes are visible.
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// Until it executes a program or ends, a child of vfork or of clone with CLONE_VM and CLONE_VFORK writes to its parent's
-// variables, those of the C library's heap among them; one with CLONE_VFORK alone to its own.
+// Until it executes a program or ends, a child of vfork or of clone with CLONE_VM and CLONE_VFORK writes to its
+// parent's variables, including those of the C library's heap; one with CLONE_VFORK only writes to its own.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ static int write_all(void* word) {
   return value;
 }
 
-// The C library's heap is described by its variables.
+// The C library's heap is described by variables.
 static char* blocks[8];
 static void allocate(int from, int to) {
   for (int i = from; i < to; ++i) {

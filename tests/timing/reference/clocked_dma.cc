@@ -1,12 +1,12 @@
-// The clocked reference of PCI Express: both directions of a link, stepped byte by byte, TLP by TLP, with a root complex
-// that queues requests and an adapter that counts its tags. It shares only the profile with sim/host.
-// At each edge, in this order:
+// The clocked reference of PCI Express: both directions of a link, executed byte by byte and TLP by TLP, with a root complex
+// that queues requests and an adapter that counts its tags. It only shares the profile with sim/host. Steps at each
+// edge:
 //
-//   1. bytes leave a lane; TLPs whose last byte has arrived appear at the far end;
-//   2. writes become visible in memory, then the first requests in the root complex read it;
-//   3. reads that wait for tags issue requests;
-//   4. the adapter and the CPU request transfers;
-//   5. idle lanes start the next TLP.
+// 1. bytes leave a lane; TLPs whose last byte has arrived appear at the far end;
+// 2. writes become visible in memory, then the first requests in the root complex read it;
+// 3. reads that wait for tags issue requests;
+// 4. the adapter and the CPU request transfers;
+// 5. idle lanes start the next TLP.
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -26,17 +26,17 @@ struct Tlp {
   TlpKind kind = TlpKind::kReadRequest;
   std::uint32_t transfer = 0;
   std::uint32_t header = 0, payload = 0;
-  std::uint32_t requested = 0;   // bytes, of a read request
+  std::uint32_t requested = 0;   // bytes requested by a read request
   std::uint32_t address = 0;     // of a read request
   bool ends_request = false;     // the last completion of its request
-  bool ends_transfer = false;    // the last of all
+  bool ends_transfer = false;    // the last TLP of the transfer
 };
 
-struct ByteRate {  // so many picoseconds for so many bytes
+struct ByteRate {  // `ps` picoseconds for `bytes` bytes
   unsigned __int128 ps = 1, bytes = 1;
 };
 
-// Symbols of a byte over all lanes; DLLPs and SKIPs take their share of each.
+// Symbols of a byte over all lanes; DLLPs and SKIPs take a share of each.
 ByteRate rate_of(const host::PcieProfile& profile) {
   ByteRate rate;
   if (profile.generation == 2) {
@@ -63,14 +63,14 @@ struct LaneGroup {  // one direction
 
 struct RequestAtRoot {
   std::int64_t readable = 0;
-  std::size_t writes_before = 0;  // TLPs that arrived before it
+  std::size_t writes_before = 0;  // writes that arrived before this request
   Tlp tlp;
 };
 
 struct WaitingRead {
   std::uint32_t transfer = 0;
   std::size_t piece = 0;
-  std::uint32_t done = 0;  // bytes of it
+  std::uint32_t done = 0;  // bytes answered
 };
 
 class ClockedDma {
@@ -104,7 +104,7 @@ class ClockedDma {
     return static_cast<std::int64_t>((n * rate_.ps + rate_.bytes - 1) / rate_.bytes);
   }
 
-  // 1.
+  // Step 1.
   void bytes() {
     for (LaneGroup* lane : lanes()) {
       if (lane->next_byte != now_) continue;
@@ -146,7 +146,7 @@ class ClockedDma {
     }
   }
 
-  // 2.
+  // Step 2.
   void memory() {
     for (; !writes_.empty() && writes_.front().first == now_; writes_.pop_front()) {
       ++writes_visible_;
@@ -169,7 +169,7 @@ class ClockedDma {
       completion.transfer = request.transfer;
       completion.header = profile_.completion_header_bytes;
       completion.payload = std::min(left, profile_.max_payload_bytes);
-      // As much as fits and, unless it is the last, up to a boundary.
+      // As much as fits; unless it is the last completion, it ends at a completion boundary.
       while (completion.payload < left &&
              (address + completion.payload) % profile_.read_completion_boundary_bytes != 0) {
         --completion.payload;
@@ -183,7 +183,7 @@ class ClockedDma {
     }
   }
 
-  // 3. A request with a tag joins the lane's queue; writes requested meanwhile are ahead of it.
+  // Step 3. A request with a tag joins the lane's queue, behind writes requested before.
   void issue() {
     if (!reads_.empty() && free_tags_ == 0) note(DmaOccasion::kTagsUsedUp);
     while (!reads_.empty() && free_tags_ > 0) {
@@ -212,7 +212,7 @@ class ClockedDma {
     }
   }
 
-  // 4.
+  // Step 4.
   void ask() {
     for (; next_ask_ < dma_.transfers.size() && dma_.transfers[next_ask_].ask_ps == now_; ++next_ask_) {
       const TransferCase& wanted = dma_.transfers[next_ask_];
@@ -254,8 +254,7 @@ class ClockedDma {
     }
   }
 
-  // Stores of the CPU leave in order; a doorbell, which takes no time on the line, leaves after all earlier
-  // stores.
+  // CPU stores leave in order; a doorbell, which takes no time on the line, leaves after all earlier stores.
   void flush() {
     for (; !combining_.empty() && combining_.front().first <= now_; combining_.pop_front()) {
       const std::uint32_t transfer = combining_.front().second;
@@ -269,13 +268,13 @@ class ClockedDma {
     }
   }
 
-  // 5.
+  // Step 5.
   void start(LaneGroup& lane) {
     if (lane.sending && lane.queue.size() > 1) note(DmaOccasion::kLaneBusy);
     if (lane.sending || lane.queue.empty()) return;
     lane.sending = true;
     lane.position = 0;
-    if (lane.last_edge != now_) {  // the clock starts anew after a gap
+    if (lane.last_edge != now_) {  // the byte clock restarts after a gap
       lane.since = now_;
       lane.edges = 0;
     }

@@ -32,7 +32,7 @@ std::vector<Passing> ClockedFabric::run() {
   return log_;
 }
 
-// Every packet has arrived or is lost, and no further pause frame follows: nothing will leave a buffer.
+// Every packet has arrived or is lost, and no further pause frame follows: no buffer changes any more.
 bool ClockedFabric::is_at_rest() const {
   if (arrived_ + dropped_ < fabric_.packets.size()) return false;
   const auto has_pauses = [](const LinkCase& link) { return link.control == Control::kPauses; };
@@ -88,12 +88,12 @@ void ClockedFabric::join(std::uint32_t here, std::uint32_t there, const LinkCase
   if (link.control != Control::kCredits) return port.groups.resize(port.lanes);
   port.input.resize(port.lanes);
   for (ReceiveLane& lane : port.input) lane.capacity = device_of(port).buffer_bytes / 64;
-  // All space of the far end is free at first, and known since link initialisation.
+  // All space of the far end is free at first, which link initialisation has advertised.
   port.limit.assign(port.lanes, far_buffer / 64 % kCounter);
   port.sent.assign(port.lanes, 0);
 }
 
-// Reserves and headrooms are taken from the memory that the ports share, or from each lane's own.
+// Reserves and headroom are in the memory that the ports share, or in each lane's own memory.
 void ClockedFabric::build_memory(std::uint32_t d) {
   const DeviceCase& device = fabric_.devices[d];
   const bool shares = device.memory.bytes > 0;
@@ -133,14 +133,14 @@ void ClockedFabric::wait_for_byte(ReferencePort& port) {
 void ClockedFabric::begin(ReferencePort& port, const Unit& unit) {
   port.unit = unit;
   port.sending = true;
-  if (port.last_edge != now_) {  // the byte clock starts anew after a gap
+  if (port.last_edge != now_) {  // the byte clock restarts after a gap
     port.since = now_;
     port.edges = 0;
   }
   wait_for_byte(port);
 }
 
-// 1.
+// Step 1.
 void ClockedFabric::bytes() {
   for (ReferencePort& port : ports_) {
     if (port.next_byte != now_) continue;
@@ -170,7 +170,7 @@ void ClockedFabric::bytes() {
   }
 }
 
-// 4.
+// Step 4.
 void ClockedFabric::start_data(std::uint32_t p) {
   ReferencePort& port = ports_[p];
   if (port.link == nullptr || port.sending || is_idle(port)) return;
@@ -264,7 +264,7 @@ bool ClockedFabric::may_go(const ReferencePort& port, std::uint32_t lane) {
   return has_credits;
 }
 
-// The crossbar can read one more packet out of its buffer.
+// Whether the crossbar can read another packet from its buffer.
 bool ClockedFabric::is_readable(const ReferencePort& port, const Waiting& first) const {
   const std::uint32_t speedup = device_of(port).crossbar_speedup;
   return speedup == 0 || first.buffer_port < 0 || ports_[static_cast<std::size_t>(first.buffer_port)].being_read < speedup;
@@ -293,7 +293,7 @@ int ClockedFabric::arbitrate(ReferencePort& port, const CanSend& can_send) {
   return lane;
 }
 
-// 5.
+// Step 5.
 void ClockedFabric::hand_over() {
   for (std::uint32_t p = 0; p < ports_.size(); ++p) {
     ReferencePort& port = ports_[p];

@@ -1,16 +1,16 @@
-// The clocked reference: links, flow control, lane arbitration and switches, stepped byte by byte and cycle by cycle in
-// the simplest manner. It shares no code with sim/fabric. Time advances from edge to edge: of a line's byte clock, of a
-// switch's core clock, of a timer. At each edge, in this order:
+// The clocked reference: links, flow control, lane arbitration and switches, executed byte by byte and cycle by cycle in the
+// simplest manner. It shares no code with sim/fabric. Time advances from edge to edge: of a line's byte clock, of a
+// switch's core clock, of a timer. Steps at each edge:
 //
-//   1. bytes leave lines, and bytes arrive at the far ends, at one instant in the order of the receiving ports;
-//      frames that pause or resume take effect;
-//   2. switches whose clock ticks look packets up and move them through their pipelines;
-//   3. buffer space becomes free, timers of flow control fire;
-//   4. idle lines start a data packet, unless a frame of flow control has been due since before; then first packets
-//      that have waited too long are dropped, which may let others start;
-//   5. adapters get packets, the first of which may start at once;
-//   6. lanes that a packet has left at this instant are resumed if there is room; lines that are still idle start a
-//      frame of flow control that is due.
+// 1. bytes leave lines, and bytes arrive at the far ends, at one instant in the order of the receiving ports; frames
+//    that pause or resume take effect;
+// 2. switches whose clock ticks look packets up and move them through their pipelines;
+// 3. buffer space becomes free, timers of flow control fire;
+// 4. idle lines start a data packet, unless a flow control frame has been due since an earlier instant; then first
+//    packets that have waited too long are dropped, which may let others start;
+// 5. adapters get packets, the first of which may start at once;
+// 6. lanes that a packet has left at this instant are resumed if there is space; lines that are still idle start a
+//    flow control frame that is due.
 #pragma once
 
 #include <set>
@@ -95,15 +95,15 @@ class ClockedFabric {
   const FabricCase& fabric_;
   Occasions& met_;
   std::vector<ReferencePort> ports_;
-  std::vector<PacketMemory> memories_;  // of each device
-  std::vector<Rng> chances_;            // of each port's marks
-  std::vector<std::uint32_t> first_;    // port of each device
+  std::vector<PacketMemory> memories_;  // by device
+  std::vector<Rng> chances_;            // for marks, by port
+  std::vector<std::uint32_t> first_;    // first port of each device
   std::vector<std::uint64_t> cycle_;    // next cycle of each switch's clock
-  std::vector<std::int64_t> tick_;      // and its time
+  std::vector<std::int64_t> tick_;      // and the time of that cycle
   std::vector<Passing> log_;
-  // Port and arriving packet: it is not forwarded; there is no room for it.
+  // Port and arriving packet that is not forwarded, or for which there is no space.
   std::set<std::pair<std::uint32_t, std::uint32_t>> refused_, overflowed_;
-  std::set<std::uint32_t> marked_;  // packets
+  std::set<std::uint32_t> marked_;  // packet numbers
   std::size_t arrived_ = 0, dropped_ = 0;
   std::int64_t now_ = 0;
 };

@@ -1,4 +1,4 @@
-// Frames of flow control: credits as IBA 7.9.4 has them, pauses as IEEE 802.1Qbb has them.
+// Flow control frames: credits as in IBA 7.9.4, pauses as in IEEE 802.1Qbb.
 #include "tests/timing/reference/clocked_fabric.h"
 
 namespace verbatim::timing::clocked {
@@ -13,7 +13,7 @@ void ClockedFabric::fire_timers(ReferencePort& port) {
   }
 }
 
-// A frame has been due since that time or longer.
+// Whether a frame has been due since `since` or longer.
 bool ClockedFabric::is_frame_due(const ReferencePort& port, std::int64_t since) const {
   for (const ReceiveLane& lane : port.input) {
     if (lane.due_since <= since) return true;
@@ -21,7 +21,7 @@ bool ClockedFabric::is_frame_due(const ReferencePort& port, std::int64_t since) 
   return port.frame_due <= since || port.repeat_due <= since;
 }
 
-// 6.
+// Step 6.
 void ClockedFabric::start_flow_control(std::uint32_t p) {
   ReferencePort& port = ports_[p];
   if (port.link == nullptr || !is_frame_due(port, now_)) return;
@@ -50,7 +50,7 @@ bool ClockedFabric::start_credits(ReferencePort& port) {
   return false;
 }
 
-// A frame has a timer for each lane that is to be paused, and for each that is news; those that are to resume have 0.
+// A frame has a timer for each lane that is paused and for each whose state has changed; 0 resumes a lane.
 void ClockedFabric::start_pause(std::uint32_t p) {
   ReferencePort& port = ports_[p];
   std::uint32_t lanes = 0, paused = 0;
@@ -68,7 +68,7 @@ void ClockedFabric::start_pause(std::uint32_t p) {
     wish.is_news = false;
   }
   if (port.frame_due == kNo) {
-    note(Occasion::kPauseRepeated);  // the event model has no record of it
+    note(Occasion::kPauseRepeated);  // the event model does not record it
   } else {
     log(p, Moment::kPause, lanes, paused);
   }
@@ -79,7 +79,7 @@ void ClockedFabric::start_pause(std::uint32_t p) {
   begin(port, unit);
 }
 
-// 1. A lane's timer runs anew from when a frame has effect.
+// Part of step 1. A lane's timer restarts when a frame takes effect.
 void ClockedFabric::take_pauses() {
   for (ReferencePort& port : ports_) {
     while (!port.coming_pauses.empty() && port.coming_pauses.front().first == now_) {
@@ -94,7 +94,7 @@ void ClockedFabric::take_pauses() {
   }
 }
 
-// A group that is full after an arrival of its own is to be paused.
+// A group that is full after one of its own arrivals is paused.
 void ClockedFabric::judge_arrival(ReferencePort& port, std::uint32_t lane) {
   if (lane == kVl15 || port.groups.empty() || !memories_[port.device].is_full(port.groups[lane])) return;
   PauseWish& wish = port.wishes[lane];
@@ -103,7 +103,7 @@ void ClockedFabric::judge_arrival(ReferencePort& port, std::uint32_t lane) {
   if (port.frame_due == kNo) port.frame_due = now_;
 }
 
-// One that has room again after a departure of its own is to be resumed.
+// A group with space again after one of its own departures is resumed.
 void ClockedFabric::judge_departures(ReferencePort& port) {
   for (std::uint32_t n = 0; n < port.groups.size() && n < kPriorities; ++n) {
     PauseWish& wish = port.wishes[n];

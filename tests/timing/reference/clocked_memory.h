@@ -1,5 +1,5 @@
-// Packet memory of a device for links without credits, as specified at the heads of
-// sim/fabric/shared_buffer.h and switch_buffer.h. Each cell is counted where it is.
+// Packet memory of a device for links without credits, as specified in the head comments of
+// sim/fabric/shared_buffer.h and switch_buffer.h. Every cell is counted individually.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 namespace verbatim::timing::clocked {
 
-// A lane of an ingress port; all in cells.
+// A lane of an ingress port; numbers of cells.
 struct MemoryGroup {
   bool is_lossless = false;
   std::uint64_t reserve = 0, headroom = 0, resume_offset = 0;
-  int alpha = 0;  // power of two
+  int alpha = 0;  // exponent of 2
   std::uint64_t in_reserve = 0, in_pool = 0, in_headroom = 0;
 
   bool is_empty() const { return in_reserve + in_pool + in_headroom == 0; }
@@ -26,7 +26,7 @@ struct PacketMemory {
     while (count * cell_bytes < bytes) ++count;
     return count;
   }
-  // 2^alpha times what is free of the pool, whole cells.
+  // 2^alpha times the free part of the pool, in whole cells.
   std::uint64_t threshold(int alpha) const {
     std::uint64_t cells = free_pool;
     for (int i = 0; i < alpha; ++i) cells *= 2;
@@ -34,7 +34,7 @@ struct PacketMemory {
     return cells;
   }
 
-  // Reserve first, then the pool up to the threshold, else headroom; false: no room.
+  // Takes cells of the reserve, then of the pool up to the threshold, then of the headroom; false: no space.
   bool take(MemoryGroup& group, std::uint64_t bytes) {
     const std::uint64_t needed = cells(bytes);
     const std::uint64_t from_reserve = std::min(needed, group.reserve - group.in_reserve);
@@ -49,7 +49,7 @@ struct PacketMemory {
     group.in_headroom += needed;
     return true;
   }
-  // Headroom first, then the pool, then the reserve.
+  // Releases cells of the headroom, then of the pool, then of the reserve.
   void give_back(MemoryGroup& group, std::uint64_t bytes) {
     for (std::uint64_t left = cells(bytes); left > 0; --left) {
       if (group.in_headroom > 0) {
@@ -63,7 +63,7 @@ struct PacketMemory {
     }
   }
 
-  // The group has used up its reserve and its share of the pool. Threshold and pool are those of this moment.
+  // Whether the group has used up its reserve and its present share of the pool.
   bool is_full(const MemoryGroup& group) const {
     if (!group.is_lossless || group.is_empty()) return false;
     return group.in_headroom > 0 || group.in_reserve + group.in_pool >= group.reserve + threshold(group.alpha);

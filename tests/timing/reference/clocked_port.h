@@ -28,14 +28,14 @@ inline std::int64_t edge_time(std::uint64_t n, std::uint64_t ps, std::uint64_t p
 
 using CanSend = std::array<bool, 15>;  // by lane
 
-// Weighted round robin as IBA 7.6.9.2 words it: one table.
+// One table of weighted round robin, as worded in IBA 7.6.9.2.
 struct ReferenceTable {
   std::vector<Weight> entries;
   std::size_t pointer = 0;
   std::int64_t available = 0;  // in 4-byte units
 
   void restart() { available = entries.empty() ? 0 : entries[pointer].weight * 16; }
-  // Inspects entries until one can send; -1 after a full round, and then as it was.
+  // Inspects entries until one can send; after a full round returns -1 and leaves the state unchanged.
   int inspect(const CanSend& can_send) {
     const std::size_t old_pointer = pointer;
     const std::int64_t old_available = available;
@@ -52,17 +52,17 @@ struct ReferenceTable {
 
 struct Waiting {
   std::uint32_t packet = 0;
-  int buffer_port = -1;  // the switch port whose buffer holds it
+  int buffer_port = -1;  // the switch port whose buffer contains it
   std::uint32_t buffer_lane = 0;
-  std::int64_t arrived = 0;  // its head, in this switch
+  std::int64_t arrived = 0;  // arrival of its head in this switch
 };
 
-inline constexpr std::uint32_t kDropped = 16;  // instead of a lane
+inline constexpr std::uint32_t kDropped = 16;  // used instead of a lane
 inline constexpr std::uint32_t kVl15 = 15;     // no credits, no lifetimes, before all others
 
 inline constexpr std::uint32_t kPriorities = 8;
 inline constexpr std::uint32_t kFrameBytes = 64;    // of a frame that pauses or resumes
-inline constexpr std::uint32_t kQuantumBytes = 64;  // of the line's time
+inline constexpr std::uint32_t kQuantumBytes = 64;  // time of these bytes on the line
 
 // Timers of a frame: quanta for which each lane is paused; kUnchanged: the lane's timer is not set.
 struct PauseTimers {
@@ -70,7 +70,7 @@ struct PauseTimers {
   std::array<std::int32_t, kPriorities> quanta;
 };
 
-// A frame or packet that the transmitter puts on the line, one byte after the other.
+// A frame or packet that the transmitter puts on the line byte by byte.
 struct Unit {
   enum class Kind : std::uint8_t { kData, kCredits, kPause };
   Kind kind = Kind::kCredits;
@@ -84,7 +84,7 @@ struct Unit {
 
 struct FlyingByte {
   std::int64_t arrives = 0;
-  Unit unit;  // position: of this byte, from 1
+  Unit unit;  // its position is that of this byte, from 1
 };
 
 struct ReceiveLane {
@@ -94,11 +94,11 @@ struct ReceiveLane {
   std::int64_t last_update = 0;
 };
 
-// A wish of an end of a link with pauses: the far end is to pause a lane.
+// A receiver's request to pause or resume a lane of the far end.
 struct PauseWish {
   bool is_paused = false;
-  bool is_news = false;  // since the last frame
-  bool has_left = false; // a packet of the lane, in this instant
+  bool is_news = false;  // not yet sent in a frame
+  bool has_left = false; // a packet of the lane, at this instant
 };
 
 struct SpaceFreed {
@@ -120,7 +120,7 @@ struct Moving {  // in a switch, between its head's arrival and an output queue
 struct HeadOfQueue {
   std::uint32_t packet = ~0u;
   std::int64_t since = 0, stalled_until = 0;
-  std::uint32_t drops = 0;  // in a row
+  std::uint32_t drops = 0;  // consecutive
 };
 
 struct ReferencePort {
@@ -141,7 +141,7 @@ struct ReferencePort {
   // The line.
   std::deque<FlyingByte> flying;
   // Receiver.
-  std::vector<ReceiveLane> input;  // but VL15
+  std::vector<ReceiveLane> input;  // without VL15
   std::uint32_t vl15_used = 0;     // blocks
   std::vector<SpaceFreed> frees;
   std::vector<MemoryGroup> groups;  // by lane; empty: the link has credits
@@ -156,7 +156,7 @@ struct ReferencePort {
   std::deque<Moving> moving;
   std::uint64_t next_lookup_cycle = 0;
   std::uint32_t being_read = 0;  // packets leaving this buffer through the crossbar
-  // Adapter: what it sends, by time.
+  // Adapter: packets to send, by time.
   std::deque<std::uint32_t> outgoing;
 };
 

@@ -1,4 +1,4 @@
-// Packets arriving at a port: the memory in which they wait, their path through a switch, marks.
+// Packets that arrive at a port: their memory, their path through a switch, marks.
 #include <algorithm>
 
 #include "tests/timing/reference/clocked_fabric.h"
@@ -65,8 +65,8 @@ void ClockedFabric::refuse(std::uint32_t in, std::uint32_t number, DropReason re
   log_drop(static_cast<std::uint32_t>(ports_.size()) + ports_[in].device, number, reason);
 }
 
-// A switch with several lanes classifies arriving Ethernet packets anew; credits belong to the lane chosen by
-// the sender.
+// A switch with several lanes classifies arriving Ethernet packets itself; credits belong to the lane chosen
+// by the sender.
 std::uint32_t ClockedFabric::arrival_lane(const ReferencePort& in, std::uint32_t number, std::uint32_t sent_on) const {
   const DeviceCase& device = device_of(in);
   if (in.groups.empty() || !device.is_switch || device.lanes == 1 || !fabric_.packets[number].is_roce) return sent_on;
@@ -89,7 +89,7 @@ bool ClockedFabric::take_space(ReferencePort& port, std::uint32_t lane, std::uin
     ReceiveLane& into = port.input[lane];
     into.received = (into.received + count) % kCounter;
     into.used += count;
-    return into.used <= into.capacity;  // always in the event model: a disagreement
+    return into.used <= into.capacity;  // the event model always accepts: a disagreement
   }
   MemoryGroup& group = port.groups[lane];
   const std::uint64_t in_headroom = group.in_headroom, in_pool = group.in_pool;
@@ -126,7 +126,7 @@ std::uint32_t ClockedFabric::lane_at(const ReferencePort& out, std::uint32_t pac
   return lane == 15 ? kDropped : lane % out.lanes;
 }
 
-// 2.
+// Step 2.
 void ClockedFabric::switches() {
   for (std::uint32_t d = 0; d < fabric_.devices.size(); ++d) {
     const DeviceCase& device = fabric_.devices[d];
@@ -194,7 +194,7 @@ void ClockedFabric::tick_input(std::uint32_t d, std::uint32_t p, Done* done) {
   }
 }
 
-// Bytes of all packets waiting for a lane of an output, from the arrival of their heads until they start.
+// Bytes of all packets waiting for a lane of an output, from their heads' arrival to their start.
 std::uint64_t ClockedFabric::waiting_bytes(std::uint32_t out, std::uint32_t lane) const {
   const std::uint32_t d = ports_[out].device;
   std::uint64_t bytes = 0;
@@ -209,7 +209,8 @@ std::uint64_t ClockedFabric::waiting_bytes(std::uint32_t out, std::uint32_t lane
   return bytes;
 }
 
-// With the packet, a queue has no more than its share of what is free. The limit is for lossy groups in shared memory alone.
+// Whether a queue with the packet has at most its share of the free memory. Only applies to lossy groups in
+// shared memory.
 bool ClockedFabric::fits_output(const ReferencePort& in, std::uint32_t arrived_on, std::uint32_t number) {
   const DeviceCase& device = device_of(in);
   if (device.memory.bytes == 0 || in.groups.empty() || arrived_on == kVl15 || in.groups[arrived_on].is_lossless) return true;
@@ -220,7 +221,8 @@ bool ClockedFabric::fits_output(const ReferencePort& in, std::uint32_t arrived_o
          memory.threshold(device.memory.output_alpha);
 }
 
-// Random early detection: by the bytes that a packet finds as it joins its queue, or leaves behind as it starts.
+// Random early detection, by the bytes that a packet finds when it joins its queue, or leaves behind when it
+// starts.
 void ClockedFabric::mark(std::uint32_t out, std::uint32_t lane, std::uint32_t number, bool at_enqueue) {
   const DeviceCase& device = device_of(ports_[out]);
   if (!device.is_switch || lane >= device.marks.size() || device.marks_at_enqueue != at_enqueue) return;
@@ -241,7 +243,7 @@ void ClockedFabric::mark(std::uint32_t out, std::uint32_t lane, std::uint32_t nu
   log(out, Moment::kMark, number, static_cast<std::uint32_t>(bytes));
 }
 
-// 3.
+// Step 3.
 void ClockedFabric::free_space() {
   for (ReferencePort& port : ports_) {
     if (port.link == nullptr) continue;

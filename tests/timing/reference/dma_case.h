@@ -1,4 +1,4 @@
-// DMA traffic of one adapter: the plain data that the event model and the clocked reference are both given.
+// DMA traffic of one adapter, as plain data for the event model and the clocked reference.
 #pragma once
 
 #include <bitset>
@@ -26,15 +26,15 @@ struct TransferCase {
 
 struct DmaCase {
   host::PcieProfile profile;
-  std::vector<TransferCase> transfers;  // by time; those of one time, in order
+  std::vector<TransferCase> transfers;  // by time; those at one time in order
 };
 
 enum class DmaMoment : std::uint8_t {
   kMemoryRead,   // all bytes of a read have been taken from memory
-  kAtAdapter,    // and are in the adapter; or a doorbell, or pushed bytes
+  kAtAdapter,    // and have arrived in the adapter; or a doorbell or pushed bytes have
   kLeftAdapter,  // the last byte of a write has left the adapter
   kVisible,      // and can be read in memory
-  kOvertaking,   // a read took its bytes before an earlier write was visible: never
+  kOvertaking,   // a read took its bytes before an earlier write was visible: an error
 };
 
 struct DmaPassing {
@@ -44,7 +44,7 @@ struct DmaPassing {
   friend auto operator<=>(const DmaPassing&, const DmaPassing&) = default;
 };
 
-// Situations that occur in a case.
+// Situations that a case may contain.
 enum class DmaOccasion : std::uint8_t {
   kTagsUsedUp,         // a read waits for a tag
   kLaneBusy,           // a TLP waits for the previous one
@@ -57,10 +57,10 @@ inline constexpr std::size_t kDmaOccasions = static_cast<std::size_t>(DmaOccasio
 using DmaOccasions = std::bitset<kDmaOccasions>;
 
 DmaCase random_dma(std::uint64_t seed);
-// For people: everything about a case.
+// A text with everything about a case.
 std::string describe(const DmaCase& dma);
 
-// Events, sorted.
+// Events in sorted order.
 std::vector<DmaPassing> run_event_model(const DmaCase& dma);
 std::vector<DmaPassing> run_reference(const DmaCase& dma, DmaOccasions& met);
 

@@ -1,4 +1,4 @@
-// A case on sim/fabric.
+// Runs a case with sim/fabric.
 #include <algorithm>
 #include <memory>
 

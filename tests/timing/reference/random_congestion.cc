@@ -1,4 +1,4 @@
-// Links with pauses or without flow control, shared memory and marks, drawn for a fabric whose links had credits.
+// Random pauses, links without flow control, shared memory and marks for a fabric whose links have credits.
 #include <algorithm>
 
 #include "sim/config/headroom.h"
@@ -31,7 +31,7 @@ class Congestion {
  private:
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(rng_.below(bound)); }
 
-  // Mostly all devices have the same maps, as pauses of a lane are meant for the same lane of the far end.
+  // Usually all devices have the same maps, because a pause of a lane concerns the same lane of the far end.
   void lanes() {
     const bool same_maps = rng_.chance(3, 4), all_priorities = rng_.chance(1, 5);
     for (DeviceCase& device : fabric_.devices) {
@@ -67,7 +67,7 @@ class Congestion {
     link.control = rng_.chance(1, 5) ? Control::kNone : Control::kPauses;
     if (link.control == Control::kNone) return;
     link.lossless_lanes = rng_.chance(1, 2) ? 0xff : below(256);
-    // A pause must not end before it is repeated: half of it outlasts a packet and a frame.
+    // A pause must be repeated before it ends: half of it is longer than a packet and a frame.
     const std::uint32_t frames = kLargestPacket + kFrameBytes + 2 * (link.bytes_before + link.bytes_after);
     const std::uint32_t least_quanta = 2 * frames / kQuantumBytes + 1;
     link.quanta = rng_.chance(1, 3) ? 65535 : least_quanta + below(rng_.chance(1, 2) ? 2 : 300);
@@ -79,7 +79,7 @@ class Congestion {
                                 : below(rng_.chance(1, 2) ? 2'000 : 60'000);
   }
 
-  // A lane's own buffer: headroom, and a reserve that few packets fill.
+  // A lane's own buffer: headroom, and a reserve for few packets.
   void buffers(std::uint32_t d) {
     DeviceCase& device = fabric_.devices[d];
     bool has_credits = false;

@@ -11,7 +11,7 @@ class TransferGenerator {
   DmaCase generate() {
     profile();
     const std::uint32_t count = 2 + below(24);
-    // Most cases crowd the lanes; in some each transfer has them for itself.
+    // In most cases the lanes are congested; in some each transfer is alone.
     const std::uint32_t pace = rng_.chance(1, 4) ? 1'000'000 : rng_.chance(1, 2) ? 50'000 : 3'000;
     large_ = rng_.chance(1, 10);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -47,14 +47,14 @@ class TransferGenerator {
   }
 
   std::uint32_t size() {
-    // Around whole requests and payloads, where there is a TLP more or less.
+    // Sizes near whole requests and payloads, where the number of TLPs changes.
     if (rng_.chance(1, 4)) return dma_.profile.max_payload_bytes * (1 + below(2)) - 1 + below(3);
     if (rng_.chance(1, 6)) return dma_.profile.max_read_request_bytes - 1 + below(3);
     return 1 + (large_ && rng_.chance(1, 2) ? below(4096) : below(rng_.chance(1, 2) ? 64 : 600));
   }
 
   PieceCase piece() {
-    // At the beginning of a page, around its end, or anywhere.
+    // At the beginning of a page, near its end, or anywhere.
     const std::uint32_t place = below(3);
     return {size(), place == 0 ? 0 : place == 1 ? 4096 - below(10) * 32 - below(2) : below(4096)};
   }

@@ -16,7 +16,7 @@ class Generator {
     const auto switches = static_cast<std::uint32_t>(rng_.below(4));
     const auto adapters = static_cast<std::uint32_t>(switches == 0 ? 2 : 2 + rng_.below(4));
     large_ = rng_.chance(1, 10) || buffers_ == Buffers::kLeast;
-    // On one grid of times everything meets everything in the same instant.
+    // With a common grid of times many events occur at the same instant.
     if (rng_.chance(1, 5)) grid_ = 250;
     for (std::uint32_t i = 0; i < switches + adapters; ++i) device(i < switches);
     if (switches == 0) link(0, 1);
@@ -56,7 +56,7 @@ class Generator {
       device.stall_count = below(4);
     }
     if (rng_.chance(1, 4)) device.lifetime_ps = 2'000 + below(rng_.chance(1, 2) ? 200'000 : 2'000'000);
-    // Whole cycles: what ends then, ends when others become ready.
+    // Whole cycles: such lifetimes end at instants at which other packets become ready.
     if ((grid_ > 1 || rng_.chance(2, 3)) && device.clock_hz == 400'000'000) {
       constexpr std::int64_t kPeriod = 2'500;
       device.head_lifetime_ps = (device.head_lifetime_ps + kPeriod - 1) / kPeriod * kPeriod;
@@ -70,7 +70,7 @@ class Generator {
     used_.push_back(0);
   }
 
-  // Every lane has weight in one of the tables at least; some have several entries.
+  // Every lane has a weight in at least one of the tables; some have several entries.
   void tables(DeviceCase* device) {
     static constexpr std::uint32_t kLimits[] = {0, 1, 2, 255};
     device->high_limit = kLimits[below(4)];
@@ -98,14 +98,13 @@ class Generator {
     link.credit_bytes = rng_.chance(1, 2) ? 8 : 1 + below(rng_.chance(1, 3) ? 64 : 16);
     static constexpr std::int64_t kIntervals[] = {0, 0, 0, 50'000, 256'000, 1'000'000};
     link.credit_interval_ps = kIntervals[below(6)];
-    // Often enough that refreshes compete with data packets, but not shorter than the time of a packet in
-    // between.
+    // Frequent enough for refreshes to compete with data packets, but with time for a packet in between.
     const auto round = static_cast<std::int64_t>(link.rate.ps * 17 * link.credit_bytes / link.rate.per_bytes);
     if (rng_.chance(2, 3)) link.refresh_interval_ps = on_grid(4 * round + below(rng_.chance(1, 2) ? 600'000 : 20'000));
     fabric_.links.push_back(link);
   }
 
-  // Depth first; the links are a tree.
+  // Depth-first search; the links are a tree.
   std::uint32_t port_towards(std::uint32_t from, std::uint32_t to, std::uint32_t before = ~0u) const {
     for (const LinkCase& link : fabric_.links) {
       for (int side = 0; side < 2; ++side) {
@@ -119,9 +118,9 @@ class Generator {
 
   void traffic(std::uint32_t first, std::uint32_t adapters) {
     const std::uint32_t count = large_ ? 4 + below(16) : 4 + below(70);
-    // One destination for many makes packets meet; short times between them make queues.
+    // Many packets to one destination compete; short intervals make queues.
     const std::uint32_t favourite = first + below(adapters);
-    // Long ones let lines fall idle for many refreshes.
+    // With long intervals lines are idle for many refreshes.
     const std::uint32_t pace = rng_.chance(1, 2) ? 2'000 : rng_.chance(3, 4) ? 60'000 : 2'000'000;
     const std::uint32_t in_bursts = 1 + below(3);
     std::vector<std::int64_t> time(first + adapters, 0);
@@ -149,7 +148,7 @@ class Generator {
   const Buffers buffers_;
   Rng rng_;
   FabricCase fabric_;
-  std::vector<std::uint32_t> used_;  // ports, by device
+  std::vector<std::uint32_t> used_;  // used ports by device
   bool large_ = false;
   std::int64_t grid_ = 1;  // ps
 };

@@ -35,19 +35,19 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
-bool is_execution(const supervisor::ProgramCall& told) {
-  return told.call.kind == protocol::ToldKind::kSystemCall &&
-         (told.call.number == SYS_execve || told.call.number == SYS_execveat);
+bool is_execution(const supervisor::ProgramCall& event) {
+  return event.call.kind == protocol::ToldKind::kSystemCall &&
+         (event.call.number == SYS_execve || event.call.number == SYS_execveat);
 }
 
 }  // namespace
 
-void CallList::on_call(const supervisor::ProgramCall& told) {
-  Caller& caller = callers_[{told.pid, told.tid}];
-  if (caller.who.empty()) caller.who = join(told.host, " ", told.pid, "/", told.tid);
-  if (told.call.step != protocol::ToldStep::kBegins) return end(caller, told);
-  begin(caller, {told.place, to_ps(told.now), order_++, is_execution(told) ? told.call.number : 0,
-                 text_of(told.call, told.read)});
+void CallList::on_call(const supervisor::ProgramCall& event) {
+  Caller& caller = callers_[{event.pid, event.tid}];
+  if (caller.who.empty()) caller.who = join(event.host, " ", event.pid, "/", event.tid);
+  if (event.call.step != protocol::ToldStep::kBegins) return end(caller, event);
+  begin(caller, {event.place, to_ps(event.now), order_++, is_execution(event) ? event.call.number : 0,
+                 text_of(event.call, event.read)});
 }
 
 void CallList::begin(Caller& caller, Begun begun) {
@@ -67,15 +67,15 @@ void CallList::begin(Caller& caller, Begun begun) {
   inside.push_back(std::move(begun));
 }
 
-void CallList::end(Caller& caller, const supervisor::ProgramCall& told) {
+void CallList::end(Caller& caller, const supervisor::ProgramCall& event) {
   auto& inside = caller.begun;
-  const auto same = std::ranges::find(inside, told.place, &Begun::place);
+  const auto same = std::ranges::find(inside, event.place, &Begun::place);
   if (same == inside.end()) return;
   leave(caller, static_cast<std::size_t>(same - inside.begin()) + 1);
   Begun begun = std::move(inside.back());
   inside.pop_back();
-  add_result(begun.text, told.call, told.read);
-  const std::int64_t now_ps = to_ps(told.now);
+  add_result(begun.text, event.call, event.read);
+  const std::int64_t now_ps = to_ps(event.now);
   std::string rest = begun.text.result;
   if (now_ps > begun.time_ps) rest += " <" + duration_text(now_ps - begun.time_ps) + ">";
   if (begun.text.subject.empty()) {

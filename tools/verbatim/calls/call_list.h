@@ -17,7 +17,7 @@ namespace verbatim::cli {
 
 class CallList {
  public:
-  void on_call(const supervisor::ProgramCall& told);
+  void on_call(const supervisor::ProgramCall& event);
   // Ends the run: threads that are in a call never left it. Passes every line, with its newline, to `write`.
   void finish(const std::function<void(const std::string& line)>& write);
 
@@ -47,7 +47,7 @@ class CallList {
   };
 
   void begin(Caller& caller, Begun begun);
-  void end(Caller& caller, const supervisor::ProgramCall& told);
+  void end(Caller& caller, const supervisor::ProgramCall& event);
   void add(const Caller& caller, const Begun& begun, const std::string& rest);
   void leave(Caller& caller, std::size_t kept);
   void end_rows(Caller& caller);

@@ -38,7 +38,7 @@ int compare(const CompareOptions& options) {
   label_runs(runs);
   align_classes(runs);
   const std::vector<Figure> figures = comparison_of(runs);
-  answer.say("%s", text_of(runs, figures).c_str());
+  answer.print("%s", text_of(runs, figures).c_str());
   Answer::Json& list = answer.document()["runs"] = Answer::Json::array();
   for (const RunSummary& run : runs) list.push_back({{"run", run.path}, {"label", run.label}});
   answer.document()["figures"] = to_json(figures);
@@ -49,7 +49,7 @@ int compare(const CompareOptions& options) {
     return answer.end(kProgramFailed);
   }
   if (!is_standard_output(options.html))
-    answer.say("\n%s: %zu KiB, opens in any browser\n", options.html.c_str(), page.size() / 1024);
+    answer.print("\n%s: %zu KiB, opens in any browser\n", options.html.c_str(), page.size() / 1024);
   answer.document()["page"] = {{"file", options.html}, {"bytes", page.size()}};
   return answer.end(kAsExpected);
 }

@@ -241,8 +241,8 @@ void read_point(RunSummary& run, const std::string& folder) {
   for (const auto& [name, value] : (*point)["settings"].items()) {
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     const std::string last = name.substr(name.rfind('/') + 1);
-    const bool says_which = last.find_first_not_of("0123456789") != last.npos;
-    run.settings.emplace_back(says_which ? last : name, text);
+    const bool is_descriptive = last.find_first_not_of("0123456789") != last.npos;
+    run.settings.emplace_back(is_descriptive ? last : name, text);
     run.inputs.emplace_back(name, text);
   }
 }

@@ -167,12 +167,12 @@ int import_fabric(const ImportOptions& options) {
   const auto counted = [](std::size_t n, const char* thing, const char* plural) {
     return std::to_string(n) + " " + (n == 1 ? thing : plural);
   };
-  answer.say("%s: %s, %s, %s, %s, from %s\n", options.out.c_str(), fabric->link_layer.c_str(),
+  answer.print("%s: %s, %s, %s, %s, from %s\n", options.out.c_str(), fabric->link_layer.c_str(),
              counted(written.hosts, "host", "hosts").c_str(), counted(written.switches, "switch", "switches").c_str(),
              counted(written.links, "link", "links").c_str(), fabric->format.c_str());
-  for (const auto& one : written.profiles) answer.say("profile of switches: %s\n", beside_topology(one.name).c_str());
-  for (const auto& one : written.assumptions) answer.say("assumed: %s\n  change: %s\n", one.text.c_str(), one.where.c_str());
-  if (sources.left_out > 0) answer.say("left out: %s of another kind\n", counted(sources.left_out, "file", "files").c_str());
+  for (const auto& one : written.profiles) answer.print("profile of switches: %s\n", beside_topology(one.name).c_str());
+  for (const auto& one : written.assumptions) answer.print("assumed: %s\n  change: %s\n", one.text.c_str(), one.where.c_str());
+  if (sources.left_out > 0) answer.print("left out: %s of another kind\n", counted(sources.left_out, "file", "files").c_str());
   return answer.end(kAsExpected);
 }
 

@@ -22,10 +22,10 @@ using supervisor::ProgramCall;
 constexpr std::int64_t kMostDescriptors = 1024;  // of one poll()
 
 template <class T>
-std::optional<T> value_at(const ProgramCall& told, std::int64_t address) {
+std::optional<T> value_at(const ProgramCall& event, std::int64_t address) {
   T value;
   const auto bytes = std::as_writable_bytes(std::span(&value, 1));
-  if (told.read(static_cast<std::uint64_t>(address), bytes) != bytes.size()) return std::nullopt;
+  if (event.read(static_cast<std::uint64_t>(address), bytes) != bytes.size()) return std::nullopt;
   return value;
 }
 
@@ -36,19 +36,19 @@ struct Wait {
   std::optional<std::set<std::int32_t>> among;  // descriptors; nullopt: any of the process
 };
 
-Wait wait_of(const ProgramCall& told) {
-  const auto& words = told.call.arguments;
-  switch (told.call.number) {
+Wait wait_of(const ProgramCall& event) {
+  const auto& words = event.call.arguments;
+  switch (event.call.number) {
     case SYS_read:
       return {Wait::Kind::kRead, false, std::set{static_cast<std::int32_t>(words[0])}};
     case SYS_poll:
     case SYS_ppoll: {
       std::set<std::int32_t> descriptors;
       for (std::int64_t i = 0; i < std::min(words[1], kMostDescriptors); ++i) {
-        const auto one = value_at<pollfd>(told, words[0] + i * static_cast<std::int64_t>(sizeof(pollfd)));
+        const auto one = value_at<pollfd>(event, words[0] + i * static_cast<std::int64_t>(sizeof(pollfd)));
         if (one) descriptors.insert(one->fd);
       }
-      const bool is_limited = told.call.number == SYS_poll ? static_cast<std::int32_t>(words[2]) >= 0 : words[2] != 0;
+      const bool is_limited = event.call.number == SYS_poll ? static_cast<std::int32_t>(words[2]) >= 0 : words[2] != 0;
       return {Wait::Kind::kReadiness, is_limited, std::move(descriptors)};
     }
     case SYS_select:
@@ -66,36 +66,36 @@ Wait wait_of(const ProgramCall& told) {
 
 }  // namespace
 
-void ArmingOrder::on_call(const ProgramCall& told) {
-  Process& process = processes_[told.pid];
-  Thread& thread = threads_[{told.pid, told.tid}];
-  if (told.call.step == ToldStep::kBegins) begin(told, process, thread);
-  if (told.call.step == ToldStep::kHasEnded) end(told, process, thread);
+void ArmingOrder::on_call(const ProgramCall& event) {
+  Process& process = processes_[event.pid];
+  Thread& thread = threads_[{event.pid, event.tid}];
+  if (event.call.step == ToldStep::kBegins) begin(event, process, thread);
+  if (event.call.step == ToldStep::kHasEnded) end(event, process, thread);
 }
 
-void ArmingOrder::begin(const ProgramCall& told, Process& process, Thread& thread) {
-  if (told.call.kind != ToldKind::kSystemCall) return;
-  const Wait wait = wait_of(told);
+void ArmingOrder::begin(const ProgramCall& event, Process& process, Thread& thread) {
+  if (event.call.kind != ToldKind::kSystemCall) return;
+  const Wait wait = wait_of(event);
   if (wait.kind == Wait::Kind::kNone || wait.is_limited) return;
   if (wait.kind == Wait::Kind::kRead && thread.is_ready) return;
   for (const auto& [number, queue] : process.queues) {
     if (queue.channel < 0 || (wait.among && !wait.among->contains(queue.channel))) continue;
     if (!thread.sleep) thread.sleep.emplace();
     if (!queue.is_armed || queue.is_known_empty || !thread.sleep->empty()) continue;
-    const std::string ms = std::to_string(to_ps(told.now) / 1'000'000'000) + "." +
-                           std::to_string(to_ps(told.now) / 1'000'000 % 1'000 + 1'000).substr(1);
-    thread.sleep = join("process ", told.pid, " of ", told.host, " sleeps at ", ms, " ms for an event of CQ ", number,
+    const std::string ms = std::to_string(to_ps(event.now) / 1'000'000'000) + "." +
+                           std::to_string(to_ps(event.now) / 1'000'000 % 1'000 + 1'000).substr(1);
+    thread.sleep = join("process ", event.pid, " of ", event.host, " sleeps at ", ms, " ms for an event of CQ ", number,
                         ", and since it armed the CQ (ibv_req_notify_cq) it has not polled it until it was empty: a completion that "
                         "came before the arming raises no event");
   }
 }
 
-void ArmingOrder::end(const ProgramCall& told, Process& process, Thread& thread) {
-  const protocol::ToldCall& call = told.call;
+void ArmingOrder::end(const ProgramCall& event, Process& process, Thread& thread) {
+  const protocol::ToldCall& call = event.call;
   const auto queue = [&] { return process.queues.find(call.number); };
   switch (call.kind) {
     case ToldKind::kSystemCall: {
-      const Wait wait = wait_of(told);
+      const Wait wait = wait_of(event);
       if (wait.kind == Wait::Kind::kNone) return;
       if (call.result != -EAGAIN) note_sleep(thread);
       thread.sleep.reset();
@@ -103,7 +103,7 @@ void ArmingOrder::end(const ProgramCall& told, Process& process, Thread& thread)
       return;
     }
     case ToldKind::kCommand:
-      return end_command(told, process);
+      return end_command(event, process);
     case ToldKind::kArm:
       if (const auto found = queue(); found != process.queues.end() && call.result == 0) {
         found->second.is_armed = true;
@@ -123,16 +123,16 @@ void ArmingOrder::end(const ProgramCall& told, Process& process, Thread& thread)
   }
 }
 
-void ArmingOrder::end_command(const ProgramCall& told, Process& process) {
-  const std::int64_t address = told.call.arguments[0];
-  const auto header = value_at<protocol::CommandHeader>(told, address);
+void ArmingOrder::end_command(const ProgramCall& event, Process& process) {
+  const std::int64_t address = event.call.arguments[0];
+  const auto header = value_at<protocol::CommandHeader>(event, address);
   if (!header || header->status != 0) return;
   if (header->type == protocol::CommandType::kCreateCq) {
-    const auto made = value_at<protocol::CreateCq>(told, address);
+    const auto made = value_at<protocol::CreateCq>(event, address);
     if (made) process.queues[made->number] = {.channel = made->channel_fd};
   }
   if (header->type == protocol::CommandType::kModifyQp) {
-    const auto modified = value_at<protocol::ModifyQp>(told, address);
+    const auto modified = value_at<protocol::ModifyQp>(event, address);
     const bool sets_state = modified && (modified->mask & IBV_QP_STATE) != 0;
     if (sets_state && modified->attributes.qp_state == IBV_QPS_RTR) process.can_complete = true;
   }

@@ -22,7 +22,7 @@ namespace verbatim::cli {
 class ArmingOrder {
  public:
   // Called for every call of the run's programs, in the order of the run (Supervisor::tell_calls_to).
-  void on_call(const supervisor::ProgramCall& told);
+  void on_call(const supervisor::ProgramCall& event);
   // Ends the run: a thread that is in a sleep never left it.
   void finish();
 
@@ -45,9 +45,9 @@ class ArmingOrder {
     std::optional<std::string> sleep;  // current sleep: the sentence, empty if the order was right
   };
 
-  void begin(const supervisor::ProgramCall& told, Process& process, Thread& thread);
-  void end(const supervisor::ProgramCall& told, Process& process, Thread& thread);
-  void end_command(const supervisor::ProgramCall& told, Process& process);
+  void begin(const supervisor::ProgramCall& event, Process& process, Thread& thread);
+  void end(const supervisor::ProgramCall& event, Process& process, Thread& thread);
+  void end_command(const supervisor::ProgramCall& event, Process& process);
   void note_sleep(Thread& thread);
 
   std::map<std::uint32_t, Process> processes_;                            // by pid

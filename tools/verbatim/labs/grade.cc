@@ -71,7 +71,7 @@ int grade(const GradeOptions& options) {
       complain("interrupted; nothing was graded");
       return kInterrupted;
     }
-    say_grades(answer, *lab, grader.grades());
+    print_grades(answer, *lab, grader.grades());
     for (const auto& [path, text] : {std::pair(options.junit, junit_of(*lab, grader.grades())),
                                      std::pair(options.gradescope, gradescope_text(*lab, grader.grades()))}) {
       const std::string failure = path.empty() ? "" : write_document(path, text);

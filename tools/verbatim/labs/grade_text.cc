@@ -16,23 +16,23 @@ std::string joined(const std::vector<std::string>& lines, const std::string& bet
 
 }  // namespace
 
-void say_grades(Answer& answer, const Lab& lab, const std::vector<Grade>& grades) {
+void print_grades(Answer& answer, const Lab& lab, const std::vector<Grade>& grades) {
   const unsigned most = lab.points();
   const unsigned points = points_of(grades);
-  answer.say("%s: %s\n", lab.name.c_str(), lab.title.c_str());
+  answer.print("%s: %s\n", lab.name.c_str(), lab.title.c_str());
   Json criteria = Json::array();
   for (std::size_t i = 0; i < grades.size(); ++i) {
     const Criterion& criterion = lab.criteria[i];
     const Grade& one = grades[i];
     const std::string line = "  " + std::to_string(one.points) + " of " + std::to_string(criterion.points) + "  " + criterion.name + "\n" +
                              (one.why.empty() ? "" : "          " + joined(one.why, "\n          ") + "\n");
-    if (one.why.empty()) answer.say("%s", line.c_str());
-    else answer.say_wrong("%s", line.c_str());
+    if (one.why.empty()) answer.print("%s", line.c_str());
+    else answer.print_failure("%s", line.c_str());
     criteria.push_back(
         {{"name", criterion.name}, {"points", one.points}, {"most", criterion.points}, {"why", joined(one.why, "\n")}});
   }
-  if (points == most) answer.say("%u of %u points\n", points, most);
-  else answer.say_wrong("%u of %u points\n", points, most);
+  if (points == most) answer.print("%u of %u points\n", points, most);
+  else answer.print_failure("%u of %u points\n", points, most);
   answer.document() = {
       {"lab", lab.name}, {"title", lab.title}, {"points", points}, {"most", most}, {"criteria", std::move(criteria)}};
 }

@@ -11,7 +11,7 @@
 namespace verbatim::cli {
 
 // Prints the points and fills the document.
-void say_grades(Answer& answer, const Lab& lab, const std::vector<Grade>& grades);
+void print_grades(Answer& answer, const Lab& lab, const std::vector<Grade>& grades);
 std::string junit_of(const Lab& lab, const std::vector<Grade>& grades);
 // Gradescope's results.json.
 std::string gradescope_text(const Lab& lab, const std::vector<Grade>& grades);

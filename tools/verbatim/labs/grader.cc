@@ -93,12 +93,13 @@ bool Grader::run() {
   progress_.show(lab_.name + ": compiles");
   const bool is_built = submission_.build();
   if (submission_.is_interrupted()) return false;
-  bool has_said = false;  // the compiler's output has been reported
+  bool is_reported = false;  // the compiler's output has been reported
   for (std::size_t i = 0; i < lab_.criteria.size(); ++i) {
     const Criterion& criterion = lab_.criteria[i];
     if (!is_built || (criterion.builds && !submission_.complaint().empty())) {
-      grades_[i].why = has_said ? std::vector<std::string>{"not run: the program does not compile"} : lines_of(submission_.complaint());
-      has_said = true;
+      grades_[i].why = is_reported ? std::vector<std::string>{"not run: the program does not compile"}
+                                   : lines_of(submission_.complaint());
+      is_reported = true;
     } else if (criterion.builds) {
       grades_[i].points = criterion.points;
     } else {

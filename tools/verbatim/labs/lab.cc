@@ -27,7 +27,7 @@ int list(Answer& answer) {
   auto entries = Json::array();
   const std::vector<Lab> labs = all_labs();
   for (const Lab& lab : labs) {
-    answer.say("%s: %s (%u points)\n", lab.name.c_str(), lab.title.c_str(), lab.points());
+    answer.print("%s: %s (%u points)\n", lab.name.c_str(), lab.title.c_str(), lab.points());
     entries.push_back({{"lab", lab.name}, {"title", lab.title}, {"points", lab.points()}});
   }
   if (!labs.empty()) answer.document()["labs"] = entries;
@@ -64,7 +64,7 @@ int copy_out(const std::string& number, const fs::path& to, Answer& answer) {
   }
   const std::string word = config::join_words({to.string()});
   answer.document() = {{"lab", lab->name}, {"title", lab->title}, {"folder", to.string()}};
-  answer.say("%s\nread    %s/README.md\nedit    %s/lab.c\nrun     verbatim lab run %s\ngrade   verbatim grade %s\n", lab->title.c_str(),
+  answer.print("%s\nread    %s/README.md\nedit    %s/lab.c\nrun     verbatim lab run %s\ngrade   verbatim grade %s\n", lab->title.c_str(),
              word.c_str(), word.c_str(), word.c_str(), word.c_str());
   return kAsExpected;
 }

@@ -38,8 +38,8 @@ class LabCheck {
     if (lab && is_right_) check_programs(*lab);
     answer_.document()["findings"] = findings_;
     if (is_interrupted_) return kInterrupted;
-    if (is_right_) answer_.say("%s: the lab is complete\n", folder_.c_str());
-    else answer_.say_wrong("%s: the lab is not complete\n", folder_.c_str());
+    if (is_right_) answer_.print("%s: the lab is complete\n", folder_.c_str());
+    else answer_.print_failure("%s: the lab is not complete\n", folder_.c_str());
     return is_right_ ? kAsExpected : kUsage;
   }
 
@@ -48,9 +48,9 @@ class LabCheck {
     is_right_ = is_right_ && is_right;
     const std::string line = file + ": " + text + "\n";
     if (is_right) {
-      answer_.say("%s", line.c_str());
+      answer_.print("%s", line.c_str());
     } else {
-      answer_.say_wrong("%s", line.c_str());
+      answer_.print_failure("%s", line.c_str());
       findings_.push_back({{"file", file}, {"text", text}});
     }
   }
@@ -105,7 +105,7 @@ class LabCheck {
     // Prints the reasons if the points are not those that the lab's author expects.
     if (is_right(points)) return;
     for (std::size_t i = 0; i < lab.criteria.size(); ++i) {
-      for (const std::string& line : grader.grades()[i].why) answer_.say_wrong("  %s: %s\n", lab.criteria[i].name.c_str(), line.c_str());
+      for (const std::string& line : grader.grades()[i].why) answer_.print_failure("  %s: %s\n", lab.criteria[i].name.c_str(), line.c_str());
     }
   }
 

@@ -113,9 +113,9 @@ Submission::Submission(const Lab& lab, const fs::path& source)
 }
 
 bool Submission::build() {
-  const int said = ::memfd_create("verbatim-build", MFD_CLOEXEC);
+  const int make_output = ::memfd_create("verbatim-build", MFD_CLOEXEC);
   const std::string folder = folder_;
-  const pid_t child = start_child(ChildOutput::kFile, said, [&] {
+  const pid_t child = start_child(ChildOutput::kFile, make_output, [&] {
     ::setpgid(0, 0);  // a process group with the compilers that make starts
     const rlimit size{kLongestObject, kLongestObject}, time{kCompilerSeconds, kCompilerSeconds};
     ::setrlimit(RLIMIT_FSIZE, &size);
@@ -128,8 +128,8 @@ bool Submission::build() {
   if (child > 0) ::setpgid(child, child);
   const supervisor::ChildEnd end = child > 0 ? supervisor::await_child(child, true) : supervisor::ChildEnd{};
   is_interrupted_ = end.is_interrupted;
-  complaint_ = without_lines_of_make(content_of(said));
-  ::close(said);
+  complaint_ = without_lines_of_make(content_of(make_output));
+  ::close(make_output);
   if (child <= 0 || !WIFEXITED(end.status) || WEXITSTATUS(end.status) != 0) {
     if (complaint_.empty()) complaint_ = "make has failed, or took longer than a minute";
     return false;

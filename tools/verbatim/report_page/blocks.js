@@ -202,7 +202,7 @@ const verbatimBlocks = (head) => {
     });
   };
 
-  // ---- the run from above
+  // ---- overview of the run
   const loads = async () => {
     const of = head.overview, ports = await columns("ports-0"), cells = await columns("loads-0"), depths = await columns("depths-0");
     const count = 2 * head.sides.cables.length, own = { count };

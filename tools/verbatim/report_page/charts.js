@@ -45,11 +45,11 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     id("only").textContent = shownHosts ? "Only charts of " + [...shownHosts].join(" and ") + " are shown; Esc shows all." : "";
     for (const plot of plots.values()) hide(plot);
   };
-  // `draw(body)` draws the shown range; `tell(t)` returns text for a time. `hosts`: hosts of the chart, if
+  // `draw(body)` draws the shown range; `tipText(t)` returns text for a time. `hosts`: hosts of the chart, if
   // any.
-  const chart = (parent, high, label, draw_, tell, hosts) => {
+  const chart = (parent, high, label, draw_, tipText, hosts) => {
     const box = svg("svg", { viewBox: "0 0 " + kWide + " " + high, role: "img", "aria-label": label, class: "plot" });
-    const plot = { box, body: svg("g"), cursor: svg("line", { class: "cursor", y1: 0, y2: high }), draw: draw_, tell, label, hosts: hosts && hosts.map(hostOf), isSeen: false };
+    const plot = { box, body: svg("g"), cursor: svg("line", { class: "cursor", y1: 0, y2: high }), draw: draw_, tipText, label, hosts: hosts && hosts.map(hostOf), isSeen: false };
     box.append(plot.body, plot.cursor);
     plots.set(box, plot);
     hide(plot);
@@ -156,7 +156,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
   const showTip = (e) => {
     const box = e.target.closest("svg.plot"), t = box && timeAt(box, e.clientX), plot = plots.get(box);
     if (!box || t === null || !plot) return hideTip();
-    const words = plot.tell ? plot.tell(t, e) : "";
+    const words = plot.tipText ? plot.tipText(t, e) : "";
     tip.textContent = time.text(t) + (words ? ": " + words : "");
     tip.style.left = Math.min(e.clientX + 12, innerWidth - 320) + "px";
     tip.style.top = e.clientY + 16 + "px";
@@ -291,9 +291,9 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
           (t) => { const v = valueAt(one.bins, t); return v < 0 ? "" : "at most " + v + " " + label; }, hosts);
         names(plot, fullName(c), "at most " + count(one.most, word));
       }
-      const told = ofCredits.get(c);
-      if (told) band(box, told, { first: fullName(c), words: told.fewest + " credits or more", label: "the receiver announces " + told.fewest + " credits or more",
-        bound: Math.max(...series(told.most).values), isHeld: true, whenNone: true, unit: "credits of the receiver", hosts });
+      const peerCredits = ofCredits.get(c);
+      if (peerCredits) band(box, peerCredits, { first: fullName(c), words: peerCredits.fewest + " credits or more", label: "the receiver announces " + peerCredits.fewest + " credits or more",
+        bound: Math.max(...series(peerCredits.most).values), isHeld: true, whenNone: true, unit: "credits of the receiver", hosts });
     }, "queue pair", 0, kMany);
   };
   // Hosts at the ends of the cable of "port/h0:1"; the adapter for "hca/h0".

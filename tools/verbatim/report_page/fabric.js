@@ -56,7 +56,7 @@ const verbatimFabric = ({ data, drops, id, svg, time, columns, charts }) => {
 
   const show = (now) => {
     if (!cables.length) return;
-    const length = charts.partOf(), from = Math.max(time.busyFrom, now - length), told = [];
+    const length = charts.partOf(), from = Math.max(time.busyFrom, now - length), sending = [];
     let lostInAll = 0;
     for (const cable of cables) {
       const link = links.get(cable.port), rate = link && now > from && from < time.busyTo ? charts.rateOf(link, from, now) : 0;
@@ -68,13 +68,13 @@ const verbatimFabric = ({ data, drops, id, svg, time, columns, charts }) => {
       cable.line.classList.toggle("has-lost", lost > 0);
       cable.lost.textContent = lost ? "✕ " + lost : "";
       cable.words.textContent = cable.port + " to " + cable.far + ", " + cable.rate + ": " + rate.toFixed(2) + " Gbit/s" + (lost ? ", " + lost + " dropped so far" : "");
-      if (rate) told.push([rate, cable]);
+      if (rate) sending.push([rate, cable]);
     }
     // Adapters drop packets, too, but not at a cable.
     for (const [port, link] of links) if (port.startsWith("hca/")) lostInAll += link.drops.filter((t) => t <= now).length;
-    told.sort((a, b) => b[0] - a[0]);
+    sending.sort((a, b) => b[0] - a[0]);
     id("fabric-now").textContent = "In the " + time.text(length) + " before " + time.text(now) + ": " +
-      (told.length ? told.slice(0, 3).map(([rate, cable]) => cable.port + " sent " + rate.toFixed(2) + " Gbit/s").join(", ") : "nothing was sent") +
+      (sending.length ? sending.slice(0, 3).map(([rate, cable]) => cable.port + " sent " + rate.toFixed(2) + " Gbit/s").join(", ") : "nothing was sent") +
       ". Dropped so far: " + count(lostInAll, "packet") + ".";
   };
   return { draw, show };

@@ -56,7 +56,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
         x: { axis: plots.logAxis(least / 1.02, most * 1.02), text: timeText, label: "time from the start of a flow to the acknowledgement of its last byte" },
         y: { axis: y, text: (v) => isTail ? Number((100 * v).toFixed(nines)) + " %" : Math.round(100 * v) + " %", label: "share of flows" },
         curves: shown.map((one) => ({ points: one.curve.map(([t, k]) => [Math.max(1, t), k / one.flows]) })),
-        tell: (t) => timeText(t) + ": " + shown.map((one) => { const k = one.curve.findLastIndex(([at]) => at <= t); return nameOf(one) + " " + percentOf(k < 0 ? 0 : one.curve[k][1], one.flows); }).join("; "),
+        tipText: (t) => timeText(t) + ": " + shown.map((one) => { const k = one.curve.findLastIndex(([at]) => at <= t); return nameOf(one) + " " + percentOf(k < 0 ? 0 : one.curve[k][1], one.flows); }).join("; "),
       });
       if (leftOut) parent.append(element("p", "hint", count(leftOut, "more group") + " with fewer flows are not drawn; the table has them."));
     };
@@ -72,7 +72,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
           x: { axis: plots.logAxis(Math.max(1, curve[0][0] / 1.02), Math.max(last * 1.02, 1.02)), text: (v) => Number(v.toPrecision(4)) + "×", label: "slowdown" },
           y: { axis: { at: (v) => v, marks: [0, .25, .5, .75, 1] }, text: (v) => Math.round(100 * v) + " %", label: "share of flows" },
           curves: [{ points: curve }],
-          tell: (v) => { const k = own.slowdown_curve.findLastIndex(([at]) => at <= v * 1000); return v.toFixed(2) + "×: " + percentOf(k < 0 ? 0 : own.slowdown_curve[k][1], own.flows); },
+          tipText: (v) => { const k = own.slowdown_curve.findLastIndex(([at]) => at <= v * 1000); return v.toFixed(2) + "×: " + percentOf(k < 0 ? 0 : own.slowdown_curve[k][1], own.flows); },
         });
         return;
       }
@@ -84,7 +84,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
         x: { axis: plots.logAxis(first / 1.05, last * 1.05, 2), text: bytesText, label: "bytes of a flow" },
         y: { axis: plots.logAxis(1, most * 1.05), text: (v) => v + "×", label: "slowdown" },
         curves: keys.map(([key]) => ({ dots: true, points: rows.map((row, k) => [sizes[k], Math.max(1, row[key] / 1000)]) })),
-        tell: (bytes) => {
+        tipText: (bytes) => {
           const k = sizes.reduce((best, size, i) => Math.abs(Math.log(size / bytes)) < Math.abs(Math.log(sizes[best] / bytes)) ? i : best, 0), row = rows[k];
           return (row.least === row.most ? bytesText(row.least) : bytesText(row.least) + " to " + bytesText(row.most)) + ", " + count(row.count, "flow") + ": " + keys.map(([key, name]) => name + " " + (row[key] / 1000).toFixed(2) + "×").join(", ");
         },
@@ -208,9 +208,9 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
         const mean = (list) => Math.round(own.reduce((sum, one) => sum + list[one.lane * line.bins + k], 0) / own.length) + " %";
         let words = name + (hasCompute ? ": computes " + mean(lanes.computes) + "," : ":") + " sends " + mean(lanes.sends) + ", gets " + mean(lanes.gets) + " of the time";
         if (own.length === 1 && line.operations) {
-          for (let i = lanes.starts[own[0].lane], told = 0; i < lanes.starts[own[0].lane + 1] && told < 3; ++i) {
+          for (let i = lanes.starts[own[0].lane], listed = 0; i < lanes.starts[own[0].lane + 1] && listed < 3; ++i) {
             if (lanes.from[i] > t || lanes.from[i] + lanes.took[i] < t) continue;
-            ++told;
+            ++listed;
             words += "; " + (lanes.kind[i] === 2 ? "computes" : (lanes.kind[i] ? "from " : "to ") + over.hosts[lanes.peer[i]] + " " + bytesText(lanes.bytes[i])) + " for " + timeText(lanes.took[i]);
           }
         }

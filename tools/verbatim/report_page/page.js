@@ -155,7 +155,7 @@
   // ---- output: long output is limited to the part around the selected time
   const kMostPieces = 1500;
   const pieceTimes = data.output.map((piece) => piece[0]);
-  let pieces = [], firstPiece = 0, saidUntil = 0;
+  let pieces = [], firstPiece = 0, shownUntil = 0;
   const makeOutput = (first) => {
     const box = id("output"), last = Math.min(data.output.length, first + kMostPieces);
     firstPiece = first;
@@ -174,19 +174,19 @@
       return piece;
     });
     if (last < data.output.length) box.append(element("p", "hint", data.output.length - last + " later pieces are shown at their time."));
-    saidUntil = first;
+    shownUntil = first;
   };
   const showOutput = () => {
-    const said = ladder.lowest(pieceTimes, now + 1);
-    const isHere = said >= firstPiece && (said <= firstPiece + pieces.length) && (said > firstPiece || firstPiece === 0);
-    if (!isHere || (said === firstPiece + pieces.length && said < data.output.length)) makeOutput(Math.max(0, Math.min(data.output.length - kMostPieces, said - kMostPieces / 2)));
-    const before = saidUntil;
-    for (; saidUntil < said; ++saidUntil) pieces[saidUntil - firstPiece].classList.remove("later");
-    for (; saidUntil > said; --saidUntil) pieces[saidUntil - 1 - firstPiece].classList.add("later");
+    const printed = ladder.lowest(pieceTimes, now + 1);
+    const isHere = printed >= firstPiece && (printed <= firstPiece + pieces.length) && (printed > firstPiece || firstPiece === 0);
+    if (!isHere || (printed === firstPiece + pieces.length && printed < data.output.length)) makeOutput(Math.max(0, Math.min(data.output.length - kMostPieces, printed - kMostPieces / 2)));
+    const before = shownUntil;
+    for (; shownUntil < printed; ++shownUntil) pieces[shownUntil - firstPiece].classList.remove("later");
+    for (; shownUntil > printed; --shownUntil) pieces[shownUntil - 1 - firstPiece].classList.add("later");
     // Scrolls to the last output before the selected time.
-    const last = pieces[said - 1 - firstPiece], box = id("output");
-    if (before !== said && last) box.scrollTop = last.offsetTop - box.offsetTop + last.offsetHeight - box.clientHeight / 2;
-    else if (before !== said) box.scrollTop = 0;
+    const last = pieces[printed - 1 - firstPiece], box = id("output");
+    if (before !== printed && last) box.scrollTop = last.offsetTop - box.offsetTop + last.offsetHeight - box.clientHeight / 2;
+    else if (before !== printed) box.scrollTop = 0;
   };
 
   // ---- figures

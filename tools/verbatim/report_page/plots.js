@@ -35,9 +35,9 @@ const verbatimPlots = ({ id, element, svg }) => {
   };
   const linearAxis = (least, most, marks) => ({ at: (v) => (v - least) / (most - least), value: (share) => least + share * (most - least), marks });
 
-  // `curves`: { name, points: [[x, y]], dots }. `x`, `y`: { axis, text, label }. `tell(value of x)`: text of
+  // `curves`: { name, points: [[x, y]], dots }. `x`, `y`: { axis, text, label }. `tipText(value of x)`: text of
   // the tooltip.
-  const plot = (parent, { title, x, y, curves, tell, isStep }) => {
+  const plot = (parent, { title, x, y, curves, tipText, isStep }) => {
     const wide = kWide - kLeft - kRight, high = kHigh - kTop - kBottom;
     const box = svg("svg", { viewBox: "0 0 " + kWide + " " + kHigh, role: "img", "aria-label": title });
     const atX = (v) => kLeft + wide * x.axis.at(v), atY = (v) => kTop + high * (1 - y.axis.at(v));
@@ -80,7 +80,7 @@ const verbatimPlots = ({ id, element, svg }) => {
       if (!isIn) return;
       reading.setAttribute("x1", at);
       reading.setAttribute("x2", at);
-      tip.textContent = tell(x.axis.value(share));
+      tip.textContent = tipText(x.axis.value(share));
       tip.style.left = Math.min(e.clientX + 12, innerWidth - 320) + "px";
       tip.style.top = e.clientY + 16 + "px";
     });

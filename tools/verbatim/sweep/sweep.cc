@@ -339,7 +339,7 @@ class Sweep {
         const bool is_ours =
             result.exit_code == kUsage || result.exit_code == kInternalError || result.exit_code == kMachineFault;
         worst_ = std::max(worst_, is_ours ? result.exit_code : static_cast<int>(kProgramFailed));
-        answer_.say_wrong("%s: exit code %d: %s\n", label(i).c_str(), result.exit_code, result.finding.c_str());
+        answer_.print_failure("%s: exit code %d: %s\n", label(i).c_str(), result.exit_code, result.finding.c_str());
       }
       list.push_back(to_json(axes_, result));
       lines += list.back().dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -351,7 +351,7 @@ class Sweep {
         wrote(options_.html, sweep_page(fs::path(options_.scenario).filename().string(), axes_, results));
       TextTable table(axes_.size() + 2);
       for (auto& row : table_of(axes_, results)) table.row(std::move(row));
-      answer_.say("%s", table.text().c_str());
+      answer_.print("%s", table.text().c_str());
     }
     const std::size_t left = points_.size() - results.size();
     std::string summary = join(results.size(), " of ", points_.size(), points_.size() == 1 ? " point" : " points");
@@ -361,9 +361,9 @@ class Sweep {
       summary += std::string(pool_.is_interrupted() ? "; interrupted" : "") + ": the same command runs those that are left";
     if (!results.empty()) summary += "; " + options_.out + "/results.csv";
     if (failed == 0 && left == 0)
-      answer_.say("%s\n", summary.c_str());
+      answer_.print("%s\n", summary.c_str());
     else
-      answer_.say_wrong("%s\n", summary.c_str());
+      answer_.print_failure("%s\n", summary.c_str());
     answer_.document()["out"] = options_.out;
     answer_.document()["points"] = std::move(list);
     answer_.document()["kept"] = kept_;

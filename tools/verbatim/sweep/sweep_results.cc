@@ -182,11 +182,11 @@ std::vector<std::vector<std::string>> table_of(const std::vector<SweepAxis>& axe
   std::vector<const Column*> shown;
   const std::vector<Column> columns = columns_of(results);
   for (const Column& column : columns) {
-    const bool says_something = std::ranges::any_of(results, [&](const PointResult& result) {
+    const bool has_values = std::ranges::any_of(results, [&](const PointResult& result) {
       const Value value = value_of(column, result);
       return value && (*value != 0 || !column.has_zeros);
     });
-    if (column.is_shown && says_something) shown.push_back(&column);
+    if (column.is_shown && has_values) shown.push_back(&column);
   }
   std::vector<std::vector<std::string>> rows = {{"point"}};
   for (const SweepAxis& axis : axes) rows.back().push_back(axis.short_name);

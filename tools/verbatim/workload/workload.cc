@@ -169,7 +169,7 @@ int describe_workloads(const WorkloadOptions& options) {
   Json workloads = Json::array();
   Summary all;
   for (const Summary& summary : summaries) {
-    answer.say("%s\n", line_of(summary).c_str());
+    answer.print("%s\n", line_of(summary).c_str());
     Json row = {{"name", summary.name}, {"flows", summary.flows}, {"endless", summary.endless}, {"messages", summary.messages},
                 {"bytes", summary.bytes}};
     if (summary.load > 0) row["load_millionths"] = summary.load;
@@ -177,7 +177,7 @@ int describe_workloads(const WorkloadOptions& options) {
     const std::vector<LoadedLink> links = summary.pairs.size() > kMostPairs ? std::vector<LoadedLink>() : fabric.loads(summary);
     if (!links.empty()) {
       const LoadedLink& most = links.front();
-      answer.say("  ideal: %s, for the bytes of %s at %s\n", time_of(most.time()).c_str(), most.from.c_str(),
+      answer.print("  ideal: %s, for the bytes of %s at %s\n", time_of(most.time()).c_str(), most.from.c_str(),
                  format_quantity(static_cast<std::int64_t>(most.bits_per_second), Dimension::kRate).c_str());
       row["ideal_ps"] = most.time().count();
       row["busiest"] = json_of(most);
@@ -186,7 +186,7 @@ int describe_workloads(const WorkloadOptions& options) {
   }
   answer.document()["workloads"] = std::move(workloads);
   if (all.pairs.size() > kMostPairs) {
-    answer.say("links are not shown: more than %zu pairs of hosts\n", kMostPairs);
+    answer.print("links are not shown: more than %zu pairs of hosts\n", kMostPairs);
     return answer.end(kAsExpected);
   }
   const std::vector<LoadedLink> links = fabric.loads(all);
@@ -198,9 +198,9 @@ int describe_workloads(const WorkloadOptions& options) {
   table.row({"busiest links", "", "bytes", "ideal time"});
   for (std::size_t i = 0; i < std::min(links.size(), kMostLinks); ++i)
     table.row({links[i].from, links[i].to, bytes_text(links[i].bytes), time_of(links[i].time())});
-  answer.say("\n%s", table.text().c_str());
-  if (links.size() > kMostLinks) answer.say("  and %zu more; all with --json\n", links.size() - kMostLinks);
-  if (scenario->topology.is_roce()) answer.say("  Where several ways are equally long, one is taken here; packets may take others.\n");
+  answer.print("\n%s", table.text().c_str());
+  if (links.size() > kMostLinks) answer.print("  and %zu more; all with --json\n", links.size() - kMostLinks);
+  if (scenario->topology.is_roce()) answer.print("  Where several ways are equally long, one is taken here; packets may take others.\n");
   return answer.end(kAsExpected);
 }
 
