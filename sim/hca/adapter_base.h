@@ -10,6 +10,7 @@
 #include "sim/core/trace.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_table.h"
+#include "sim/ib/late_receive.h"
 
 namespace verbatim::hca {
 
@@ -57,6 +58,7 @@ struct AdapterBase {
   const ClockDomain clock;
   bool port_is_up = true;
   bool has_failed = false;  // for good
+  ib::LateReceiveJudge* late_receive_judge = nullptr;  // null: nobody asks for late receives
 };
 
 }  // namespace verbatim::hca

@@ -27,6 +27,7 @@
 #include "sim/host/dma_engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
+#include "sim/ib/late_receive.h"
 #include "sim/ib/management.h"
 #include "sim/ib/partition.h"
 #include "sim/ib/types.h"
@@ -153,6 +154,8 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   // Packets with wrong keys that have come to the port, and who is told of each from now on.
   ib::KeyViolations& key_violations();
   void attach(ib::KeyViolationListener& listener);
+  // Is asked of first receives that were posted late. It outlives the adapter. Without it none is a mistake.
+  void attach(ib::LateReceiveJudge& judge);
 
   // The subnet manager's settings: programs are told of what changes (IBA 11.6.3.3).
   void configure(const PortConfiguration& configuration);

@@ -14,6 +14,7 @@
 
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
+#include "sim/core/traced_packet.h"
 #include "sim/core/trail.h"
 #include "sim/ib/header_sizes.h"
 #include "sim/ib/opcode.h"
@@ -136,7 +137,7 @@ struct ForwardingState {
   std::uint8_t input = 0, input_lane = 0;
 };
 
-struct alignas(64) Packet {
+struct alignas(64) Packet : TracedPacket {
   // Ports read and write the first cache line at every link, up to `trail`, and switches also the second, up to `ethernet`:
   // kPacketLineBytes each.
   Packet* next = nullptr;  // in a PacketQueue

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/trace_order.h"
 
 namespace verbatim::observe {
@@ -31,7 +32,7 @@ struct PcapInterface {
   std::optional<ComponentId> far_port;  // the other end of the cable, where the interface is the cable's
 };
 
-class PcapSink final : public PacketObserver {
+class PcapSink final : public ib::PacketObserver {
  public:
   // Writes the header and the interfaces. `file` outlives the sink; write errors are the owner's to ask for
   // (ferror). Packets of other ports than those of `interfaces` are left out. `application` names the writer.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/text_trace_sink.h"
 
 namespace verbatim::observe {
@@ -22,11 +23,11 @@ struct WatchSet {
 
 // Passes on the records, packets, facts and lines that are in the set, each to its observer (nullptr: none).
 // The set and the observers outlive *this.
-class Watched final : public TraceSink, public PacketObserver, public FactObserver, public TraceWords {
+class Watched final : public TraceSink, public ib::PacketObserver, public FactObserver, public TraceWords {
  public:
   struct Observers {
     TraceSink* records = nullptr;
-    PacketObserver* packets = nullptr;
+    ib::PacketObserver* packets = nullptr;
     FactObserver* facts = nullptr;
     TraceWords* words = nullptr;  // not from the tracer: whoever writes lines calls add()
   };
@@ -34,7 +35,7 @@ class Watched final : public TraceSink, public PacketObserver, public FactObserv
 
   void add_to(Tracer& tracer) {
     if (to_.records != nullptr) tracer.add(static_cast<TraceSink&>(*this));
-    if (to_.packets != nullptr) tracer.add(static_cast<PacketObserver&>(*this));
+    if (to_.packets != nullptr) tracer.add(static_cast<ib::PacketObserver&>(*this));
     if (to_.facts != nullptr) tracer.add(static_cast<FactObserver&>(*this));
   }
 

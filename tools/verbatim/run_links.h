@@ -7,13 +7,14 @@
 
 #include "sim/config/simulation.h"
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/congestion.h"
 
 namespace verbatim::cli {
 
 // Packets that were marked or lost, by the direction of a link. What ports count themselves is read from them
 // at the end.
-class LinkCounts final : public PacketObserver {
+class LinkCounts final : public ib::PacketObserver {
  public:
   explicit LinkCounts(const ComponentTable& components) : ports_(components.size()) {}
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;

@@ -1,6 +1,6 @@
 // Whether the first receive of a reliable connection was posted too late to be sure of: when the queue pair could take messages
 // already, and by the order of events the peer's first message might have come before it. Whoever knows what hosts have heard of
-// each other says so (LateReceiveJudge); the answer goes into the queue pair's record, where the shim finds it, and nothing else
+// each other says so (ib::LateReceiveJudge); the answer goes into the queue pair's record, where the shim finds it, and nothing else
 // comes of it.
 #pragma once
 
