@@ -1,8 +1,9 @@
-// Requests of a transport state machine to the data path, which executes them in their order (datapath/action_executor.h). A
-// machine is given a packet, a work request or the expiry of a timer, and the time; it changes itself and nothing else.
+// Requests of a transport state machine to the data path, which executes them in their order
+// (datapath/action_executor.h). A machine is given a packet, a work request or the expiry of a timer, and the
+// time; it changes itself and nothing else.
 //
-// The executor of an action may call the machine again, because the machine has finished its step. Actions carry all data that
-// their executor needs: it reads nothing from the machine.
+// The executor of an action may call the machine again, because the machine has finished its step. Actions
+// carry all data that their executor needs: it reads nothing from the machine.
 #pragma once
 
 #include <array>
@@ -27,7 +28,8 @@
 
 namespace verbatim::hca {
 
-// A step of the recovery from a lost packet that is taken after a delay from the profile (`HcaProfile::loss_recovery`).
+// A step of the recovery from a lost packet that is taken after a delay from the profile
+// (`HcaProfile::loss_recovery`).
 enum class RecoveryStep : std::uint8_t {
   kNak,          // Responder::on_nak_due()
   kRepeat,       // Requester::on_repeat_due()
@@ -201,7 +203,8 @@ class Actions {
     has_received_ = true;
     next(Action::Kind::kCompleteReceive);
   }
-  // The step answers the request packet that has this trail. The packet outlives the execution of the actions.
+  // The step answers the request packet that has this trail. The packet outlives the execution of the
+  // actions.
   void set_cause(const Trail& trail) { cause_ = &trail; }
 
   // The trail of the request that the step answers; empty when it answers none.

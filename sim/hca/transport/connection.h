@@ -1,4 +1,5 @@
-// The state of a queue pair, and of its adapter, that the queue pair's requester and responder read. The queue pair changes it.
+// The state of a queue pair, and of its adapter, that the queue pair's requester and responder read. The
+// queue pair changes it.
 #pragma once
 
 #include <cstddef>

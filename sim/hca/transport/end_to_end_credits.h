@@ -4,8 +4,8 @@
 // it may be begun, a limited one: it finds a receive posted meanwhile, or is answered by an RNR NAK.
 // Either lets the requester continue.
 //
-// Messages that need no receive are not held back. Each raises the limit of those behind it by one, because the MSN counts it
-// although it takes no receive.
+// Messages that need no receive are not held back. Each raises the limit of those behind it by one, because
+// the MSN counts it although it takes no receive.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class EndToEndCredits {
     begun_ = (begun_ + 1) & ib::kSerialMask;
     if (!needs_receive) limit_ = (limit_ + 1) & ib::kSerialMask;
   }
-  // The AETH of an acknowledgement or response. Grants are rounded down and may be old: none lowers the limit. True when this one
-  // raises it.
+  // The AETH of an acknowledgement or response. Grants are rounded down and may be old: none lowers the
+  // limit. True when this one raises it.
   bool on_grant(const ib::Aeth& aeth) {
     if (is_unlimited_) return false;
     const auto credits = ib::credits_of(ib::ack_value(aeth.syndrome));

@@ -1,4 +1,5 @@
-// Requests that send nothing: they bind a memory window or invalidate a key of this side (datapath/memory_window.h).
+// Requests that send nothing: they bind a memory window or invalidate a key of this side
+// (datapath/memory_window.h).
 #pragma once
 
 #include "sim/hca/queues/work_request.h"

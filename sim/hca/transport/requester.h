@@ -2,7 +2,8 @@
 // PSNs, and starts again at the oldest unacknowledged packet when it must. Requests complete in order up to the acknowledged
 // PSN; NAKs and silence become retries and, in the end, a completion in error, after which everything is flushed.
 //
-// A state machine: it knows neither engine nor memory, and returns actions for the data path to execute (actions.h).
+// A state machine: it knows neither engine nor memory, and returns actions for the data path to execute
+// (actions.h).
 //
 // Invariants: works_ holds the requests from the oldest not completed to the newest decoded; those before the
 // cursor and the one at it (when begun) have PSNs; unacknowledged <= next <= highest in serial order, where
@@ -53,8 +54,8 @@ class Requester {
   // A doorbell leaves the processor; `inline_bytes` of data are in the newest ring entry, if its data is inline. Returns the
   // bytes of the one work request that the processor pushes with the doorbell; 0: it rings the doorbell alone.
   std::uint32_t on_ring(std::uint32_t producer, std::optional<std::uint32_t> inline_bytes);
-  // The doorbell arrives in the adapter, with the work request when it `has_work`. `trail` is the trail of the work requests
-  // that it announces.
+  // The doorbell arrives in the adapter, with the work request when it `has_work`. `trail` is the trail of
+  // the work requests that it announces.
   void on_doorbell(std::uint32_t producer, bool has_work, Trail trail, Actions& actions);
   // The trail of a work request that is about to be decoded. Called for ascending numbers.
   Trail trail_of(std::uint32_t number);
@@ -62,7 +63,8 @@ class Requester {
   ib::WcStatus check(const SendWork& work) const;
   // A request has been decoded. One with a fault fails when all before it are complete.
   void on_work(SendWork&& work, Instant now, Actions& actions);
-  // A request of the adapter itself, which queues behind all others: for a rendezvous (tag_match.h), a READ and then a SEND.
+  // A request of the adapter itself, which queues behind all others: for a rendezvous (tag_match.h), a READ
+  // and then a SEND.
   void on_own_work(SendWork&& work, Instant now, Actions& actions);
   // Requests that are decoded in this state are flushed.
   bool is_flushing() const {
@@ -104,7 +106,8 @@ class Requester {
   }
   Outgoing next_packet(Instant now, Actions& actions);
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
-  // The request that the packet belongs to; null when an earlier sending of the packet has been acknowledged meanwhile.
+  // The request that the packet belongs to; null when an earlier sending of the packet has been acknowledged
+  // meanwhile.
   const SendWork* work_of(const Outgoing& outgoing) const {
     const std::uint32_t index = index_of(outgoing);
     return index < works_.size() ? &works_[index] : nullptr;
@@ -112,8 +115,8 @@ class Requester {
   // The packet has been handed to the port.
   void on_transmit(const Outgoing& outgoing, Instant now, Actions& actions);
 
-  // Answers (requester_answers.cc). After a response with payload to place, the next call is on_placed(), or receive() of the
-  // same packet when it had to wait.
+  // Answers (requester_answers.cc). After a response with payload to place, the next call is on_placed(), or
+  // receive() of the same packet when it had to wait.
   Placement receive(const ib::Packet& packet, Instant now, Actions& actions);
   // `allowed`: the payload has been placed; false: the keys of the request do not allow it now.
   void on_placed(const ib::Packet& packet, bool allowed, Instant now, Actions& actions);
@@ -125,7 +128,8 @@ class Requester {
     if (connection_.is_reliable()) restart_ack_timer(actions);
   }
 
-  // A step that was delayed in `epoch` is due: the reaction to a NAK, with `seen` (selective repeat), or to a missing response.
+  // A step that was delayed in `epoch` is due: the reaction to a NAK, with `seen` (selective repeat), or to a
+  // missing response.
   void on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions);
   void on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions);
 
@@ -145,14 +149,14 @@ class Requester {
   bool takes_pushed() const;
   TrailPart turn_of(std::uint32_t offset) const;
   void begin(SendWork& work);
-  // The request packet of a READ, atomic or ATOMIC WRITE. A READ asks for all bytes from the cursor on: all of them the first
-  // time, then those that have not arrived.
+  // The request packet of a READ, atomic or ATOMIC WRITE. A READ asks for all bytes from the cursor on: all
+  // of them the first time, then those that have not arrived.
   Outgoing next_response_request(const SendWork& work, Instant now, Actions& actions);
   // PSNs that the next packet takes when it is a request with a response.
   std::uint32_t response_psns(const SendWork& work) const;
   void take_psns(std::uint32_t count);
-  // Executes local requests at the cursor. A local request has the PSN of the next packet and takes none; at the front of works_
-  // it is complete at once.
+  // Executes local requests at the cursor. A local request has the PSN of the next packet and takes none; at
+  // the front of works_ it is complete at once.
   void run_local(Instant now, Actions& actions);
   void push(SendWork&& work);
   void drop_front();
@@ -170,12 +174,14 @@ class Requester {
   Outgoing make_packet(Instant now, Actions& actions);
   // The next missing packet (selective repeat). The cursor stays.
   Outgoing make_repeated(Instant now, Actions& actions);
-  // Takes one of the retries left. When none is left, go_back(), which the caller calls next, moves an armed connection to its
-  // alternate path, with all retries (IBA 17.2.8). False: there is no alternate path, and the request has failed.
+  // Takes one of the retries left. When none is left, go_back(), which the caller calls next, moves an armed
+  // connection to its alternate path, with all retries (IBA 17.2.8). False: there is no alternate path, and
+  // the request has failed.
   bool take_retry(Instant now, Actions& actions);
   // Sends all packets from `psn` on again.
   void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions);
-  // Adds the time since their last step to the trails of begun requests, as lost. `name` names it; null: the cause does.
+  // Adds the time since their last step to the trails of begun requests, as lost. `name` names it; null: the
+  // cause does.
   void add_to_trails(RetryCause cause, const char* name, Instant now);
   // Restarts the transport timer, or stops it when nothing is outstanding.
   void restart_ack_timer(Actions& actions);
@@ -189,14 +195,15 @@ class Requester {
   Placement on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions);
   void on_ack(ib::Psn psn, Instant now, Actions& actions);
   void on_nak(const ib::Aeth& aeth, ib::Psn psn, Instant now, Actions& actions);
-  // The responder lacks the oldest packet that is not acknowledged, and has the one with PSN `seen` (selective repeat).
+  // The responder lacks the oldest packet that is not acknowledged, and has the one with PSN `seen`
+  // (selective repeat).
   void on_gap(ib::Psn seen, Instant now, Actions& actions);
   void repeat_missing(ib::Psn seen, Instant now, Actions& actions);
   void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions);
   // A packet of an unreliable queue pair has been handed to the port.
   void on_sent(const ib::Packet& packet, Instant now, Actions& actions);
-  // The responder has executed all requests up to `psn`: they are complete. False when the response of a READ or atomic among
-  // them is missing: it is asked for again.
+  // The responder has executed all requests up to `psn`: they are complete. False when the response of a READ
+  // or atomic among them is missing: it is asked for again.
   bool retire_through(ib::Psn psn, Instant now, Actions& actions);
   // All PSNs before `psn` are acknowledged.
   void advance_to(ib::Psn psn, Actions& actions);

@@ -219,8 +219,8 @@ void Requester::on_gap(ib::Psn seen, Instant now, Actions& actions) {
 }
 
 void Requester::on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions) {
-  // The missing packet may have arrived meanwhile. Packets behind it were discarded, or another one is missing as well. In
-  // another epoch all packets have been sent again.
+  // The missing packet may have arrived meanwhile. Packets behind it were discarded, or another one is
+  // missing as well. In another epoch all packets have been sent again.
   if (!is_flushing() && unacknowledged_ != highest_psn_ && epoch == epoch_) repeat_missing(seen, now, actions);
 }
 
@@ -289,8 +289,8 @@ Trail Requester::trail_of(const SendWork& work, Instant now) const {
   if (!work.trail) [[likely]]
     return {};
   if (cause_.has_message_of(work.trail)) return cause_;
-  // The answer to a later request acknowledges this one: its trail has its own steps until the later request is sent, and then
-  // the later request's steps.
+  // The answer to a later request acknowledges this one: its trail has its own steps until the later request
+  // is sent, and then the later request's steps.
   const Trail& own = work.sent ? work.sent : work.trail;
   const Instant handed_over = cause_.last(kHandedOver).value_or(now);
   Trail trail =

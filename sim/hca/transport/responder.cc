@@ -86,8 +86,8 @@ void Responder::on_no_receive(const ib::Packet& packet, Actions& actions) {
     drop_message({packet, ib::info(packet.bth.opcode), actions, nullptr}, DropReason::kNoReceive);
     return;
   }
-  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. Packets that it has sent
-  // behind it are not reported as a gap.
+  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. Packets that it has
+  // sent behind it are not reported as a gap.
   nak_sent_ = true;
   send_ack(ib::rnr_nak_syndrome(connection_.attributes.min_rnr_timer), expected_, actions);
   actions.drop(DropReason::kAfterNak);
@@ -174,8 +174,8 @@ Responder::Step Responder::check_psn(const Request& request) {
 Responder::Step Responder::check_behind_gap(const Request& request) {
   const ib::Psn psn = request.packet.bth.psn;
   if (keeps_packets()) {
-    // IRN, 3.1: each request behind a gap is kept, and reported. Where packets may overtake each other, only the first request
-    // behind a gap is reported.
+    // IRN, 3.1: each request behind a gap is kept, and reported. Where packets may overtake each other, only
+    // the first request behind a gap is reported.
     kept_.advance(expected_);
     if (!nak_sent_ && kept_.add(psn)) {
       if (repeats_selectively() || !kept_.has(psn - 1)) report_gap(psn, request.actions);
@@ -341,7 +341,8 @@ Responder::Step Responder::check_remote_key(const Request& request) {
 }
 
 Responder::Step Responder::before_execution(const Request& request) {
-  // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind the answers of atomics.
+  // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind the answers of
+  // atomics.
   const bool changes_memory = kind_ == Message::kSend || kind_ == Message::kWrite || kind_ == Message::kAtomicWrite;
   if (changes_memory && atomics_ > 0) return Step::kWaitForAtomics;
   Placement& placement = *request.placement;

@@ -2,9 +2,9 @@
 // function per step, in the order in which the specification gives precedence to their errors, and is then
 // executed and acknowledged.
 //
-// A state machine: it knows neither engine nor memory. It returns actions for the data path to execute (actions.h), and a verdict
-// that names what a packet needs before it can be executed. A packet that must wait for it waits at the driver
-// (datapath/responder_driver.h), and all packets behind it.
+// A state machine: it knows neither engine nor memory. It returns actions for the data path to execute
+// (actions.h), and a verdict that names what a packet needs before it can be executed. A packet that must
+// wait for it waits at the driver (datapath/responder_driver.h), and all packets behind it.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,8 @@ class Responder {
   // The NAK is due that was delayed when the request with PSN `seen` arrived behind a gap.
   void on_nak_due(ib::Psn seen, Actions& actions);
 
-  // There are receives again: sends an acknowledgement to a peer whose newest answer granted no credits (IBA 9.7.7.2.5).
+  // There are receives again: sends an acknowledgement to a peer whose newest answer granted no credits (IBA
+  // 9.7.7.2.5).
   void on_receives(Actions& actions);
 
   // The write of the oldest atomic has been handed to the DMA engine, or there is none. True when it was the last.
@@ -151,8 +152,8 @@ class Responder {
   ResponderSurroundings& surroundings_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
-  // A gap or a missing receive was answered: no further NAK until the expected PSN arrives. With selective repeat this counts for
-  // a missing receive alone.
+  // A gap or a missing receive was answered: no further NAK until the expected PSN arrives. With selective
+  // repeat this counts for a missing receive alone.
   bool nak_sent_ = false;
   PsnWindow kept_;  // requests that arrived behind a gap, when they are kept
   bool established_ = false;

@@ -56,8 +56,8 @@ void Responder::execute_message(const Request& request) {
     message_ = Message::kNone;
     received_ = 0;
   }
-  // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it. An
-  // unreliable service has no acknowledgements, whatever its packets ask (IBA 9.8.2).
+  // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it.
+  // An unreliable service has no acknowledgements, whatever its packets ask (IBA 9.8.2).
   if (request.packet.bth.ack_request && connection_.is_reliable()) {
     send_ack(acknowledgement(request.actions).syndrome, request.packet.bth.psn, request.actions);
   }
@@ -125,8 +125,8 @@ Responder::Step Responder::repeat(const Request& request) {
 
 Responder::Step Responder::repeat_read(const Request& request) {
   const ib::Packet& packet = request.packet;
-  // IBA 9.7.5.1.4: a READ whose range is within an executed one is executed again, from the present memory. Other responses that
-  // the requester is owed stay owed.
+  // IBA 9.7.5.1.4: a READ whose range is within an executed one is executed again, from the present memory.
+  // Other responses that the requester is owed stay owed.
   kind_ = Message::kRead;
   if (!responses_.has_executed(packet.bth.psn, packet.reth)) {
     request.actions.drop(DropReason::kUnknownDuplicate);
@@ -218,8 +218,8 @@ void Responder::report_gap(ib::Psn seen, Actions& actions) {
 }
 
 void Responder::on_nak_due(ib::Psn seen, Actions& actions) {
-  // No NAK when request `seen` has been executed meanwhile. Otherwise it was discarded or is kept, and the NAK has the PSN
-  // that is missing now.
+  // No NAK when request `seen` has been executed meanwhile. Otherwise it was discarded or is kept, and the
+  // NAK has the PSN that is missing now.
   if (!connection_.can_receive() || distance(expected_, seen) < 0) return;
   if (!repeats_selectively()) {
     // Where packets may overtake each other, several requests may each have been the first behind the gap.
@@ -229,8 +229,8 @@ void Responder::on_nak_due(ib::Psn seen, Actions& actions) {
   send_gap_nak(seen, actions);
 }
 
-// With selective repeat a NAK has the PSN that has arrived in place of the MSN, which no requester reads in a NAK. IRN adds a
-// field for it; the behaviour of devices is not published.
+// With selective repeat a NAK has the PSN that has arrived in place of the MSN, which no requester reads in a
+// NAK. IRN adds a field for it; the behaviour of devices is not published.
 void Responder::send_gap_nak(ib::Psn seen, Actions& actions) {
   const std::uint32_t number = repeats_selectively() ? seen.value : msn_;
   send_answer({ib::nak_syndrome(NakCode::kPsnSequenceError), number}, expected_, actions);

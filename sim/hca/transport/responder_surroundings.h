@@ -14,15 +14,17 @@ class SharedReceiveQueue;
 
 class ResponderSurroundings {
  public:
-  // Address in the program of the bytes that the peer names; none when it has no right to `access` (ib::kRemote…). For an XRC
-  // receiver the memory is that of the owner of `target`; null: of the present target.
+  // Address in the program of the bytes that the peer names; none when it has no right to `access`
+  // (ib::kRemote…). For an XRC receiver the memory is that of the owner of `target`; null: of the present
+  // target.
   virtual std::optional<host::ProgramAddress> check_remote(const Ref<SharedReceiveQueue>* target, std::uint32_t rkey,
                                                            std::uint64_t va, std::uint32_t length,
                                                            std::uint32_t access) = 0;
   // Invalidates the key of a memory window; false when the peer may not.
   virtual bool invalidate(std::uint32_t rkey) = 0;
 
-  // The shared receive queue that receives are taken from; none: the queue pair has its own. An XRC request names it (IBA A14).
+  // The shared receive queue that receives are taken from; none: the queue pair has its own. An XRC request
+  // names it (IBA A14).
   virtual const Ref<SharedReceiveQueue>& target_ref() const = 0;
   virtual void set_target(const Ref<SharedReceiveQueue>& target) = 0;
   // The shared receive queue of the XRC domain with this number, or none.

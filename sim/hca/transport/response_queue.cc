@@ -14,8 +14,8 @@ ib::Psn ResponseQueue::end_of(ib::Psn psn, const ib::Reth& reth) const {
   return psn + ib::packet_count(reth.length, connection_.path_mtu());
 }
 
-// A requester has at most as many READs and atomics outstanding as there are resources. Those that it may repeat are among the
-// newest.
+// A requester has at most as many READs and atomics outstanding as there are resources. Those that it may
+// repeat are among the newest.
 void ResponseQueue::remember(const Executed& request) {
   executed_.push_back(request);
   while (executed_.size() > connection_.attributes.max_dest_rd_atomic) executed_.drop_front();

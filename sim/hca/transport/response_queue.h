@@ -1,6 +1,7 @@
-// Answers that a responder owes its peer: the responses to RDMA READs and atomics, and the acknowledgements that must
-// not pass them, in the order of their PSNs (IBA 9.5: responses return in the order of the requests). READ
-// responses are cut into packets only when the send pipeline has room for one, so the port paces them.
+// Answers that a responder owes its peer: the responses to RDMA READs and atomics, and the acknowledgements
+// that must not pass them, in the order of their PSNs (IBA 9.5: responses return in the order of the
+// requests). READ responses are cut into packets only when the send pipeline has room for one, so the port
+// paces them.
 //
 // A state machine like the responder: it returns actions for the data path to execute.
 //
@@ -31,7 +32,8 @@ class ResponseQueue {
   // No answer waits here or is between here and the port.
   bool is_idle() const { return owed_.empty() && on_the_way_ == 0; }
   // READs and atomics whose last response has not reached the port: responder resources in use. A READ that
-  // is executed again takes none: its requester may have received the first response meanwhile and sent the next READ.
+  // is executed again takes none: its requester may have received the first response meanwhile and sent the
+  // next READ.
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
   // `target`: the queue whose owner's memory an XRC receiver reads.

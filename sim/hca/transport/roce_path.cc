@@ -30,8 +30,9 @@ void set_ethernet(ib::Packet& packet, const PortAddress& address, std::uint32_t 
   const ib::MacAddress to = ib::is_multicast(grh.destination)
                                 ? ib::group_mac(grh.destination)
                                 : address.neighbours->find(grh.destination).value_or(ib::MacAddress{});
-  // A17.3.2.2 leaves the UDP source port to the sender: different flows should have different ports, for different routes (ECMP).
-  // It is a hash of the flow label, or of the two queue pair numbers, as Linux computes it.
+  // A17.3.2.2 leaves the UDP source port to the sender: different flows should have different ports, for
+  // different routes (ECMP). It is a hash of the flow label, or of the two queue pair numbers, as Linux
+  // computes it.
   std::uint64_t flow = grh.flow_label;
   if (flow == 0) {
     flow = std::uint64_t{number} * packet.bth.destination.value;

@@ -1,6 +1,7 @@
 // Chooses the packets to send again when only missing packets are repeated (IRN, Mittal et al., SIGCOMM 2018,
-// 3.1): each NAK names the first PSN that is missing and one behind it that has arrived. A PSN is lost when a later one has
-// arrived and it has not. It is sent again once; if that is lost, too, the transport timer sends everything again.
+// 3.1): each NAK names the first PSN that is missing and one behind it that has arrived. A PSN is lost when a
+// later one has arrived and it has not. It is sent again once; if that is lost, too, the transport timer
+// sends everything again.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ class SelectiveRepeat {
   bool allows(std::int32_t distance) const { return window_ == 0 || distance < static_cast<std::int32_t>(window_); }
   std::uint32_t window() const { return window_; }
 
-  // A NAK: all PSNs before `missing`, and `count` PSNs from `seen` on, have arrived, `missing` has not; PSNs from `end` on
-  // have not been sent. True when it begins a recovery: no PSN was known to be missing.
+  // A NAK: all PSNs before `missing`, and `count` PSNs from `seen` on, have arrived, `missing` has not; PSNs
+  // from `end` on have not been sent. True when it begins a recovery: no PSN was known to be missing.
   bool on_gap(ib::Psn missing, ib::Psn seen, std::uint32_t count, ib::Psn end) {
     seen_.advance(missing);
     // Otherwise `seen` was not sent: the peer does not use selective repeat.

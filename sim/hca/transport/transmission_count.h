@@ -1,5 +1,6 @@
-// Number of times that each outstanding PSN of a queue pair has been sent. Only observers of packets read it. Each return to an
-// earlier PSN leaves a mark at the end of the packets sent by then; a PSN was sent before as often as there are marks beyond it.
+// Number of times that each outstanding PSN of a queue pair has been sent. Only observers of packets read it.
+// Each return to an earlier PSN leaves a mark at the end of the packets sent by then; a PSN was sent before
+// as often as there are marks beyond it.
 #pragma once
 
 #include <algorithm>
