@@ -24,7 +24,7 @@ void ReceiveQueue::restart(const ReceiveQueueOwner& owner, const WorkQueue& ring
 std::uint32_t ReceiveQueue::read_producer() const {
   const std::uint32_t producer = record_.load(std::memory_order_acquire), known = ring_.producer();
   std::uint32_t ahead = producer - known;
-  if (ahead > ring_.entries()) return producer;  // it has not changed, or makes no sense
+  if (ahead > ring_.entries()) return producer;  // it has not changed, or is impossible
   while (ahead > 0 && !is_posted(known + ahead - 1)) --ahead;
   return known + ahead;
 }
@@ -142,7 +142,8 @@ void ReceiveQueue::serve_waiters() {
 }
 
 void ReceiveQueue::watch() {
-  // What was posted after the record had been read and before the program saw the wish is found by another look.
+  // The record is read again for receives posted between its last read and the time at which the program sees
+  // the wish.
   watched_since_ = owner_.qp.get()->want_recv_doorbell(true);
   fetch_record();
 }
@@ -199,12 +200,12 @@ void ReceiveQueue::fail() {
   if (QueuePair* qp = owner_.qp.get(); qp != nullptr) return qp->fail_fatally();
   const SharedReceiveQueue& srq = *owner_.srq.get();
   adapter_.notifier.async_event(*owner_.srq.get(), ib::AsyncEventType::kSrqError);
-  // Whoever waits asks again and finds that the queue has failed.
+  // Takers that wait ask again, and find that the queue has failed.
   for (std::size_t count = waiters_.size(); count > 0; --count) {
     const Waiter waiter = waiters_.pop_front();
     if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder_driver.on_receive();
   }
-  // IBA 11.6.3: nothing that its queue pairs receive could complete any more.
+  // IBA 11.6.3: receives of its queue pairs cannot complete.
   std::vector<Ref<QueuePair>> users;
   for (const auto& [handle, qp] : srq.context.objects.qps) {
     if (qp.get()->params.srq.get() == &srq) users.push_back(qp);

@@ -19,7 +19,7 @@ namespace verbatim::hca {
 
 namespace {
 
-// What a datagram writes: its GRH, when it has one, and its payload (IBA 11.4.1.2).
+// The bytes that a datagram writes: its GRH, when it has one, and its payload (IBA 11.4.1.2).
 ib::Payload with_grh(const ib::Packet& packet) {
   if (!packet.grh) return packet.payload;
   const std::span<const std::byte> data = packet.payload.bytes();
@@ -41,7 +41,7 @@ Instant ResponderDriver::now() const { return qp_.adapter.engine.now(); }
 void ResponderDriver::start(ib::Psn expected) {
   qp_.responder.start(expected);
   started_ = now();
-  // A shared queue may have got its receives before any queue pair could take them.
+  // Receives may have been posted to a shared queue before any queue pair could take them.
   qp_.receives().refill();
 }
 
@@ -136,7 +136,8 @@ bool ResponderDriver::delays_drop(const Incoming& incoming) {
     return false;
   }
   if (!delays_drop_) {
-    // What was posted after the record had been read and before the program saw the wish is found by another look.
+    // The record is read again for receives posted between its last read and the time at which the program
+    // sees the wish.
     delays_drop_ = true;
     qp_.receives().await(qp_.self, qp_.want_recv_doorbell(true));
     qp_.adapter.steering.drop_later(qp_.self, deadline);
