@@ -1,5 +1,5 @@
-// Commands on completion queues and queue pairs. What is granted is what the rings can hold: counts are
-// rounded up to powers of two, entries to whole 64-byte (send) and 16-byte (receive) units.
+// Commands on completion queues and queue pairs. Queues are granted as many entries as their rings can hold:
+// counts are rounded up to powers of two, entries to whole 64-byte (send) and 16-byte (receive) units.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -250,7 +250,8 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (srq != nullptr) ++srq->users;
   context.objects.qps[params.handle] = qp;
 
-  // What is granted is what was asked for, or what the rings have room for, and never more than the device says that it has.
+  // The granted values are the requested ones, or those that the rings have room for, and never more than the
+  // device's limits.
   const bool is_deep = is_generous(freedom::kQueueDepth);
   const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
   if (is_generous(freedom::kInlineRoom)) capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
