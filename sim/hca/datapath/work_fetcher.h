@@ -51,7 +51,7 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint32_t bytes = 0;
-    Trail trail;  // of this fetch
+    Trail trail;  // the trail of this fetch
   };
   struct Received {
     ReceiveQueueOwner owner;
@@ -84,7 +84,7 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
   Ring<Fetch> fetching_;
   std::map<std::uint64_t, Fetch> waiting_;  // fetches that wait for the context of a queue pair, by number
   std::uint64_t waited_ever_ = 0;
-  Instant last_arrival_{};  // of the last send request
+  Instant last_arrival_{};  // arrival of the last send request
   Pipeline decode_;
   DelayLine<FetchedWork> decoded_;
   ProcessingUnits units_;
