@@ -1,11 +1,11 @@
-# Sourced by tools/setup, tools/build and tools/test: how far long work is, and how long it took.
+# Sourced by tools/setup, tools/build and tools/test: shows progress and duration of long work.
 
 # 75 -> "1 min 15 s"
 spoken_time() {
   if (($1 < 60)); then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi
 }
 
-# show_progress NAME PATTERN: copies standard input to the file in `progress_log` and shows how far it is. The pattern's groups
+# show_progress NAME PATTERN: copies standard input to the file in `progress_log` and shows progress. The pattern's groups
 # are: done, total, step. At a terminal one line rewrites itself each second; elsewhere there is a line every 10 %. A line that
 # does not match is kept in the log; with `progress_others=show` it is also printed.
 show_progress() {

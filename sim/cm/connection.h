@@ -104,7 +104,7 @@ struct Negotiated {
 
 class Connection {
  public:
-  // `owner` outlives the connection; nullptr: nothing is notified.
+  // `owner` must outlive the connection; nullptr: nothing is notified.
   Connection(ConnectionManager& manager, ConnectionOwner* owner);
   // Ends the communication as the kernel does when a process exits: the peer gets one message, without
   // repetition.
@@ -117,7 +117,7 @@ class Connection {
   const Path& path() const { return path_; }
   const Negotiated& negotiated() const { return negotiated_; }
   std::uint32_t local_id() const { return local_id_; }
-  // No message with its identifier is in flight, nor will the peer send one.
+  // Whether no message with its identifier is in flight, and the peer will not send one.
   bool has_nothing_under_way() const { return state_ == ConnectionState::kIdle && (has_waited_ || transaction_ == 0); }
   // Queue pair number of this end.
   std::uint32_t local_qpn() const { return is_responder_ ? reply_.local_qpn : request_.local_qpn; }
@@ -188,7 +188,8 @@ class Connection {
   std::uint32_t retries_ = 0;
   // The message that awaits an answer.
   std::optional<ib::ManagementDatagram> unanswered_;
-  std::optional<ib::ManagementDatagram> last_answer_;  // RTU, DREP or SIDR_REP, sent again in answer to a duplicate
+  std::optional<ib::ManagementDatagram> last_answer_;  // RTU, DREP or SIDR_REP, repeated in response to a
+                                                       // duplicate
   std::uint32_t tries_left_ = 0;
   std::int64_t retry_ms_ = 0;
   Timer timer_;

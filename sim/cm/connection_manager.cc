@@ -61,7 +61,7 @@ void ConnectionManager::add_remote(Connection& connection) {
   remote_ends_[{connection.remote_guid_, connection.remote_id_}] = &connection;
 }
 
-// The peer names both identifiers; `remote_id` is not compared while the connection does not know the peer's.
+// The message contains both identifiers; `remote_id` is not compared while the peer's identifier is unknown.
 Connection* ConnectionManager::find(std::uint32_t local_id, std::uint32_t remote_id) const {
   const auto found = connections_.find(local_id);
   if (found == connections_.end()) return nullptr;
@@ -129,8 +129,8 @@ void ConnectionManager::on_load_alternate(const Lap& request, const ib::Manageme
   answer(datagram, reply);
 }
 
-// IBA 12.9.8.3.1: the peer's queue pair asks for another connection, hence the peer no longer has the one
-// known here.
+// IBA 12.9.8.3.1: a request of the peer's queue pair for another connection means that the peer no longer has
+// the one known at this end.
 bool ConnectionManager::reject_as_stale(std::uint64_t remote_guid, std::uint32_t remote_qpn, Rej reject,
                                         const ib::ManagementDatagram& datagram) {
   if (remote_qpn == 0) return false;  // the management queue pair is never connected

@@ -1,5 +1,5 @@
-// The communication manager of one port: finds the connection of each message, and answers messages without
-// one.
+// The communication manager of one port: finds the connection of each message, and answers messages without a
+// connection.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ class RequestListener {
 class ConnectionManager {
  public:
   // `source`: component of the timers' events and of choices. `ack_delay`: the adapter's local_ca_ack_delay.
-  // The references outlive the manager.
+  // The references must outlive the manager.
   ConnectionManager(Engine& engine, Choices& choices, ComponentId source, ib::ManagementPort& port, std::uint64_t guid,
                     std::uint8_t ack_delay, Rng random);
   ~ConnectionManager();
@@ -55,7 +55,7 @@ class ConnectionManager {
   std::uint32_t add(Connection& connection);
   void remove(Connection& connection);
   void add_remote(Connection& connection);
-  // The peer's identifier becomes unknown: a request with it is a new one.
+  // Forgets the peer's identifier: a request with it is a new one.
   void remove_remote(Connection& connection);
   Connection* find(std::uint32_t local_id, std::uint32_t remote_id) const;
   // If this queue pair is the remote end of a connection, sends `reject`, with the reason kStaleConnection, to the

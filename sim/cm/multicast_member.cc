@@ -60,7 +60,7 @@ MulticastMember::MulticastMember(RdmaId& id, std::uint32_t number, const Address
 MulticastMember::~MulticastMember() {
   management::SubnetQueries& queries = id_.side().queries;
   queries.forget(*this);
-  if (is_member_) queries.tell(management::encode_leave(group_, id_.source_gid()));
+  if (is_member_) queries.send_once(management::encode_leave(group_, id_.source_gid()));
 }
 
 void MulticastMember::on_answer(const ib::Mad* answer) {

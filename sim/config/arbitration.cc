@@ -1,4 +1,4 @@
-// What must hold between the lanes of a port and its arbitration tables.
+// Checks the arbitration tables of a port against its lanes.
 #include <string_view>
 
 #include "sim/config/profile_files.h"
@@ -7,7 +7,7 @@ namespace verbatim::config {
 
 namespace {
 
-// Lanes that have no way to send by these tables.
+// Adds a finding if these tables never serve some lanes.
 void check_lanes(const fabric::ArbitrationTables& tables, std::uint32_t lanes, std::string_view place, std::string_view remedy,
                  const std::string& file, Diagnostics& diagnostics) {
   const std::uint32_t served = tables.or_default().served_lanes();

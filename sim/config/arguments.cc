@@ -23,8 +23,8 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// What stands in a word: text, and names of arguments in braces. "{{name}}" is the text "{name}", and braces around anything
-// that is no name are text, too.
+// A part of a word: text, or the name of an argument in braces. "{{name}}" is the text "{name}"; braces
+// around anything that is not a name are text as well.
 struct Piece {
   std::string_view text;
   bool is_name = false;

@@ -1,5 +1,5 @@
-// Numbers in the commands of a run that may be chosen within a range: {messages} in a command, with "messages" as "1..1000",
-// stands for the number of messages. A plain run takes the greatest; who looks for the smallest run that still fails, less.
+// Numeric arguments of a run's commands. "{messages}" in a command, declared with "messages": "1..1000", is
+// replaced by a number. A plain run uses the greatest value of each range; the shrinker tries smaller ones.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ struct ArgumentSpec {
 };
 using ArgumentValues = std::map<std::string, std::int64_t>;  // by name
 
-// A letter, then letters, digits, '_' and '-', at most 63 in all.
+// Whether `text` is a letter followed by letters, digits, '_' or '-', at most 63 characters in all.
 bool is_argument_name(std::string_view text);
-// "1..1000". nullopt: it is none.
+// "1..1000"; nullopt if `text` is not of this form.
 std::optional<ArgumentSpec> parse_argument_range(std::string_view text);
 // "1..1000"
 std::string format_argument_range(const ArgumentSpec& argument);
 
-// From `ranges`, by name as written in `file` at `pointer` (or on the command line, where that is empty): what is wrong with
-// them, and with the names in the commands, is a finding; else each argument gets its greatest value, and the commands their
-// words. Without ranges a command is taken as it stands.
+// Resolves `ranges`, given by name in `file` at `pointer` (empty on the command line). Errors in the ranges
+// and in the names that commands use are findings. Without errors each argument gets its greatest value, and
+// the values are put into the commands. Without ranges commands are left as they are written.
 void resolve_arguments(ScenarioSpec& scenario, const std::map<std::string, std::string>& ranges, const std::string& file,
                        const std::string& pointer, Diagnostics& diagnostics);
 
-// `text` is NAME=NUMBER of the command line; what is wrong with it is a finding for `option`.
+// `text` is NAME=NUMBER from the command line; errors are findings for `option`.
 void set_argument(ScenarioSpec& scenario, const std::string& text, const std::string& option, Diagnostics& diagnostics);
 
-// Gives the named arguments these values, which are within their ranges, and the commands their words.
+// Sets the named arguments, whose values must be in range, and puts them into the commands.
 void set_arguments(ScenarioSpec& scenario, const ArgumentValues& values);
 ArgumentValues values_of(const ScenarioSpec& scenario);
 

@@ -1,5 +1,5 @@
-// Bytes that each of some hosts sends to each other one, as a JSON file has them: a list of rows, one for each sender, with the
-// receivers in the same order. `[[0, "1 MiB"], [4096, 0]]`. What a host would send to itself is left out.
+// Bytes that each host sends to each other host, read from JSON: a list of rows, one for each sender, with
+// one column for each receiver in the same order: `[[0, "1 MiB"], [4096, 0]]`. The diagonal is ignored.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct ByteMatrix {
   std::uint64_t at(std::size_t from, std::size_t to) const { return bytes[from * members + to]; }
 };
 
-// None: there are findings, which name the file `path`.
+// Returns nullopt on findings, which name the file `path`.
 std::optional<ByteMatrix> read_byte_matrix(std::string_view text, const std::string& path, std::size_t members,
                                            Diagnostics& diagnostics);
 

@@ -1,4 +1,4 @@
-// Rows that links have, and generators for all their cables.
+// Table rows shared by links and by generators, where they apply to all generated cables.
 #pragma once
 
 #include "sim/config/fields.h"

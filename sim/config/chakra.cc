@@ -17,16 +17,16 @@ using workload::RankTrace, workload::TraceLimits, workload::TraceNode;
 
 constexpr std::size_t kMostFindings = 20;
 
-// By the number of Chakra's NodeType.
+// Names by the number of Chakra's NodeType.
 constexpr const char* kTypes[] = {"INVALID_NODE", "METADATA_NODE",  "MEM_LOAD_NODE",  "MEM_STORE_NODE",
                                   "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
 enum Type { kInvalid, kMetadata, kMemLoad, kMemStore, kComp, kSend, kReceive, kCollective };
-// By the number of its CollectiveCommType.
+// Names by the number of Chakra's CollectiveCommType.
 constexpr const char* kCollectives[] = {
     "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
     "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
 
-// A number, also as the text that protobuf's JSON has of 64 bits.
+// A number, also as a string, which protobuf's JSON uses for 64-bit values.
 std::optional<std::uint64_t> number_of(const Json& value) {
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
   if (!value.is_string()) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<std::uint64_t> number_of(const Json& value) {
   return number;
 }
 
-// A number, or one of the names, which it is the place of.
+// A number, or the index of one of the names.
 template <std::size_t kCount>
 std::optional<std::uint64_t> number_or_name(const Json& value, const char* const (&names)[kCount]) {
   if (value.is_string()) {
@@ -55,7 +55,7 @@ std::optional<workload::Pattern> collective_of(std::uint64_t type) {
   return kPatterns[type];
 }
 
-// The objects that follow each other in the text, each with the brackets in it; the last one may be cut off.
+// The consecutive top-level objects of the text, each with its braces; the last one may be incomplete.
 std::vector<std::string_view> objects_of(std::string_view text) {
   std::vector<std::string_view> objects;
   std::size_t depth = 0, begin = 0;
@@ -125,8 +125,7 @@ class Reader {
     }
   }
 
-  // The value of a key, by the name that the feeder or the jsonizer has for it, or of an attribute; null:
-  // there is none.
+  // The value of a key, named as by the feeder or as by the jsonizer, or of an attribute; null if absent.
   static const Json* value_of(const Json& node, const char* of_feeder, const char* of_jsonizer = nullptr) {
     for (const char* const key : {of_feeder, of_jsonizer}) {
       if (key == nullptr) continue;
@@ -144,7 +143,7 @@ class Reader {
     return nullptr;
   }
 
-  // 0 where there is none, as protobuf has it.
+  // 0 if absent, as in protobuf.
   std::uint64_t number(const Json& node, const char* of_feeder, const char* of_jsonizer, std::uint64_t most) {
     const Json* const value = value_of(node, of_feeder, of_jsonizer);
     if (value == nullptr) return 0;

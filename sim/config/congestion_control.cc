@@ -1,4 +1,4 @@
-// The questions about a profile's congestion control that need more than one value.
+// Checks of a profile's congestion control that involve several values.
 #include <algorithm>
 
 #include "sim/config/profile_files.h"
@@ -29,7 +29,7 @@ void check_congestion_control(const hca::CongestionControl& control, const std::
   }
   const hca::ControllerRow* const row = hca::find_controller(control.controller);
   if (row == nullptr || row->defaults == nullptr) return;
-  // Defaults that depend on the line are none of those that are compared.
+  // Any rate serves: none of the compared values has a default that depends on the line rate.
   const P all = hca::complete(point, row->defaults(hca::Rate::of_mbps(1'000)));
   for (const auto& [key, most] : {std::pair("rpg_max_rate", all.rpg_max_rate), std::pair("rate_to_set_on_first_cnp", all.rate_to_set_on_first_cnp)}) {
     if (most == 0 || most >= all.rpg_min_rate) continue;

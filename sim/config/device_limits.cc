@@ -20,14 +20,14 @@ std::string rate_text(const TopologySpec& topology, const LinkRate& rate) {
   return topology.is_roce() ? bits : format_link_rate(rate) + " (" + bits + ")";
 }
 
-// Written parts have a place of their own, generated ones share that of the generator.
+// A part of the file has a pointer of its own; generated parts have the generator's.
 std::string pointer_to(const std::string& part, const char* key) { return part + "/" + key; }
 std::string others(std::size_t count, const char* one, const char* several) {
   if (count == 0) return "";
   return " (the same at " + std::to_string(count) + " other " + (count == 1 ? one : several) + ")";
 }
 
-// A device at the end of a cable: what it is, and what its profile says.
+// A device at the end of a cable, with its profile and that profile's fastest rate.
 struct Device {
   std::string name, profile;
   ByteTime fastest;
@@ -44,7 +44,7 @@ Device device_at(const TopologySpec& topology, const Endpoint& end) {
           topology.hca_profile(adapter).link_byte_time_min};
 }
 
-// One warning for all links of a rate at devices of a profile.
+// One warning for all links of one rate at devices of one profile.
 void warn_of_rates(const TopologySpec& topology, Diagnostics& diagnostics) {
   struct Finds {
     std::string pointer, device;
@@ -95,7 +95,7 @@ void warn_of_ports(const TopologySpec& topology, Diagnostics& diagnostics) {
   }
 }
 
-// Whether cables close a circle of switches at all; in a tree no routes can.
+// Whether cables form a cycle of switches. Without one, routes cannot deadlock.
 bool has_circle(const TopologySpec& topology) {
   std::vector<std::size_t> group(topology.switches.size());
   std::iota(group.begin(), group.end(), std::size_t{0});
@@ -112,7 +112,7 @@ bool has_circle(const TopologySpec& topology) {
   return false;
 }
 
-// Lanes of a switch's output that can wait: those of its cable that are never without flow control.
+// Lanes of a switch's output on which packets can wait for ever: those that always have flow control.
 struct OutputLanes {
   std::uint32_t count = 1;
   std::uint32_t waiting = ~0u;  // bit n for lane n
@@ -128,8 +128,8 @@ OutputLanes output_lanes(const TopologySpec& topology, const LinkSpec& link) {
   return lanes;
 }
 
-// Lanes that service levels or priorities leave by, from the profiles of both ends or as the routing engine asks; empty where
-// there is one lane for all. On a cable with PFC only packets of lossless priorities wait.
+// Lanes of the service levels or priorities, from the profiles of both ends or from the routing engine; empty
+// if there is one lane for all. With PFC only packets of lossless priorities wait.
 subnet::LaneOf lanes_of(const TopologySpec& topology, const subnet::Plan& plan) {
   const std::size_t first = topology.adapters.size();
   const auto is_plain_switch = [](const SwitchSpec& one) {
@@ -146,7 +146,7 @@ subnet::LaneOf lanes_of(const TopologySpec& topology, const subnet::Plan& plan) 
     for (const subnet::NodePlan::TurnLanes& turn : plan.nodes[first + s].turn_lanes)
       turns.emplace(std::tuple(first + s, turn.in, turn.out), fabric::LaneTable(turn.lanes));
   }
-  std::map<std::pair<std::size_t, std::uint32_t>, OutputLanes> outputs;  // by switch and port; has_circle() has found some
+  std::map<std::pair<std::size_t, std::uint32_t>, OutputLanes> outputs;  // by switch and port; not empty, as has_circle() is true
   for (const LinkSpec& link : topology.links) {
     if (!link.end_a.is_switch || !link.end_b.is_switch) continue;
     for (const Endpoint& end : {link.end_a, link.end_b}) outputs[{end.node, end.port}] = output_lanes(topology, link);
@@ -168,7 +168,7 @@ subnet::LaneOf lanes_of(const TopologySpec& topology, const subnet::Plan& plan) 
     const std::uint8_t lane = table.of(ib::ServiceLevel{level}, output.count).value;
     return (output.waiting >> lane & 1) != 0 ? lane : subnet::kNoLane;
   };
-  // Where all switches and cables are alike, lanes have the same cycles: the first in use stands for all.
+  // If all switches and cables are alike, all lanes have the same cycles, so the first one in use is enough.
   constexpr std::uint8_t kLevels = 16;
   std::uint8_t least = 0;
   while (is_uniform && least < kLevels &&
@@ -185,7 +185,7 @@ void warn_of_credit_loop(const TopologySpec& topology, const subnet::Plan& plan,
   const auto can_wait = [](const LinkSpec& link) { return link.flow_control != "none"; };
   if (std::ranges::none_of(topology.links, can_wait) || !has_circle(topology)) return;
   const std::vector<subnet::Node> nodes = nodes_of(topology);
-  // Trees for groups of minhop, the usual engine, are not looked at: they are few packets in the fabrics that people have.
+  // Group trees of minhop, the default engine, are not checked: they carry few packets in real fabrics.
   const bool with_groups = !topology.is_roce() && plan.engine != subnet::Engine::kMinhop;
   const subnet::Route loop = subnet::find_credit_loop(nodes, cables_of(topology), plan, lanes_of(topology, plan), with_groups);
   if (loop.empty()) return;

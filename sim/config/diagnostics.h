@@ -1,5 +1,5 @@
-// What is wrong with the user's files: collected, never thrown, so that one run of the checker tells
-// everything.
+// Errors and warnings about the user's files. They are collected, never thrown, so one run of the checker
+// reports all of them.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct Finding {
   std::string
       pointer;       // JSON pointer (RFC 6901), "" for the whole file; "line 3, column 7" for a syntax error
   std::string text;  // what is wrong
-  std::string hint;  // what to do about it; may be empty
+  std::string hint;  // how to correct it; may be empty
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-// `file: /json/pointer: finding; hint`, and of a warning `file: /json/pointer: warning: finding; hint`.
+// `file: /json/pointer: finding; hint`; warning_text() puts `warning: ` before the finding.
 std::string to_string(const Finding& finding);
 std::string warning_text(const Finding& warning);
 
@@ -30,7 +30,8 @@ class Diagnostics {
   bool empty() const { return findings_.empty(); }
   const std::vector<Finding>& findings() const { return findings_; }
 
-  // Well formed, but no real fabric: it can be run all the same. The same warning is kept once.
+  // Adds a warning about input that is well formed but unlike a real fabric, and that runs all the same.
+  // Repeated warnings are kept once.
   void warn(Finding warning);
   const std::vector<Finding>& warnings() const { return warnings_; }
 
@@ -38,7 +39,7 @@ class Diagnostics {
   std::vector<Finding> findings_, warnings_;
 };
 
-// The candidate that `word` was probably meant to be, "" when none is near enough.
+// The candidate that `word` was probably meant to be; "" if none is near enough.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // `"x"`, with control characters and quotes escaped and at most 60 characters shown.

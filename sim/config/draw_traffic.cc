@@ -1,4 +1,4 @@
-// Flows and workloads of a scenario written out as traffic.
+// Expands flows and workloads of a scenario to traffic.
 #include "sim/config/fields.h"
 #include "sim/config/load.h"
 #include "sim/workload/flow_files.h"
@@ -36,7 +36,7 @@ void append_flow(const FlowSpec& flow, Traffic& traffic) {
   kind.timeout = flow.timeout;
 }
 
-// The flows of one workload; ends are members until all are drawn.
+// Draws the flows of one workload. Ends are indices of members until all flows are drawn.
 class Drawing {
  public:
   Drawing(const WorkloadSpec& spec, std::uint64_t seed, bool is_roce, Traffic& traffic)
@@ -107,7 +107,7 @@ class Drawing {
     for (const workload::FlowFile::Kind& of_file : file.kinds) {
       FlowKind& own = traffic_.kinds.emplace_back(kind());
       if (of_file.fires_on_arrival) own.operation = Operation::kSend;
-      // A priority as the usual map has it: the upper three bits of the DSCP.
+      // The usual map of priorities: the upper three bits of the DSCP.
       constexpr std::uint32_t kPriorityShift = 5;
       if (is_roce_ && own.traffic_class == 0) own.traffic_class = of_file.priority << kPriorityShift;
     }
@@ -181,7 +181,7 @@ class Drawing {
       flows_.push_back({.from = flow.from, .to = flow.to, .bytes = flow.bytes, .start = flow.start});
   }
 
-  // The first flows of a host begin at once, and each that ends begins the next.
+  // Each host starts its first flows at once; every flow that ends starts the next one.
   void draw_closed_loop() {
     const workload::Destinations to = destinations();
     for (std::uint32_t host = 0; host < members_; ++host) {

@@ -1,4 +1,4 @@
-// Failures that freedom spec may bring about within a scenario's budget (FreedomSpec::failures).
+// Failures that a run with freedom spec draws within the scenario's budget (FreedomSpec::failures).
 #pragma once
 
 #include "sim/config/spec.h"
@@ -6,8 +6,8 @@
 
 namespace verbatim::config {
 
-// Adds to the scenario what fails, as the choices have it: faults of links and adapters, and times at which programs are killed,
-// each marked as drawn. Nothing where the budget is 0 or nothing is free. The scenario is resolved.
+// Adds the drawn failures to a resolved scenario: faults of links and adapters, and times at which programs
+// are killed, each marked as drawn. Adds nothing if the budget is 0 or the run has no freedom.
 void draw_failures(ScenarioSpec& scenario, Choices& choices);
 
 }  // namespace verbatim::config

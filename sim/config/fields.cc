@@ -88,8 +88,8 @@ class Checker {
                      : "did you mean \"" + near + "\"?");
   }
 
-  // A list of objects makes one element for each entry, so that indices agree with the file even after a
-  // finding.
+  // A list of objects makes one element for each entry, also for wrong ones, so that indices agree with the
+  // file.
   void field(const Json& json, const Field& field, const Object& object, void* target,
              const std::string& pointer) {
     if (field.kind == Kind::kObject) {
@@ -349,7 +349,7 @@ class Checker {
         wrong_type(value, field, at, "a string", "");
         good = false;
       } else if (field.kind == Kind::kRangeMap) {
-        map[key] = value.get<std::string>();  // judged with the commands
+        map[key] = value.get<std::string>();  // checked together with the commands
       } else if (key.empty() || key.find_first_of(std::string("=\0", 2)) != std::string::npos ||
                  value.get_ref<const std::string&>().find('\0') != std::string::npos) {
         add(at,

@@ -1,6 +1,6 @@
 // One table per kind of object in our JSON files: key, kind, range, meaning. The checker (check_object) and
-// the published JSON Schemas (schema.h) are two readings of the same table, and the defaults are those of the
-// C++ structs themselves, so none of the three can drift from the others.
+// the published JSON Schemas (schema.h) are generated from the same table, and defaults are those of the C++
+// structs, so the three always agree.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 
 namespace verbatim::config {
 
-inline constexpr std::int64_t kSecondPs = 1'000'000'000'000;  // the usual limit of a duration
+inline constexpr std::int64_t kSecondPs = 1'000'000'000'000;  // the usual upper limit of a duration, in ps
 
-// Fractions are whole numbers of such parts, so that what is drawn by them depends on no arithmetic with decimals.
+// Fractions are integers in units of 1 / kFractionParts, so random draws with them use no floating point.
 inline constexpr std::int64_t kFractionParts = 1'000'000'000'000;
 
 enum class Kind {
@@ -28,9 +28,9 @@ enum class Kind {
   kBoolean,
   kFraction,   // a number from 0 to 1, in parts of kFractionParts
   kText,       // any string
-  kName,       // letters, digits, '-', '_', '.'; names a thing
+  kName,       // letters, digits, '-', '_', '.': a name
   kAddress,    // IPv4, dotted
-  kInterface,  // likewise, and maybe a slash and the bits of the network
+  kInterface,  // IPv4, dotted, optionally with "/" and the number of network bits
   kReference,  // a path or the name of a profile
   kHex,        // 32 hexadecimal digits: a digest
   kDuration,
@@ -50,7 +50,7 @@ enum class Kind {
   kIgnored,  // "$schema" and the like: any string
 };
 
-// Durations are picoseconds, everything else with a dimension as in quantity.h.
+// Durations are in picoseconds; all other dimensions are in the base units of quantity.h.
 using Value = std::variant<std::monostate, std::int64_t, bool, std::string, LinkRate,
                            std::vector<std::string>, std::map<std::string, std::string>>;
 
@@ -63,11 +63,11 @@ struct Field {
   std::string_view doc;
   std::int64_t min = 0;
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::string_view> choices;  // for kText: the only values
-  std::vector<std::int64_t> numbers;      // for kInteger: the only values
+  std::vector<std::string_view> choices;  // kText: the allowed values; empty: any
+  std::vector<std::int64_t> numbers;      // kInteger: the allowed values; empty: any in range
 
   void (*store)(void* object, const Value& value) = nullptr;
-  Value (*load)(const void* object) = nullptr;  // for the default; null: there is none worth printing
+  Value (*load)(const void* object) = nullptr;  // reads the default; null: the schema shows no default
   const Object* object = nullptr;               // kObject, kObjects
   void* (*member)(void* object) = nullptr;      // kObject: the member; kObjects: a new element
 };
@@ -79,17 +79,16 @@ struct Object {
   void* (*make_default)() = nullptr;
   void (*destroy)(void*) = nullptr;
   std::vector<Field> fields;
-  void (*note_pointer)(void* object, const std::string& pointer) = nullptr;  // remembers where it was written
+  void (*note_pointer)(void* object, const std::string& pointer) = nullptr;  // stores where the object was written
 };
 
-// Checks `json` against `object` and fills `target` as far as it can; findings say what could not.
+// Checks `json` against `object` and fills `target` with every valid value; all others are findings.
 void check_object(const Json& json, const Object& object, void* target, const std::string& file,
                   const std::string& pointer, Diagnostics& diagnostics);
 
 bool is_valid_name(std::string_view text);
 
 // --- binding a row to a member
-// -------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -131,19 +130,19 @@ Value read(const T& member) {
 
 }  // namespace detail
 
-// The row stores into `Member`; its default is what a default-constructed struct has there.
+// The row stores into `Member`; its default is the value of a default-constructed struct.
 template <auto Member>
 Field bind(Field field) {
   using Owner = typename detail::MemberTraits<Member>::Owner;
   field.store = [](void* object, const Value& value) {
     detail::assign(static_cast<Owner*>(object)->*Member, value);
   };
-  // A rate that is left out is no rate.
+  // A rate has no default.
   if constexpr (std::is_same_v<typename detail::MemberTraits<Member>::Value, ByteTime>) return field;
   else if (!field.required) {
     field.load = [](const void* object) { return detail::read(static_cast<const Owner*>(object)->*Member); };
   }
-  // What does not fit the member is out of range, whatever the row says.
+  // The member's type bounds the range, whatever the row says.
   using Type = typename detail::MemberTraits<Member>::Value;
   if constexpr (std::is_integral_v<Type> && !std::is_same_v<Type, bool> && sizeof(Type) < 8) {
     if (field.max == std::numeric_limits<std::int64_t>::max()) field.max = std::numeric_limits<Type>::max();
@@ -151,7 +150,7 @@ Field bind(Field field) {
   return field;
 }
 
-// A row whose value depends on others when it is left out, so the schema names no default.
+// A row whose default depends on other values, so the schema names none.
 inline Field without_default(Field field) {
   field.load = nullptr;
   return field;
@@ -187,7 +186,7 @@ Object make_object(std::string_view title, std::string_view doc, std::vector<Fie
   return object;
 }
 
-Dimension dimension_of(Kind kind);  // of a kind with units
+Dimension dimension_of(Kind kind);  // `kind` has units
 bool has_dimension(Kind kind);
 
 }  // namespace verbatim::config

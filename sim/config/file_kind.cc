@@ -35,7 +35,7 @@ std::string string_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// A host of a topology's file, for examples.
+// Some host of a topology's file, for examples in hints.
 std::string host_of(const Json& json) {
   if (const auto hosts = json.find("hosts"); hosts != json.end() && hosts->is_array() && !hosts->empty() && hosts->front().is_object()) {
     if (const std::string name = string_at(hosts->front(), "name"); !name.empty()) return name;

@@ -22,13 +22,13 @@ const Object& vlan_table() {
   return table;
 }
 
-// Jumbo frames have 9000; below 576 not every host takes a datagram of IP (RFC 791).
+// Jumbo frames have 9000 bytes; hosts need not accept IP datagrams above 576 (RFC 791).
 template <auto Member>
 Field interface_mtu_row(std::string_view doc) {
   return bind<Member>({.key = "interface_mtu", .kind = Kind::kInteger, .doc = doc, .min = 576, .max = 9216});
 }
 
-// Adapters and switches have it.
+// For adapters and switches.
 template <auto Member>
 Field node_row() {
   using N = NodeSpec;

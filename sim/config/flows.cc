@@ -13,7 +13,7 @@ namespace verbatim::config {
 
 namespace {
 
-// The most that either of two adapters may ask of the other.
+// The greatest number of outstanding READs that both adapters allow.
 std::uint8_t reads_under_way(const hca::HcaProfile& a, const hca::HcaProfile& b) {
   constexpr std::uint32_t kMost = 255;
   return static_cast<std::uint8_t>(
@@ -32,7 +32,7 @@ hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from,
                                    ? simulation.level_of(here.lid, there.lid)
                                    : static_cast<std::uint8_t>(kind.service_level);
   if (here.roce) {
-    // As programs do that go by addresses: the entry of the interface's IPv4 address.
+    // Uses the GID of the interface's IPv4 address, as programs do that connect by address.
     constexpr std::uint8_t kIpv4Entry = 1, kHopLimit = 64;
     path.address.is_global = 1;
     path.address.sgid_index = kIpv4Entry;
@@ -51,7 +51,7 @@ hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from,
   return path;
 }
 
-// Positions in the order of what the flows are.
+// Indices of the flows, sorted by content.
 std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   std::vector<std::size_t> order(traffic.flows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -70,7 +70,7 @@ std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   return order;
 }
 
-// Delays of background traffic, chosen once for each adapter that sends some.
+// Start delays of background traffic, chosen once for each sending adapter.
 class BackgroundPhases {
  public:
   explicit BackgroundPhases(Simulation& simulation) : simulation_(simulation) {}
@@ -167,7 +167,7 @@ std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const 
     for (const std::uint32_t adapter : drawn.adapters) places.push_back(&simulation.endpoint(adapter));
     workload::GraphRunParams params;
     params.start = instant_from_ps(spec.start.count());
-    // As LogGOPSim: what is eager has been copied.
+    // As in LogGOPSim, an eager send completes at once because its data is buffered.
     params.sends_are_buffered = spec.is_goal;
     if (spec.is_goal) params.eager_bytes = kEagerBytesOfMpi;
     if (spec.eager_size != WorkloadSpec::kNotGiven) params.eager_bytes = static_cast<std::uint64_t>(spec.eager_size);

@@ -1,4 +1,4 @@
-// The flows of a scenario as traffic of a simulation's adapters.
+// Creates the traffic of a scenario on a simulation's adapters.
 #pragma once
 
 #include <vector>
@@ -9,21 +9,21 @@
 
 namespace verbatim::config {
 
-// The greatest MTU (an ibv_mtu) that both adapters have.
+// The greatest MTU (an ibv_mtu) that both adapters support.
 std::uint32_t path_mtu(const hca::Endpoint& from, const hca::Endpoint& to);
 
-// Adds checked flows; before the first event. They get their queue pairs in an order that follows from what they are, so that
-// their order in the file changes nothing. A path has the level that its kind asks for, the greatest MTU that both adapters have,
-// and the first P_Key of the sender by which both may talk; where there is none the flow fails as a program's packets would.
-// Returns them in the order of the traffic.
+// Adds checked flows, before the first event. Queue pairs are created in an order that follows from the
+// flows' contents, so their order in the file changes nothing. A flow uses the service level of its kind, the
+// greatest MTU of both adapters, and the first P_Key of the sender that matches one of the receiver; without
+// a match it fails as a program's packets would. Returns the flows in the order of the traffic.
 std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const workload::Traffic& traffic,
                                                workload::Workload& workload);
 
-// Loads without end, in their order; the traffic outlives them.
+// Adds loads without end, and returns them in their order. The traffic must outlive them.
 std::vector<const workload::PoissonLoad*> add_loads(Simulation& simulation, const workload::Traffic& traffic,
                                                     workload::Workload& workload);
 
-// The same for graphs, in their order: behind the flows.
+// Adds graphs after the flows, and returns them in their order.
 std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const std::vector<DrawnGraph>& graphs,
                                                   workload::Workload& workload);
 

@@ -1,4 +1,4 @@
-// The profiles of freedom by name: what a run does with what the specification leaves open.
+// The profiles of freedom by name: which behaviours that the specification leaves open a run uses.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace verbatim::config {
 
-// "friendly", "spec", and "quirk:NAME" of each quirk and of all.
+// "friendly", "spec", and "quirk:NAME" for each quirk and for "all".
 const std::vector<std::string>& freedom_names();
-// Whether choices are drawn: of every profile but friendly.
+// Whether choices are drawn at random: with every profile but friendly.
 inline bool is_free(std::string_view freedom) { return freedom != "friendly"; }
-// Those of "quirk:torn8"; all of "quirk:all"; 0 of the others.
+// The quirk of "quirk:NAME", or all quirks for "quirk:all"; 0 for other profiles.
 hca::Quirks quirks_of(std::string_view freedom);
-// Every adapter has those of the scenario's freedom, and no others.
+// Gives every adapter exactly the quirks of the scenario's profile of freedom.
 void set_quirks(ScenarioSpec& scenario);
 
 }  // namespace verbatim::config

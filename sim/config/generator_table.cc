@@ -1,4 +1,4 @@
-// Keys of "generate": one table for all shapes. Which shape has which key is asked by generate/shapes.cc.
+// Keys of "generate": one table for all shapes. generate/shapes.cc lists the keys of each shape.
 #include "sim/config/cable_rows.h"
 #include "sim/config/generate/shapes.h"
 #include "sim/config/tables.h"
@@ -8,7 +8,7 @@ namespace verbatim::config {
 namespace {
 
 constexpr std::int64_t kMostCableMm = 100'000'000, kMostDelayFsPerMm = 100'000;
-constexpr std::int64_t kMostPorts = 253;  // of a switch, beside one that leads elsewhere
+constexpr std::int64_t kMostPorts = 253;  // of a switch; one more port leads to another switch
 
 const Object& tier_table() {
   using T = TierSpec;
@@ -36,7 +36,7 @@ const Object& tier_table() {
   return table;
 }
 
-// Each key is a tier of some shape.
+// Each key is a tier of at least one shape.
 const Object& tiers_table() {
   using T = TiersSpec;
   const auto row = [](std::string_view key, std::string_view doc) {
@@ -58,7 +58,7 @@ const Object& tiers_table() {
   return table;
 }
 
-// Number of something of a shape; left out: as the shape does.
+// A count; the shape's default applies if it is left out.
 template <auto Member>
 Field number_row(std::string_view key, std::string_view doc, std::int64_t min = 1, std::int64_t max = kMostPorts) {
   return without_default(bind<Member>({.key = key, .kind = Kind::kInteger, .doc = doc, .min = min, .max = max}));

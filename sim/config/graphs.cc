@@ -97,7 +97,7 @@ class GraphDrawing {
       });
     }
     workload::CollectiveParams params{.pattern = pattern, .algorithm = algorithm, .bytes = size};
-    // A member's buffer for all, where a scenario gives the bytes for each other.
+    // The size of a scenario is that of each pair; the collective needs a member's whole buffer.
     if (pattern == Pattern::kAllToAll) params.bytes = size * members_;
     params.root = static_cast<std::uint32_t>(spec_.root_member);
     params.channels = spec_.channels;

@@ -186,7 +186,7 @@ const Object& loss_recovery_table() {
   return table;
 }
 
-// Rows of the reaction point: a value that is left out is the controller's own.
+// Rows of the reaction point. A value that is left out is the controller's default.
 template <auto Member>
 Field reaction(Field field) {
   field.store = [](void* object, const Value& value) {

@@ -17,13 +17,13 @@ std::uint64_t in_cells(std::uint64_t bytes, std::uint32_t cell_bytes) {
 
 std::uint32_t framing_bytes(const fabric::LinkParams& link) { return link.bytes_before + link.bytes_after; }
 
-// Between the start of the packet whose head brings the decision, and the end of the last instant at which
-// the far end may start one.
+// From the start of the packet whose head causes the decision to the end of the last instant at which the far
+// end may start a packet.
 Duration sending_time(const fabric::LinkParams& link, std::uint32_t largest) {
-  const std::uint64_t bytes = link.bytes_before + link.header_bytes  // until the decision, with a propagation
-                              + framing_bytes(link) + largest        // the packet before the frame
+  const std::uint64_t bytes = link.bytes_before + link.header_bytes  // until the decision, plus a propagation delay
+                              + framing_bytes(link) + largest        // the packet ahead of the pause frame
                               + link.bytes_before +
-                              fabric::kPauseFrameBytes;  // its own last byte, with a propagation
+                              fabric::kPauseFrameBytes;  // up to the frame's last byte, plus a propagation delay
   return link.byte_time.time_for(bytes) + 2 * link.propagation + link.pause_response;
 }
 
@@ -39,8 +39,8 @@ std::uint32_t headroom_of_equal_packets(const fabric::LinkParams& link, std::uin
 std::uint32_t headroom_bound(const fabric::LinkParams& link, std::uint32_t smallest, std::uint32_t largest,
                              std::uint32_t cell_bytes) {
   CHECK(smallest > 0 && smallest <= largest);
-  // The most cells for a byte of the line: of the smallest packet, or of one that takes a byte of a further
-  // cell.
+  // The size with the most cell bytes per byte on the line: the smallest packet, or one that needs one byte
+  // of a further cell.
   std::uint64_t cells = in_cells(smallest, cell_bytes), line = smallest + framing_bytes(link);
   for (std::uint64_t size = in_cells(smallest, cell_bytes) + 1; size <= largest; size += cell_bytes) {
     const std::uint64_t its_cells = in_cells(size, cell_bytes), its_line = size + framing_bytes(link);
@@ -66,14 +66,15 @@ std::uint32_t pause_response_quanta(std::uint64_t rate_mbps) {
 std::uint32_t sonic_headroom(const SonicHeadroom& port) {
   const std::uint64_t quanta = pause_response_quanta(port.rate_mbps);
   if (quanta == 0) return 0;
-  // All in thousandths of a byte. Light: 198,000 km/s; twice the cable's delay at the rate, over 8 x 1,024.
+  // In thousandths of a byte. Signal speed 198,000 km/s; twice the cable's delay times the rate, over 8 x
+  // 1,024.
   constexpr std::uint64_t kThousand = 1'000, kKib = 1'024;
   const auto cable = static_cast<std::uint64_t>(static_cast<unsigned __int128>(2) * port.cable_mm *
                                                 port.rate_mbps * 1'000'000'000u / 198'000'000u / (8 * kKib));
   constexpr std::uint64_t kMacAndPhy = 819'200;  // 0.8 KiB
   const std::uint64_t propagation =
       port.port_mtu * kThousand + cable + kMacAndPhy + quanta * fabric::kPauseQuantumBytes * kThousand;
-  // The share of its cells that a small packet fills, as cells over bytes.
+  // Cell bytes per byte of a small packet.
   const std::uint64_t cell = port.cell_bytes;
   const std::uint64_t small_numerator = cell > 2 * 64 ? cell : 2 * cell,
                       small_denominator = cell > 2 * 64 ? 64 : 1 + cell;

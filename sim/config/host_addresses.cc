@@ -15,10 +15,10 @@ bool HostAddresses::has_ip(std::size_t adapter, const ib::Gid& ip) const {
 }
 
 std::optional<cm::AddressBook::Station> HostAddresses::find(const cm::Address& address) const {
-  if (ib::is_multicast(address.ip)) return Station{address.ip, 0};  // nobody is asked for it
+  if (ib::is_multicast(address.ip)) return Station{address.ip, 0};  // needs no route or path query
   for (std::size_t i = 0; i < topology_.adapters.size(); ++i) {
     const std::vector<ib::Gid>& gids = ports_[i].gids;
-    // The link-local address is made of the port's own: of its GUID or its MAC address.
+    // The link-local address contains the port's GUID or MAC address.
     const bool has = address.family == cm::Family::kIb ? std::ranges::find(gids, address.ip) != gids.end()
                                                        : has_ip(i, address.ip) || address.ip == gids.front();
     if (!has) continue;
@@ -60,7 +60,7 @@ cm::Address HostAddresses::own_for(const cm::Address& destination, std::size_t a
   address.family = destination.family;
   const std::size_t index = adapters_.at(adapter);
   ib::IpInterface own = topology_.interface_of(index);
-  // The narrowest network that the destination is in, as of routes.
+  // The narrowest network that contains the destination, as in route selection.
   for (const VlanSpec& vlan : topology_.vlans_of(topology_.adapters[index])) {
     const bool is_in_own = own.network.contains(destination.ip);
     if (!vlan.interface.network.contains(destination.ip)) continue;

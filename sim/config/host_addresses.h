@@ -1,4 +1,4 @@
-// Who has which IP address, as one host knows it, and the connections that its programs make by address.
+// The IP addresses that one host knows, and the connections that its programs make by address.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,8 @@ namespace verbatim::config {
 
 class HostAddresses final : public cm::AddressBook {
  public:
-  // `host`: whose book it is. `ports` are the adapters' addresses, in the order of the topology's. All outlive it.
+  // The address book of `host`. `ports` are the addresses of all adapters, in the topology's order. All must
+  // outlive it.
   HostAddresses(const TopologySpec& topology, std::size_t host, const std::vector<cm::PortFacts>& ports);
 
   std::optional<Station> find(const cm::Address& address) const override;
@@ -26,14 +27,14 @@ class HostAddresses final : public cm::AddressBook {
   const TopologySpec& topology_;
   const std::size_t host_;
   const std::vector<cm::PortFacts>& ports_;
-  const std::vector<std::size_t> adapters_;  // the host's, as the topology numbers them
+  const std::vector<std::size_t> adapters_;  // of the host, as indices into the topology's adapters
   const std::vector<ib::IpRoute> routes_;
 };
 
-// What librdmacm on one host leads to.
+// The connection manager of a host, as librdmacm uses it.
 class HostConnections {
  public:
-  // `source`: of its events. `sides`: of the host's adapters, in their order.
+  // `source` is the component of its events; `sides` are the host's adapters, in order.
   HostConnections(Engine& engine, ComponentId source, HostAddresses addresses, const std::vector<cm::AdapterSide>& sides)
       : addresses_(std::move(addresses)), rdma_cm_(engine, source, addresses_, sides) {}
   HostConnections(const HostConnections&) = delete;

@@ -65,7 +65,7 @@ std::optional<management::Path> SubnetPaths::find(const ib::Gid& from, const ib:
   return std::nullopt;
 }
 
-// IBA table 207; where a width and speed have no code of their own, the next lower one's.
+// IBA table 207. A width and speed without a code get that of the next lower rate.
 std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed) {
   const std::uint32_t lanes = width == 1 ? 1 : width == 2 ? 4 : width == 4 ? 8 : width == 8 ? 12 : 2;
   struct Speed {
@@ -111,7 +111,7 @@ void HostManagement::on_datagram(const ib::ManagementDatagram& datagram) {
   if (datagram.is_subnet_management()) return agents_.receive(datagram);
   if (header.management_class == mad::kCommunicationManagement) return connections_.on_datagram(datagram);
   if (header.management_class == mad::kSubnetAdministration) {
-    // The kernel's own questions are in transactions that no agent of a program has.
+    // The kernel's own queries use transaction IDs that no program's agent has.
     const bool is_answer = mad::is_answer(header);
     if (is_answer && header.transaction_id >> 32 == 0) return queries_.on_datagram(datagram);
     if (administrator_ != nullptr && administrator_->on_datagram(datagram)) return;

@@ -1,5 +1,5 @@
-// The management agents of one host's port: which datagram is for whom. On the host of the subnet manager one of them is the
-// subnet administrator.
+// The management agents of a host's port; they deliver each datagram to the right agent. On the subnet
+// manager's host one of them is the subnet administrator.
 #pragma once
 
 #include <memory>
@@ -16,22 +16,22 @@
 
 namespace verbatim::config {
 
-// Ways through the subnet, as its manager has laid them, between ports of the same partition.
+// Paths between ports of the same partition, as the subnet manager has set up their routes.
 class SubnetPaths final : public management::PathFinder {
  public:
   using Levels = std::shared_ptr<const subnet::ServiceLevels>;
 
-  // `levels`: of the paths; null: 0 for all.
+  // `levels` are the service levels of the paths; null: 0 for all.
   SubnetPaths(const Engine& engine, const std::vector<cm::PortFacts>& ports, Levels levels)
       : engine_(engine), ports_(ports), levels_(std::move(levels)) {}
-  // By time.
+  // `changes` are sorted by time.
   void set_changes(std::vector<PathChange> changes) { changes_ = std::move(changes); }
 
   std::optional<management::Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t> pkey) const override;
 
  private:
   const cm::PortFacts* port_of(const ib::Gid& gid) const;
-  // The last that has come into effect; null: none has.
+  // The last change that has taken effect; null if none has.
   const PathChange* current() const;
   std::uint8_t level_of(ib::Lid from, ib::Lid to) const;
   bool do_cables_lead(ib::Lid from, ib::Lid to) const;
@@ -42,26 +42,26 @@ class SubnetPaths final : public management::PathFinder {
   std::vector<PathChange> changes_;
 };
 
-// Code of ibv_rate for a port's active width and speed, as ibv_port_attr tells them.
+// The ibv_rate code for a port's active width and speed, in the encodings of ibv_port_attr.
 std::uint8_t rate_code(std::uint32_t width, std::uint32_t speed);
 
 class HostManagement final : public ib::ManagementAgent {
  public:
   struct Subnet {
     ib::Lid manager;
-    // Not null on the manager's own host.
+    // Set on the subnet manager's host only; null elsewhere.
     const management::PathFinder* paths = nullptr;
     const management::SubnetView* view = nullptr;
   };
 
-  // `surroundings`: of the port's agents. `port`: what is known of it, which its settings change. All outlive it.
+  // `port` describes the host's port and is updated by the port's settings. All must outlive it.
   HostManagement(const NodeSurroundings& surroundings, hca::Hca& hca, fabric::Port& fabric_port, cm::PortFacts& port,
                  const Subnet& subnet, Choices& choices, Rng random);
 
-  // Of connections by address.
+  // For connections by address.
   cm::AdapterSide side() { return {port_, connections_, queries_}; }
   management::PortManagement& port() { return agents_; }
-  // As a subnet manager sets it.
+  // Applies a setting, as a subnet manager would.
   void configure(const ib::InjectionSetting& injection) { agents_.configure(injection); }
 
  private:

@@ -12,7 +12,7 @@ namespace verbatim::config {
 
 namespace {
 
-// A packet of RC with these bytes, between IPv4 addresses on Ethernet.
+// Wire bytes of an RC packet with this payload; on Ethernet between IPv4 addresses.
 std::uint32_t wire_bytes_of(ib::Opcode opcode, std::uint32_t payload, bool is_roce) {
   ib::Packet packet;
   packet.bth.opcode = opcode;
@@ -26,7 +26,7 @@ std::uint32_t wire_bytes_of(ib::Opcode opcode, std::uint32_t payload, bool is_ro
 }
 
 struct MessagePackets {
-  std::uint64_t bytes = 0, packets = 0;  // of all of them
+  std::uint64_t bytes = 0, packets = 0;  // sums over all packets
   std::uint32_t first_payload = 0, first = 0, last = 0;
 };
 
@@ -48,7 +48,7 @@ MessagePackets packets_of_message(ib::MessageKind kind, std::uint32_t length, st
   return message;
 }
 
-// On the line of a link.
+// Bytes on the line of a link.
 std::uint64_t line_bytes(const fabric::LinkParams& link, std::uint64_t wire_bytes, std::uint64_t packets) {
   return wire_bytes + packets * (link.bytes_before + link.bytes_after);
 }
@@ -76,7 +76,7 @@ IdealTimes::IdealTimes(Simulation& simulation)
   for (const LinkSpec& link : topology_.links) links_.push_back(link_params_of(link, topology_.is_roce()));
   for (const SwitchSpec& one : topology_.switches) {
     const fabric::SwitchProfile& profile = one.switch_profile;
-    // The shortest that so many cycles take from any edge: they are rounded up to picoseconds.
+    // The least time that this number of cycles takes from a clock edge; Clock rounds up to picoseconds.
     forwarding_.push_back(
         Duration(static_cast<std::int64_t>(static_cast<unsigned __int128>(profile.cut_through_cycles) *
                                            1'000'000'000'000 / profile.core_clock_hz)));
@@ -118,7 +118,7 @@ IdealTimes::Packets IdealTimes::packets_of(const workload::FlowKind& kind, std::
   const auto length = [&](std::uint64_t left) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(left, kind.message_bytes));
   };
-  const std::uint64_t whole = (bytes - 1) / kind.message_bytes;  // messages ahead of the last one
+  const std::uint64_t whole = (bytes - 1) / kind.message_bytes;  // messages before the last one
   const MessagePackets first = packets_of_message(message, length(bytes), mtu, is_roce);
   const MessagePackets last =
       packets_of_message(message, length(bytes - whole * kind.message_bytes), mtu, is_roce);
@@ -131,9 +131,9 @@ IdealTimes::Packets IdealTimes::packets_of(const workload::FlowKind& kind, std::
   return packets;
 }
 
-// From the first packet's start at the first link to the last one's last byte at the far end of the last
-// link. At each link, the last packet starts behind all others, the first of which starts as soon as it is
-// there, and not before it has come itself.
+// From the first packet's start on the first link until the last packet's last byte leaves the last link. On
+// each link the first packet starts as soon as it can, and the last packet follows all others, but not before
+// it has arrived itself.
 Duration IdealTimes::time_of_path(const std::vector<Hop>& path, const Packets& packets, bool has_one_path) {
   const auto next_start = [](Duration start, const Hop& hop, const Hop& next, std::uint32_t wire_bytes) {
     const fabric::LinkParams& link = *hop.link;

@@ -1,15 +1,17 @@
-// The least time that a flow can take: that of an idle fabric whose slowest link on the path is never without a packet of it. It
-// is the sum of
+// The least time that a flow can take: its time in an idle fabric in which the slowest link of the path always has a
+// packet of it to send. It is the sum of
 //
-//  - the sender's work until the first packet is at its port, and the receiver's until the acknowledgement is (LightDelays); of a
-//    READ the requester's, the request's path, and the responder's;
-//  - all packets but the last one behind each other at the slowest link of the path: headers, padding, preambles and gaps count;
-//  - the last packet from there to the receiver, and the acknowledgement, which a READ has not, back: bytes that each link must
-//    wait for, cables, transceivers and switches;
-//  - the completion where the request was posted.
+//  - the sender's time until the first packet is at its port, and the receiver's until the acknowledgement is
+//    (LightDelays). A READ takes the requester's time, the request's path, and the responder's time;
+//  - the time of all packets but the last one, back to back, on the slowest link of the path, with headers, padding,
+//    preambles and gaps;
+//  - the time of the last packet from there to the receiver, and of the acknowledgement (not of a READ) back: the bytes
+//    that each link must wait for, cables, transceivers and switches;
+//  - the time until the completion is posted at the requester.
 //
-// Waiting for the next edge of a clock is left out, and so are limits within an adapter (PCI Express, stages, caches), telemetry,
-// and credits: a lone flow takes a little longer than its ideal time, and never less, but for some nanoseconds of a whole
+// Waiting for clock edges is left out, and so are limits within an adapter (PCI Express, stages, caches), telemetry
+// and credits. A lone flow therefore takes a little longer than its ideal time, and never less, except for some
+// nanoseconds when a whole adapter gathers a short message.
 // adapter's gather of a short message.
 #pragma once
 
@@ -28,27 +30,28 @@ namespace verbatim::config {
 
 class IdealTimes {
  public:
-  // The simulation outlives it.
+  // The simulation must outlive this object.
   explicit IdealTimes(Simulation& simulation);
 
-  // From the start of the flow to its finish, as workload::Flow has them. None: it has no end, or no route leads there and back.
-  // Where the packets of a flow may take several paths, links between switches count as if they were fast.
+  // Time from the start of the flow to its finish, as in workload::Flow. nullopt if the flow has no end, or
+  // if there is no route in one direction. If packets of a flow may take several paths, links between
+  // switches count as infinitely fast.
   std::optional<Duration> of(const workload::FlowKind& kind, const workload::FlowPlan& flow);
 
  private:
   struct Hop {
     const fabric::LinkParams* link = nullptr;
-    Duration forwarding{0};  // of the switch ahead of it; 0 at an adapter
-    bool waits_for_tail = false;  // that switch stores packets before it forwards them
+    Duration forwarding{0};  // of the switch before the link; 0 at an adapter
+    bool waits_for_tail = false;  // that switch stores a whole packet before it forwards it
   };
-  // Wire bytes of all packets but the last one, and how many they are; wire bytes of the first and of the last one.
+  // Wire bytes and number of all packets but the last one; wire bytes of the first and of the last one.
   struct Packets {
     std::uint64_t bytes_before_last = 0, before_last = 0;
     std::uint32_t first_payload = 0;
     std::uint32_t first = 0, last = 0;
   };
 
-  // Empty: there is no route.
+  // Empty if there is no route.
   const std::vector<Hop>& path(std::size_t from, std::size_t to);
   static Packets one_packet(ib::Opcode opcode, bool is_roce);
   static Packets packets_of(const workload::FlowKind& kind, std::uint64_t bytes, std::uint32_t mtu, bool is_roce);
@@ -61,8 +64,8 @@ class IdealTimes {
   std::vector<fabric::LinkParams> links_;                 // by place in the topology
   std::vector<Duration> forwarding_;                      // by switch
   std::map<std::string, hca::LightDelays> delays_;        // by the profile's reference
-  std::vector<const hca::LightDelays*> of_adapter_;       // null: not asked for yet
-  std::vector<Hop> path_;                                 // the last one asked for
+  std::vector<const hca::LightDelays*> of_adapter_;       // null: not computed yet
+  std::vector<Hop> path_;                                 // the last requested one
 };
 
 }  // namespace verbatim::config

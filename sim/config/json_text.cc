@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 
-// Walks the text once, keeping only where it is and which keys the open objects already have.
+// Parses the text once and keeps only the position and the keys of the open objects.
 class Inspector : public nlohmann::json_sax<Json> {
  public:
   Inspector(std::string_view text, std::string_view file, Diagnostics& diagnostics)
@@ -47,11 +47,11 @@ class Inspector : public nlohmann::json_sax<Json> {
                    const nlohmann::detail::exception& error) override {
     (void)last_token;
     std::string reason = error.what();
-    // The library's sentence ends in the interesting half: "… while parsing value - unexpected '}'; expected
+    // The useful part of the library's sentence is its end: "… while parsing value - unexpected '}'; expected
     // …".
     if (const auto dash = reason.find(" - "); dash != std::string::npos) reason = reason.substr(dash + 3);
     if (const auto token = reason.find("; last read: "); token != std::string::npos) reason.erase(token);
-    // `position` counts the bytes read, so the culprit is the last one of them.
+    // `position` counts the bytes read, so the last of these is the wrong one.
     refuse(position == 0 ? 0 : std::min(position - 1, text_.size()), reason);
     return false;
   }
@@ -137,7 +137,7 @@ bool check_json(std::string_view text, std::string_view file, Diagnostics& diagn
   const std::size_t before = diagnostics.findings().size();
   Inspector inspector(text, file, diagnostics);
   Json::sax_parse(text.begin(), text.end(), &inspector);
-  // The parser takes a NUL for the end of the text.
+  // The parser takes a NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != text.npos && diagnostics.findings().size() == before)
     inspector.refuse(nul, "a NUL byte follows the document");
   return diagnostics.findings().size() == before;
@@ -150,7 +150,7 @@ std::optional<Json> parse_json(std::string_view text, std::string_view file, Dia
 
 namespace {
 
-// The name in the folder of `path` that was probably meant.
+// The name in the folder of `path` that was probably meant, as a hint.
 std::string hint_for_missing(const std::string& path) {
   const std::filesystem::path named(path);
   std::vector<std::string> names;

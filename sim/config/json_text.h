@@ -1,5 +1,5 @@
-// Text to JSON tree, stricter than the parser it rests on: a repeated key, bytes after the document and deep nesting are refused,
-// a syntax error has a line and a column.
+// Parses text to a JSON tree, more strictly than the parser underneath: repeated keys, bytes after the
+// document and deep nesting are refused, and a syntax error has line and column.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,18 +11,19 @@
 
 namespace verbatim::config {
 
-using Json = nlohmann::ordered_json;  // keys in the order of the file, so findings are too
+using Json = nlohmann::ordered_json;  // keeps the keys in the file's order, so findings are in that order
 
-// Nothing when the text cannot be used; the findings say why. `file` is what they are attributed to.
+// Returns nullopt, with findings for `file`, if the text cannot be used.
 std::optional<Json> parse_json(std::string_view text, std::string_view file, Diagnostics& diagnostics);
 
-// The same without the tree, for callers that want another kind of tree: whether the text can be used.
+// The same checks without a tree, for callers that build another kind of tree. Returns whether the text can
+// be used.
 bool check_json(std::string_view text, std::string_view file, Diagnostics& diagnostics);
 
-// The same for a file. Files above InputFile::kMostDocument are refused.
+// Reads and parses a file. Files above InputFile::kMostDocument are refused.
 std::optional<Json> read_json(const std::string& path, Diagnostics& diagnostics);
 
-// Whole content of a regular file; on failure nothing and a finding.
+// The whole content of a regular file; nullopt, with a finding, on failure.
 std::optional<std::string> read_file(const std::string& path, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

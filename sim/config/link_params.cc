@@ -30,8 +30,8 @@ fabric::LinkParams link_params_of(const LinkSpec& link, bool is_roce) {
   params.pause_response = link.pause_response;
   params.headroom_bytes = link.headroom_bytes;
   if (is_roce) {
-    // IEEE 802.3: preamble and start delimiter, least gap between packets; the check sequence is the frame's
-    // own.
+    // IEEE 802.3: preamble and start delimiter, least gap between packets. The frame has its own check
+    // sequence.
     constexpr std::uint32_t kPreambleBytes = 8, kGapBytes = 12;
     params.bytes_before += kPreambleBytes;
     params.bytes_after += kGapBytes;

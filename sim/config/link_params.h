@@ -1,4 +1,4 @@
-// A cable as the fabric wants it, from the topology's words.
+// Converts a cable's spec to the fabric's parameters.
 #pragma once
 
 #include "sim/config/spec.h"
@@ -6,7 +6,7 @@
 
 namespace verbatim::config {
 
-// Time of a byte, with the share of SKIP ordered sets.
+// Time of one byte, including the share of SKIP ordered sets.
 ByteTime line_time_of(const LinkSpec& link);
 // `link` is resolved.
 fabric::LinkParams link_params_of(const LinkSpec& link, bool is_roce);

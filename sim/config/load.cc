@@ -49,7 +49,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
   return topology;
 }
 
-// Whether the file's list of hosts is to be trusted.
+// Whether the file's list of hosts has no findings.
 bool knows_hosts(const TopologySpec& topology, const Diagnostics& diagnostics) {
   return !topology.hosts.empty() && std::ranges::none_of(diagnostics.findings(), [&](const Finding& finding) {
     return finding.file == topology.file && (finding.pointer.starts_with("/generate") || finding.pointer == "/hosts" ||
@@ -57,7 +57,8 @@ bool knows_hosts(const TopologySpec& topology, const Diagnostics& diagnostics) {
   }) && std::ranges::none_of(topology.hosts, [](const HostSpec& host) { return host.name.empty(); });
 }
 
-// What a program is given lies in folders of its host's own, and is there to be copied.
+// Checks a program's files: each is put into a folder that its host does not share, and must exist on this
+// machine.
 void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics& diagnostics) {
   const auto home = program.environment.find("HOME");
   std::vector<std::string> folders(std::begin(protocol::kOwnFolders), std::end(protocol::kOwnFolders));
@@ -134,7 +135,7 @@ void check_profile(const Json& json, const Object& table, const std::string& pat
   read_profile(json, table, path, &profile, diagnostics);
 }
 
-// The file that a scenario names is a topology, or the scenario's reference is wrong.
+// Loads the topology that a scenario names, or adds a finding about the scenario's reference.
 std::optional<Json> load_topology_of(const ScenarioSpec& scenario, const std::string& topology, const LoadOptions& options,
                                      Diagnostics& diagnostics) {
   const auto text = load_text(topology, options, diagnostics);
@@ -182,7 +183,7 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
     } else if (const auto json_of_topology = load_topology_of(scenario, topology, options, diagnostics)) {
       const std::size_t before = diagnostics.findings().size();
       scenario.topology = read_topology(*json_of_topology, topology, options, diagnostics);
-      // The ends of a link are known where nothing is wrong.
+      // The ends of a link are known if it has no finding.
       has_links = diagnostics.findings().size() == before && !scenario.topology.links.empty();
     }
   }
@@ -230,7 +231,7 @@ std::string beside(const std::string& file, const std::string& reference) {
   std::string folder = slash == std::string::npos ? "" : file.substr(0, slash + 1);
   std::string rest = reference;
   while (rest.rfind("./", 0) == 0) rest.erase(0, 2);
-  // "scenarios/" and "../x" meet as "x", which reads better in findings; ".." after ".." or a root stays.
+  // "scenarios/" and "../x" become "x", which reads better in findings; ".." after ".." or a root remains.
   while (rest.rfind("../", 0) == 0 && folder.size() > 1) {
     const std::size_t before = folder.rfind('/', folder.size() - 2);
     const std::string last = folder.substr(before == std::string::npos ? 0 : before + 1);
@@ -238,7 +239,7 @@ std::string beside(const std::string& file, const std::string& reference) {
     folder.erase(folder.size() - last.size());
     rest.erase(0, 3);
   }
-  // The file's folder itself.
+  // "." is the file's folder itself.
   if (rest == "." && folder.size() > 1) return folder.substr(0, folder.size() - 1);
   return folder + rest;
 }

@@ -1,5 +1,5 @@
-// Files to checked specs: reads, checks against the tables, follows references, and then asks the questions
-// that need more than one value (names, cables, reachability).
+// Files to checked specs: reads, checks against the tables, follows references, and then makes the checks
+// that involve several values (names, cables, reachability).
 #pragma once
 
 #include <map>
@@ -14,71 +14,73 @@
 
 namespace verbatim::config {
 
-// Files of a run as they were when it was first loaded, so that it can be loaded again where they are not.
+// The files of a run as they were first loaded, so that it can be loaded again on a machine without them.
 struct FileTexts {
-  std::map<std::string, std::string> texts;  // by path, as it was composed
-  bool are_all = false;                      // there is no other file; otherwise what is read is added
-  std::string keeper;                        // the file in which they are kept; empty: none
+  std::map<std::string, std::string> texts;  // by composed path
+  bool are_all = false;                      // no other file may be read; if false, files that are read are added
+  std::string keeper;                        // the file that stores them; empty: none
 };
 
 struct LoadOptions {
-  // Folders searched for a profile that is not a file beside the one that names it, in order.
+  // Folders searched, in order, for a profile that is not a file beside the one that names it.
   std::vector<std::string> profile_folders;
-  FileTexts* files = nullptr;  // outlives the loading; nullptr: nobody keeps them
-  std::string verb = "run";    // of the command line, for hints
+  FileTexts* files = nullptr;  // outlives the loading; nullptr: contents are not kept
+  std::string verb = "run";    // of the command line, used in hints
 };
 
-// The content of a file that a scenario names; on failure nothing and a finding.
+// The content of a file that a scenario names; nullopt, with a finding, on failure.
 std::optional<std::string> load_text(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
 
-// Each gives a spec only when there was no finding in it.
+// Each returns a spec only if it has no finding.
 std::optional<TopologySpec> load_topology(const std::string& path, const LoadOptions& options,
                                           Diagnostics& diagnostics);
-// `as_read`, unless nullptr, gets what could be read of a scenario with findings, so that its programs can be looked at, too.
+// `as_read`, if not null, gets whatever could be read of a scenario with findings, so that its programs can
+// be checked as well.
 std::optional<ScenarioSpec> load_scenario(const std::string& path, const LoadOptions& options,
                                           Diagnostics& diagnostics, ScenarioSpec* as_read = nullptr);
 
-// Finds the ends that faults name, and refuses keys that do not go together. `file` is what findings name.
+// Finds the ends that faults name, and refuses keys that do not go together. `file` is the name in findings.
 void resolve_faults(const TopologySpec& topology, std::vector<FaultSpec>& faults, const std::string& file,
                     Diagnostics& diagnostics);
-// One fault as JSON text, of the command line.
+// Parses one fault, given as JSON text on the command line.
 std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec& topology,
                                      const std::string& file, Diagnostics& diagnostics);
 
-// Finds the adapters that flows join, and asks what else depends on the topology. Its hosts are known.
+// Finds the adapters that flows join, and makes the other checks that depend on the topology. Its hosts are
+// resolved.
 void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics);
-// Questions that flows and workloads have in common. `what` is "flow" or "workload", `pointer` its place.
+// Checks common to flows and workloads. `what` is "flow" or "workload"; `pointer` is its place in the file.
 void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, const std::string& pointer, Duration start,
                         std::uint32_t traffic_class, Diagnostics& diagnostics);
 void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters, const std::string& pointer,
                         std::int64_t bytes, Diagnostics& diagnostics);
 // Checks that the topology can carry all traffic: it has a subnet manager, and adapters have enough queue pairs.
 void check_traffic(const ScenarioSpec& scenario, Diagnostics& diagnostics);
-// Finds who takes part in workloads, reads their files, and refuses keys that do not go together.
+// Finds the members of workloads, reads the files of workloads, and refuses keys that do not go together.
 void resolve_workloads(ScenarioSpec& scenario, const LoadOptions& options, Diagnostics& diagnostics);
-// One of them that is a graph, and whose name and members are known.
+// Resolves a workload that is a graph. Its name and members are known.
 void resolve_graph(const ScenarioSpec& scenario, WorkloadSpec& spec, const LoadOptions& options, Diagnostics& diagnostics);
-// Those that are resolved, in their order, each with a kind of its own.
+// Makes traffic of resolved flows, in their order, each with a kind of its own.
 workload::Traffic traffic_of(const std::vector<FlowSpec>& flows);
-// Makes the traffic of a resolved scenario anew, with a kind for each flow and each workload. Loading does, and whoever
-// changes the seed afterwards.
+// Draws the traffic of a resolved scenario, with a kind for each flow and each workload. Loading calls this;
+// call it again after a change of the seed.
 void draw_traffic(ScenarioSpec& scenario);
 
-// A finding where a program is to run on a host that runs none; the host is one of the topology's.
+// Adds a finding if the host, which exists in the topology, runs no programs.
 void check_runs_programs(const TopologySpec& topology, std::size_t host, const std::string& file, const std::string& pointer,
                          Diagnostics& diagnostics);
 
-// A run ends when nothing but the background is left: a finding when there is nothing else.
+// Adds a finding if all programs are in the background: a run ends when only these are left.
 void check_foreground(const ScenarioSpec& scenario, const std::string& file, const std::string& pointer,
                       Diagnostics& diagnostics);
 
-// Any of the files; what kind it was found to be. `topology`, unless nullptr, gets that of the file or of its scenario, when
-// there is no finding in it.
+// Checks a file of any kind and returns the kind that was found. `topology`, if not null, gets the file's or
+// its scenario's topology if that has no finding.
 std::optional<FileKind> check_file(const std::string& path, const LoadOptions& options,
                                    Diagnostics& diagnostics, std::optional<TopologySpec>* topology = nullptr);
 
-// Resolves ends, addresses and reachability of a topology whose profiles are loaded; also for topologies that are built by
-// programs rather than read. Where the file has findings, what would only follow from them is no finding of its own.
+// Resolves ends, addresses and reachability of a topology whose profiles are loaded. Also used for topologies
+// built in code. Errors that only follow from findings in the file are not reported.
 void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics);
 
 // Path of `reference`, written in `file`: relative to the folder of `file`.

@@ -36,7 +36,7 @@ std::vector<std::string> expand_ranges(std::string_view pattern, std::string* pr
 }
 
 bool matches_stars(std::string_view pattern, std::string_view name) {
-  // The last star takes one letter more whenever what follows it does not fit.
+  // On a mismatch, the last star takes one more character.
   std::size_t p = 0, n = 0, star = std::string_view::npos, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -18,7 +18,7 @@ using mad::smp::PortState;
 constexpr std::uint8_t kMost4096 = 5;  // code of ibv_mtu
 constexpr std::uint32_t kSwitchVendor = 0x2c9, kSwitchDevice = 52000;
 
-// IBA 14.2.5.6, VLCap: the most lanes that a code stands for and that are there.
+// IBA 14.2.5.6, VLCap: the greatest code whose number of lanes the port has.
 std::uint8_t lanes_code(std::uint32_t lanes) {
   return lanes >= 15 ? 5 : lanes >= 8 ? 4 : lanes >= 4 ? 3 : lanes >= 2 ? 2 : 1;
 }
@@ -32,7 +32,7 @@ std::uint8_t mtu_at(const TopologySpec& topology, const Endpoint& end) {
   return end.is_switch ? kMost4096 : static_cast<std::uint8_t>(topology.hca_profile(topology.adapters[end.node]).max_mtu);
 }
 
-// Codes of ibv_port_attr; those of 14 Gb/s a lane and more are extended speeds.
+// Codes of ibv_port_attr; 14 Gb/s a lane and more are extended speeds.
 void set_rate(mad::smp::PortInfo& info, std::uint32_t width, std::uint32_t speed) {
   constexpr std::uint32_t kOne = 1, kQdr = 4, kFdr10 = 8, kFdr = 16;
   info.width_active = static_cast<std::uint8_t>(width);
@@ -46,7 +46,7 @@ void set_rate(mad::smp::PortInfo& info, std::uint32_t width, std::uint32_t speed
   info.capabilities |= mad::smp::kHasExtendedSpeeds;
 }
 
-// IBA 7.6.9: tables of 64 entries, a lane and a weight each, in halves.
+// IBA 7.6.9: tables of 64 entries, a lane and a weight each, sent in halves.
 void put_arbitration(NodePort& port, const fabric::ArbitrationTables& tables, std::uint32_t lanes) {
   constexpr std::size_t kEntries = 32;
   port.info.vl_high_limit = static_cast<std::uint8_t>(tables.high_limit);
@@ -168,7 +168,7 @@ Node switch_node(const TopologySpec& topology, const CableIndex& cables, const s
   own.info.state = PortState::kActive;
   own.info.capabilities = mad::smp::kHasServiceLevels | mad::smp::kHasTrap;
   set_rate(own.info, 1, 1);
-  own.info.capabilities |= mad::smp::kHasExtendedSpeeds;  // those of all its ports
+  own.info.capabilities |= mad::smp::kHasExtendedSpeeds;  // the node has those of all its ports
   node.switch_info.port_state_change = !topology.manages_subnet();
   if (topology.is_roce() || !topology.manages_subnet()) return node;
   own.info.lid = planned.ports[0].lid.value;

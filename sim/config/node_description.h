@@ -1,4 +1,4 @@
-// Nodes as their management agents know them, from the topology and the plan of its subnet.
+// Descriptions of nodes for their management agents, from the topology and the plan of its subnet.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace verbatim::config {
 
-// Without a manager of its own (TopologySpec::manages_subnet()) the subnet has no LIDs and tables yet. `pkeys`: the adapter's.
+// If the simulation does not manage the subnet (TopologySpec::manages_subnet()), LIDs and tables are empty.
+// `pkeys` are the adapter's.
 management::Node adapter_node(const TopologySpec& topology, const CableIndex& cables, const subnet::Plan& plan, std::size_t host,
                               const std::vector<std::uint16_t>& pkeys);
 management::Node switch_node(const TopologySpec& topology, const CableIndex& cables, const subnet::Plan& plan, std::size_t index);

@@ -25,7 +25,8 @@ std::vector<fabric::LevelMapping> lanes_of(const std::array<std::uint8_t, 16>& s
   return mappings;
 }
 
-// IBA 14.2.5.9: blocks of 32 entries, a lane and a weight each; the first two are of the low priority table.
+// IBA 14.2.5.9: blocks of 32 entries, a lane and a weight each; the first two blocks are the low priority
+// table.
 fabric::ArbitrationTables arbitration_of(const management::NodePort& port) {
   constexpr std::size_t kBytesPerEntry = 2;
   fabric::ArbitrationTables tables;
@@ -38,7 +39,7 @@ fabric::ArbitrationTables arbitration_of(const management::NodePort& port) {
       if (weight > 0 && lane < fabric::kManagementLane.value) (block < 2 ? tables.low : tables.high).push_back({lane, weight});
     }
   }
-  // Tables without weight serve no lane; empty ones would be the defaults.
+  // Tables without weight serve no lane, whereas empty ones would mean the defaults.
   if (tables.high.empty() && tables.low.empty()) tables.low.push_back({0, 0});
   return tables;
 }
@@ -48,7 +49,7 @@ void set_arbitration(fabric::Port& hardware, const management::NodePort& port) {
   if (port.info.vl_arbitration_low_capacity > 0) hardware.set_arbitration(arbitration_of(port));
 }
 
-// As a performance agent shows what the port has counted.
+// The port's counters in the form of a performance agent.
 management::PortCounts counts_of(const ib::PortCounters& counted) {
   management::PortCounts counts;
   counts.words_transmitted = counted.xmit_bytes / 4;
@@ -102,7 +103,7 @@ void AdapterManagement::on_bad_qkey(const ib::KeyViolation& violation) {
   agents_.trap(mad::bad_qkey_notice(lid(), violation));
 }
 
-// The firmware answers what is of its classes; all else the processor gets at once.
+// Firmware answers its own management classes; the processor gets all other datagrams at once.
 void AdapterManagement::receive(const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const bool is_firmwares = datagram.is_subnet_management() || header.management_class == mad::kPerformanceManagement ||
@@ -113,8 +114,9 @@ void AdapterManagement::receive(const ib::ManagementDatagram& datagram) {
 
 void AdapterManagement::send(const ib::ManagementDatagram& datagram) { agents_.send(datagram); }
 
-// IBA 14.2.5.13: who runs the subnet manager itself answers for it, before one of a program's. A trap gets a TrapRepress (IBA
-// 13.4.9); the sweep after a failed cable needs no datagrams (reroutes.h).
+// IBA 14.2.5.13: if the simulation's subnet manager runs here, it answers before that of a program. It
+// answers a trap with TrapRepress (IBA 13.4.9); its sweep after a failed cable sends no datagrams
+// (reroutes.h).
 bool AdapterManagement::deliver(const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const management::NodePort& port = in_.node.ports[kAdapterPort];
@@ -305,7 +307,7 @@ void SwitchManagement::on_multicast_set() {
   switch_.set_multicast_table(std::move(table));
 }
 
-// A port that was never set has nothing of it.
+// A port that was never set has no marking.
 void SwitchManagement::set_marking(std::uint8_t number, const ib::MarkingSetting& setting) {
   if (setting.threshold == 0 && !marking_ports_[number]) return;
   marking_ports_.set(number);

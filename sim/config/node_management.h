@@ -1,4 +1,5 @@
-// The agents of adapters and switches joined to what they manage: how datagrams leave and come, and what settings do.
+// Connects the management agents of adapters and switches to their hardware: sending and receiving datagrams,
+// and applying settings.
 #pragma once
 
 #include <bitset>
@@ -15,15 +16,15 @@
 
 namespace verbatim::config {
 
-// What both kinds of nodes are given. All outlive it.
+// Common to both kinds of nodes. All must outlive the agents.
 struct NodeSurroundings {
   Engine& engine;
-  ComponentId source;  // of the agents' events
+  ComponentId source;  // of the events of the agents
   management::Node& node;
-  bool is_managed;  // the simulation's own subnet manager brings up links that come back
+  bool is_managed;  // the simulation's own subnet manager activates links that are repaired
 };
 
-// An adapter's port: its agents, those of programs, and the others' datagrams for whoever is next.
+// An adapter's port: its own agents and those of programs. Other datagrams are passed on.
 class AdapterManagement final : public ib::ManagementPort,
                                 private ib::KeyViolationListener,
                                 public management::PortManagement,
@@ -32,14 +33,14 @@ class AdapterManagement final : public ib::ManagementPort,
                                 private management::CongestionHardware,
                                 private management::PortCounters {
  public:
-  // `facts`: what connection management knows of the port; changes with the settings. `on_manager`: the subnet manager has
-  // another LID.
+  // `facts` describes the port to connection management and follows its settings. `on_manager` is called when
+  // the subnet manager's LID changes.
   AdapterManagement(const NodeSurroundings& surroundings, hca::Hca& hca, fabric::Port& port, cm::PortFacts& facts,
                     std::function<void(ib::Lid)> on_manager);
 
   void receive(const ib::ManagementDatagram& datagram);
   void on_link(bool up);
-  // Of programs.
+  // Sends a program's datagram.
   void send(const ib::ManagementDatagram& datagram) override;
 
   management::MadAgents& agents() override { return programs_; }
@@ -47,7 +48,7 @@ class AdapterManagement final : public ib::ManagementPort,
   const std::vector<ib::Gid>& gids() const override { return hca_.address().gids; }
   bool has_subnet_management() const override { return !hca_.address().roce; }
   void set_subnet_manager(bool is_one) override;
-  // As a subnet manager sets it.
+  // Applies a setting, as a subnet manager would.
   void configure(const ib::InjectionSetting& injection) { agents_.congestion().set_injection(injection); }
   bool has_failed() const override { return hca_.has_failed(); }
 
@@ -86,13 +87,13 @@ class SwitchManagement final : public fabric::SwitchAgent,
                                private management::CongestionHardware,
                                private management::PortCounters {
  public:
-  // Marks are drawn from sequences that the run's seed and the switch's name begin.
+  // Marks are drawn from random streams named by the run's seed and the switch's name.
   SwitchManagement(const NodeSurroundings& surroundings, fabric::Switch& device, std::uint64_t seed, std::string name);
 
-  // As a subnet manager sets it.
+  // Applies a setting, as a subnet manager would.
   void configure(const mad::congestion::SwitchSetting& congestion) { agents_.congestion().set_switch(congestion); }
 
-  // The node's tables become those that the simulation's manager has written since.
+  // Copies the tables that the simulation's manager has written since the last call.
   void catch_up();
 
   void on_packet(fabric::PortNumber in, ib::PacketPtr packet, Instant tail) override;
@@ -123,7 +124,7 @@ class SwitchManagement final : public fabric::SwitchAgent,
   std::uint32_t next_psn_ = 0;
   std::vector<ib::KeyViolations> violations_;  // by port
   ib::MarkingLog marks_;
-  std::bitset<256> marking_ports_;  // whose setting has been other than off
+  std::bitset<256> marking_ports_;  // ports whose setting has ever been other than off
   management::NodeAgents agents_;
 };
 

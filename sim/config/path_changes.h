@@ -1,4 +1,4 @@
-// Paths through an InfiniBand subnet as they are from a sweep of its manager on.
+// Paths through an InfiniBand subnet from a subnet manager's sweep on.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace verbatim::config {
 struct PathChange {
   Instant since{};
   std::shared_ptr<const subnet::ServiceLevels> levels;  // null: 0 for all
-  // By LID of an adapter: between different numbers no cables lead. Empty: all reach each other.
+  // By LID of an adapter; adapters with different numbers cannot reach each other. Empty: all can.
   std::vector<std::uint32_t> islands;
 };
 

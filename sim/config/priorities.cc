@@ -1,4 +1,4 @@
-// DSCP values and their priorities, as profiles write them.
+// Parses DSCP values and their priorities in profiles.
 #include <array>
 #include <optional>
 

@@ -1,4 +1,5 @@
-// Profiles by the references that topologies name them by: a file beside the topology, or a name from the profile folders.
+// Finds profiles by the references of topologies: a file beside the topology, or a name in the profile
+// folders.
 #pragma once
 
 #include <map>
@@ -13,17 +14,17 @@
 
 namespace verbatim::config {
 
-// Every lane of a port can send; lists of lanes are read.
+// Parses lists of lanes, and checks that every lane of a port can send.
 void resolve_arbitration(fabric::ArbitrationTables& tables, std::uint32_t lanes, const std::string& file,
                        Diagnostics& diagnostics);
 
-// Ranges of DSCP values become numbers; each value has one priority.
+// Converts ranges of DSCP values to numbers; each value may have one priority only.
 void resolve_dscp_mappings(std::vector<fabric::DscpMapping>& mappings, const std::string& file, Diagnostics& diagnostics);
 
-// Values of the key `congestion_control` that do not go together.
+// Adds findings for values of the key `congestion_control` that do not go together.
 void check_congestion_control(const hca::CongestionControl& control, const std::string& file, Diagnostics& diagnostics);
 
-// A profile from its JSON: the table, then what needs more than one value.
+// Reads a profile from JSON: checks the table first, then what involves several values.
 template <class Profile>
 void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.findings().size();
@@ -41,16 +42,17 @@ void read_profile(const Json& json, const Object& table, const std::string& path
   }
 }
 
-// Whether there is such a file, among those that are kept or on the machine.
+// Whether the file exists, among the kept files or on the machine.
 bool is_there(const std::string& path, const LoadOptions& options);
 
-// One that many hosts name is read, and complained about, once; so is one that is missing.
+// Reads each profile once, also if many hosts name it; so its findings, or that it is missing, are reported
+// once.
 class ProfileReader {
  public:
   ProfileReader(const LoadOptions& options, const std::string& file, Diagnostics& diagnostics)
       : options_(options), file_(file), diagnostics_(diagnostics) {}
 
-  // `pointer` is that of the reference in the topology's file.
+  // `pointer` is the place of the reference in the topology's file.
   template <class Profile>
   void resolve(const std::string& reference, const Object& table, FileKind kind, const std::string& pointer, Profile* target) {
     const std::string path = find(reference, kind, pointer);
@@ -66,10 +68,10 @@ class ProfileReader {
   }
 
  private:
-  // "" when there is none, which is a finding.
+  // The path; "" with a finding if there is none.
   std::string find(const std::string& reference, FileKind kind, const std::string& pointer);
   std::optional<Json> json_of(const std::string& path, const std::string& reference, FileKind kind, const std::string& pointer);
-  // Names of the profiles of a kind that a reference may have, sorted.
+  // Names of all profiles of a kind that can be referenced, sorted.
   std::vector<std::string> known(FileKind kind) const;
   std::string hint(const std::string& reference, FileKind kind) const;
 

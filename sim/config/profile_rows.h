@@ -1,4 +1,4 @@
-// Rows that the tables of several profiles have.
+// Rows shared by the tables of several profiles.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ Field clock(std::string_view key, std::string_view doc) {
       {.key = key, .kind = Kind::kFrequency, .doc = doc, .min = 1'000'000, .max = 10'000'000'000});
 }
 
-// The largest buffer of a lane; links with credits have less (`resolve_congestion.cc`).
+// The largest buffer of a lane. Links with credits have a lower limit (`resolve_congestion.cc`).
 inline constexpr std::int64_t kMostBufferBytes = 1 << 26;
 
 template <auto Member>
@@ -66,7 +66,7 @@ Field trust_row(std::string_view doc) {
   return bind<Member>({.key = "trust", .kind = Kind::kText, .doc = doc, .choices = {"pcp", "dscp"}});
 }
 
-// Lanes of service levels, priorities of DSCP values, arbitration of lanes.
+// Service levels to lanes, DSCP values to priorities, arbitration of lanes.
 Field sl_to_vl_row(Field field);
 const Object& level_mapping_table();
 Field dscp_to_priority_row(Field field);

@@ -133,7 +133,8 @@ const Object& call_costs_table() {
          duration<&C::event_wake_up_ps>("event_wake_up",
                                         "from a completion or asynchronous event being readable to the thread running "
                                         "that sleeps for it, in a read, poll, select or epoll_wait")});
-    // Time must pass in every loop that waits by calling, or it would wait for ever at one instant.
+    // Each of these calls must take time, or a loop that waits by calling it would stay at one instant for
+    // ever.
     for (Field& field : object.fields) {
       if (field.key == "poll_empty" || field.key == "system_call" || field.key == "clock_read" ||
           field.key == "timestamp_counter") {

@@ -42,12 +42,12 @@ const DimensionInfo& info(Dimension dimension) {
 
 struct Decimal {
   Wide digits = 0;
-  int scale = 0;  // digits / 10^scale
+  int scale = 0;  // the value is digits / 10^scale
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads a leading decimal number; the rest stays in `text`.
+// Takes a decimal number off the front of `text`.
 std::optional<Decimal> take_decimal(std::string_view& text) {
   Decimal result;
   std::size_t i = 0;
@@ -81,7 +81,7 @@ struct Speed {
   ByteTime lane;  // one byte on one lane
   std::uint32_t active_speed;
 };
-// Data rates after line coding, facts/timing.md 1.1: per byte on one lane, in ps.
+// Data rates after line coding, facts/timing.md 1.1, in ps per byte on one lane.
 constexpr Speed kSpeeds[] = {
     {"SDR", {4000, 1}, 1},  {"DDR", {2000, 1}, 2},  {"QDR", {1000, 1}, 4},
     {"FDR10", {800, 1}, 8}, {"FDR", {1760, 3}, 16}, {"EDR", {320, 1}, 32},
@@ -145,7 +145,8 @@ std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dime
   }
   Wide divisor = 1;
   for (int i = 0; i < number->scale; ++i) divisor *= 10;
-  // digits < 2^104 and the factor may be 2^40: divide what can be divided first, so the product fits.
+  // digits < 2^104 and the factor may be 2^40: common factors are divided out first, so that the product
+  // fits.
   Wide factor = unit->factor;
   const auto gcd = [](Wide a, Wide b) {
     while (b != 0) std::swap(a %= b, b);
@@ -173,7 +174,7 @@ std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dime
 std::string format_quantity(std::int64_t value, Dimension dimension) {
   const auto& units = info(dimension).units;
   if (value == 0) return "0 " + std::string(units.back().name);
-  // Decimal units may show up to three decimals; binary ones only whole multiples.
+  // Values in decimal units have at most three decimals, those in binary units none.
   const bool binary = dimension == Dimension::kSize;
   for (const Unit& unit : units) {
     if (value < unit.factor) continue;
@@ -208,7 +209,7 @@ std::optional<LinkRate> link_rate_of(ByteTime byte_time) {
   return std::nullopt;
 }
 
-// Byte time is ps/byte as a ratio.
+// The byte time is a ratio in ps per byte.
 std::int64_t bits_per_second(const LinkRate& rate) {
   return static_cast<std::int64_t>(8'000'000 * rate.byte_time.denominator / rate.byte_time.ps_numerator) * 1'000'000;
 }
@@ -293,7 +294,7 @@ std::vector<std::string_view> fec_names() {
 bool is_8b10b(const LinkRate& rate) { return rate.speed == "SDR" || rate.speed == "DDR" || rate.speed == "QDR"; }
 bool has_fec(const LinkRate& rate) { return !is_8b10b(rate); }
 
-// Line bits per bit of data: 66/64 for the speeds up to EDR, 257/256 times 544/514, which is 17/16, for the others.
+// Line bits per data bit: 66/64 for speeds up to EDR; 257/256 times 544/514, which is 17/16, for the others.
 Duration fec_block_time(const LinkRate& rate, std::string_view name) {
   const auto fec = std::find_if(std::begin(kFecs), std::end(kFecs), [&](const Fec& f) { return f.name == name; });
   CHECK(fec != std::end(kFecs));

@@ -1,5 +1,5 @@
-// Quantities with units, read and written exactly: a decimal number, a space or none, a unit. Never through
-// floating point; what is finer than the base unit is refused.
+// Quantities with units, read and written exactly: a decimal number, optionally a space, a unit. No floating
+// point is used; values finer than the base unit are refused.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ std::string_view name_of(Dimension dimension);     // "a duration"
 std::string_view example_of(Dimension dimension);  // "90 ns"
 std::string_view usual_unit(Dimension dimension);  // "ns"
 
-// In base units. On failure nothing, `problem` says what is wrong (without the text itself) and `hint` what
-// to do.
+// The value in base units. On failure nullopt; `problem` is the error (without the text itself) and `hint`
+// the remedy.
 std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dimension, std::string* problem,
                                            std::string* hint);
 
 // The shortest exact spelling: 1500000 ps is "1.5 us".
 std::string format_quantity(std::int64_t value, Dimension dimension);
 
-// Regular expression (ECMA) that accepts the spelling; the ranges are not part of it.
+// Regular expression (ECMA) that accepts the spelling; it does not check ranges.
 std::string pattern_of(Dimension dimension);
 
 // InfiniBand lane rates (IBA 5.2) by width; ps per byte over all lanes is exact.
@@ -46,25 +46,25 @@ struct LinkRate {
   friend bool operator==(const LinkRate&, const LinkRate&) = default;
 };
 
-// "EDR 4x", "EDR" (4x is meant), or a data rate such as "100 Gbps": the 4x link of that rate, else the
+// "EDR 4x", "EDR" (means 4x), or a data rate such as "100 Gbps": the 4x link with that rate, else the
 // narrowest.
 std::optional<LinkRate> parse_link_rate(std::string_view text, std::string* problem, std::string* hint);
 std::string format_link_rate(const LinkRate& rate);
-// The 4x link of that rate, else the narrowest; nothing when no link has it.
+// The 4x link with that rate, else the narrowest; nullopt if no link has it.
 std::optional<LinkRate> link_rate_of(ByteTime byte_time);
 // Bits of data per second, rounded down to a whole Mbps.
 std::int64_t bits_per_second(const LinkRate& rate);
 std::string link_rate_pattern();
-// Time of one metre of cable times its length, rounded up to a whole picosecond.
+// Delay per metre times the length, rounded up to a whole picosecond.
 Duration cable_delay(std::int64_t length_mm, std::int64_t fs_per_mm);
 
-// Forward error correction by the name of its code, "RS(544,514)"; "none" is the first.
+// Names of forward error correction codes, "RS(544,514)"; the first is "none".
 std::vector<std::string_view> fec_names();
-// The speed's line coding has blocks for it: FDR10 and faster.
+// Whether the speed's line coding defines blocks for FEC: FDR10 and faster.
 bool has_fec(const LinkRate& rate);
-// Whether its line code is 8b/10b: SDR, DDR, QDR. Control symbols stand at both ends of each packet then.
+// Whether the line code is 8b/10b: SDR, DDR, QDR. Each packet then has control symbols at both ends.
 bool is_8b10b(const LinkRate& rate);
-// Time in which one code word passes the line, rounded up to a whole picosecond; 0 for "none".
+// Time of one code word on the line, rounded up to a whole picosecond; 0 for "none".
 Duration fec_block_time(const LinkRate& rate, std::string_view fec);
 
 }  // namespace verbatim::config

@@ -18,7 +18,7 @@ struct CableEvent {
   std::size_t cable = 0;  // index into TopologySpec::links
 };
 
-// In the order in which FaultScript executes them: at one instant failures before repairs.
+// Events in the order in which FaultScript executes them: at one instant failures precede repairs.
 std::vector<CableEvent> cable_events(const TopologySpec& topology, const std::vector<FaultSpec>& faults) {
   const CableIndex cables(topology);
   std::vector<CableEvent> events;
@@ -50,7 +50,7 @@ std::string names_of(const TopologySpec& topology, const std::set<std::size_t>& 
   return names;
 }
 
-// Sentences of engines that cannot route a fabric without these cables.
+// Adds the reasons for which engines cannot route the fabric without these cables.
 void note_refusals(const TopologySpec& topology, const subnet::Plan& plan, const std::set<std::size_t>& broken,
                    std::vector<std::string>& refusals) {
   for (const subnet::Refusal& one : plan.refusals) {
@@ -60,7 +60,7 @@ void note_refusals(const TopologySpec& topology, const subnet::Plan& plan, const
   }
 }
 
-// As PathChange has them: an island has the number of its first switch.
+// Islands for PathChange: the number of an island is the index of its first switch.
 std::vector<std::uint32_t> islands_without(const TopologySpec& topology, const subnet::Plan& plan,
                                            const std::set<std::size_t>& broken) {
   std::vector<std::uint32_t> parents(topology.switches.size());
@@ -86,7 +86,8 @@ std::vector<std::uint32_t> islands_without(const TopologySpec& topology, const s
   return islands;
 }
 
-// Writes the tables of `plan` at `at` to all switches; `before` are those until then.
+// Adds a sweep that writes the tables of `plan` to all switches at `at`. `before` is the plan in effect until
+// then.
 void add_sweep(const TopologySpec& topology, const subnet::Plan& plan, const subnet::Plan& before, Instant at,
                ComponentId manager, const std::set<std::size_t>& broken, Reroutes& reroutes) {
   const bool is_whole = broken.empty();
@@ -115,7 +116,7 @@ Reroutes route_changes_of(const TopologySpec& topology, const std::vector<FaultS
   if (!is_roce && !topology.sweep) return reroutes;
   const Duration delay = is_roce ? topology.convergence_time : *topology.sweep;
   const std::vector<CableEvent> events = cable_events(topology, faults);
-  std::map<std::set<std::size_t>, subnet::Plan> plans;  // by broken cables: one that fails often has two states
+  std::map<std::set<std::size_t>, subnet::Plan> plans;  // by broken cables; a flapping cable has two states only
   std::set<std::size_t> broken, before;
   const subnet::Plan* current = &whole;
   for (std::size_t i = 0; i < events.size(); ++i) {

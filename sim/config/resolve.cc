@@ -1,5 +1,4 @@
-// The questions about a topology that need more than one value: names, addresses, ends of cables,
-// reachability.
+// Checks of a topology that involve several values: names, addresses, ends of cables, reachability.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -24,7 +23,7 @@ std::optional<std::size_t> TopologySpec::host(std::string_view host_name) const 
 
 std::vector<std::size_t> TopologySpec::adapters_of(std::size_t host_index) const {
   std::vector<std::size_t> indices{host_index};
-  // The further adapters, which follow the first ones, are in the order of their hosts.
+  // Further adapters follow the first ones, sorted by host.
   const std::span<const AdapterSpec> all(adapters);
   const std::span<const AdapterSpec> further = all.subspan(std::min(hosts.size(), all.size()));
   // No std::ranges::equal_range: clang++-14 does not compile the subrange of libstdc++ that it returns.
@@ -84,7 +83,7 @@ class Resolver {
     load_balancing();
     std::size_t resolved = 0;
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
-    // A misspelt end makes hosts look unconnected; that finding comes first and alone.
+    // A misspelt end would make hosts look unconnected, so only that finding is reported.
     if (knows_names_ && !is_wrong("/links") && resolved == topology_.links.size()) {
       resolve_congestion(topology_, diagnostics_);
       resolve_subnet_congestion(topology_, diagnostics_);
@@ -112,7 +111,7 @@ class Resolver {
           "choose profiles with a \"gap_time\" under \"loss_recovery\", such as connectx5");
     }
   }
-  // Arbitration on Ethernet that profiles have.
+  // Removes arbitration for Ethernet from all profiles.
   void leave_out_shares() {
     const auto leave_out = [](auto& profile) { profile.arbitration = profile.arbitration.without_ethernet(); };
     for (SwitchSpec& spec : topology_.switches) leave_out(spec.switch_profile);
@@ -121,7 +120,7 @@ class Resolver {
       for (FurtherAdapterSpec& further : host.further_adapters) leave_out(further.hca_profile);
     }
   }
-  // Whether the file has a finding there already: what follows from it is none of its own.
+  // Whether the file already has a finding there; errors that follow from it are not reported.
   bool is_wrong(const std::string& pointer) const { return wrong_.contains(pointer); }
 
   void add(const std::string& pointer, std::string text, std::string hint) {
@@ -142,7 +141,7 @@ class Resolver {
     return adapter.number == 0 ? host.pointer : host.further_adapters[adapter.number - 1].pointer;
   }
 
-  // The first of each host, in their order, then the others.
+  // The first adapter of each host, in the order of the hosts, then the others.
   void adapters() {
     for (std::size_t i = 0; i < topology_.hosts.size(); ++i) topology_.adapters.push_back({topology_.hosts[i].name, i, 0});
     for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
@@ -164,10 +163,10 @@ class Resolver {
     if (topology_.hosts.empty() && knows_names_) add("/hosts", "there is no host", "add at least one {\"name\": …}");
     for (std::size_t i = 0; i < topology_.adapters.size(); ++i) {
       const AdapterSpec& adapter = topology_.adapters[i];
-      if (adapter.number != 0 && nodes_.contains(adapter.name)) continue;  // its device's name is a finding already
+      if (adapter.number != 0 && nodes_.contains(adapter.name)) continue;  // the name of its device already has a finding
       name(adapter.name, {false, i, pointer_of(adapter)});
     }
-    // Programs find hosts and the addresses of further adapters by names of one kind.
+    // Hosts and the addresses of further adapters share one name space for programs.
     std::set<std::string> names;
     for (const HostSpec& host : topology_.hosts) names.insert(host.name);
     for (std::size_t i = topology_.hosts.size(); i < topology_.adapters.size(); ++i) {
@@ -221,7 +220,7 @@ class Resolver {
     }
   }
 
-  // The first ones of all hosts, then the further ones.
+  // Addresses of the first adapters of all hosts, then of the further ones.
   void addresses() {
     std::map<std::uint32_t, std::string> owners;
     for (std::size_t i = 0; i < topology_.hosts.size(); ++i) {
@@ -265,13 +264,13 @@ class Resolver {
 
   static constexpr std::uint32_t kUsualBits = 16;
 
-  // The interface of a further adapter or of a VLAN: `assigned`, unless the file gives an address.
+  // Sets the interface of a further adapter or VLAN to `own`, or to the address in the file.
   template <class Spec>
   void settle(Ipv4WithPrefix own, Spec& spec) {
     if (!spec.address_text.empty()) own = *parse_ipv4_with_prefix(spec.address_text, kUsualBits);
     spec.interface = ib::IpInterface::of_further(own.address, own.prefix_bits);
     check_address(own.address, spec.address_text, spec.pointer);
-    // A network of two has no others (RFC 3021).
+    // A network of two addresses has no network or broadcast address (RFC 3021).
     const bool is_end = own.address == spec.interface.network.address || own.address == spec.interface.broadcast();
     if (own.prefix_bits < 31 && is_end) {
       add(spec.pointer + "/address",
@@ -281,7 +280,8 @@ class Resolver {
     }
   }
 
-  // VLAN v of the first host has 100.64.0.1/22 with v in the 12 bits behind the first 10, that of the second 100.64.0.2, …
+  // VLAN v of the first host gets 100.64.0.1/22 with v in the 12 bits after the first 10, that of the second
+  // host 100.64.0.2, …
   void vlan_addresses(std::map<std::uint32_t, std::string>& owners, const AdapterSpec& adapter, std::vector<VlanSpec>& vlans) {
     constexpr std::uint32_t kFirstNetwork = 100u << 24 | 64u << 16, kHostBits = 10, kLinkBits = 32 - kHostBits;
     if (is_wrong("/link_layer")) return;
@@ -315,7 +315,7 @@ class Resolver {
     }
   }
 
-  // `text` is empty when the address was not given.
+  // `text` is empty if the file gives no address.
   void check_address(std::uint32_t address, const std::string& text, const std::string& pointer) {
     const std::uint32_t first = address >> 24;
     if (text.empty() || (first != 0 && first != 127 && first < 224)) return;
@@ -367,7 +367,7 @@ class Resolver {
 
   void members(PartitionSpec& partition) {
     std::map<std::size_t, bool> is_full;
-    std::optional<bool> others;  // what "*" makes of those that are not named
+    std::optional<bool> others;  // whether "*" makes unnamed hosts full members
     for (const bool full : {true, false}) {
       const std::vector<std::string>& names = full ? partition.full : partition.limited;
       for (std::size_t i = 0; i < names.size(); ++i) {
@@ -458,8 +458,8 @@ class Resolver {
 
   void timing(LinkSpec& link) {
     if (link.rate.width == 0) return;  // already a finding
-    // 8b/10b marks both ends of a packet with a control symbol (Shanley, InfiniBand Network Architecture, table 25-4); how
-    // 64b/66b does it is not known here.
+    // 8b/10b marks both ends of a packet with a control symbol (Shanley, InfiniBand Network Architecture,
+    // table 25-4). For 64b/66b no source was found.
     const std::uint32_t delimiter = is_8b10b(link.rate) && !topology_.is_roce() ? 1 : 0;
     if (link.start_bytes == LinkSpec::kByRate) link.start_bytes = delimiter;
     if (link.end_bytes == LinkSpec::kByRate) link.end_bytes = delimiter;
@@ -471,7 +471,7 @@ class Resolver {
     if (!has_credits && !topology_.is_roce() && !is_wrong("/link_layer") && lossy_.insert(link.pointer).second) {
       add(link.pointer + "/flow_control", "links of InfiniBand have credits", "leave it out, or choose the link layer \"roce\"");
     }
-    // Between two refreshes of a lane there must be time for one flow control packet of each lane.
+    // Between two refreshes of a lane, one flow control packet of each lane must fit.
     constexpr std::uint64_t kLanes = 16, kMostSymbols = 65'536;  // IBA 7.9.4
     const Duration least = link.rate.byte_time.time_for(kLanes * link.credit_update_bytes);
     const Duration most = link.rate.byte_time.time_for(kMostSymbols * link.rate.width);
@@ -529,9 +529,9 @@ class Resolver {
 
   TopologySpec& topology_;
   Diagnostics& diagnostics_;
-  std::set<std::string> wrong_;  // pointers of the file's findings so far
-  std::set<std::string> lossy_;  // where links without credits have been refused: of a generator they have one place
-  bool knows_names_ = true;      // of all hosts and switches
+  std::set<std::string> wrong_;  // pointers of the findings so far
+  std::set<std::string> lossy_;  // places where lossy links were reported; cables of a generator share one
+  bool knows_names_ = true;      // all hosts and switches have valid names
   std::map<std::string, Node> nodes_;
   std::map<Endpoint, std::string> cables_;
 };

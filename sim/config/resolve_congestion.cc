@@ -21,7 +21,7 @@ std::string bytes_text(std::uint64_t bytes) {
   return format_quantity(static_cast<std::int64_t>(bytes), Dimension::kSize);
 }
 
-// A device that frames of the smallest size can come to, with the largest that its buffers are made for.
+// Frame sizes on a link: the smallest, and the largest that the buffers of a device are made for.
 constexpr std::uint32_t kSmallestFrame = 64, kLargestFrame = fabric::kLeastInputBufferBytes;
 
 class CongestionResolver {
@@ -60,7 +60,7 @@ class CongestionResolver {
     return shares_memory(end) ? switch_at(end)->shared_memory.cell_bytes : fabric::kCreditBlockBytes;
   }
 
-  // Cables of one generator have one place in the file, and each finding stands there once.
+  // Cables of one generator share a place in the file, where each finding is reported once.
   void add(const std::string& pointer, std::string text, std::string hint) {
     if (found_.insert(pointer).second)
       diagnostics_.add(topology_.file, pointer, std::move(text), std::move(hint));
@@ -73,7 +73,7 @@ class CongestionResolver {
   }
 
   void pauses(LinkSpec& link) {
-    if (link.rate.byte_time.ps_numerator == 0) return;  // there is a finding on the rate
+    if (link.rate.byte_time.ps_numerator == 0) return;  // the rate already has a finding
     const std::string pointer = link.pointer + "/pfc";
     const std::uint32_t lanes = std::min(lanes_of(link.end_a), lanes_of(link.end_b));
     const auto lossless = parse_priorities(link.pfc.lossless_priorities);
@@ -120,7 +120,8 @@ class CongestionResolver {
     return false;
   }
 
-  // A pause is repeated before it ends: half of it must outlast a packet that is on the line, and the frame.
+  // Checks that a pause can be repeated before it ends: half of it must last longer than a packet on the line
+  // plus the frame.
   bool repeats(const LinkSpec& link, const std::string& pointer) {
     const fabric::LinkParams params = link_params_of(link, topology_.is_roce());
     const std::uint32_t frames =
@@ -162,7 +163,7 @@ class CongestionResolver {
         R"(write, for example, "80 KiB")");
   }
 
-  // Ends of a cable that do not fit each other: real fabrics have them, and a topology must allow them.
+  // Notes ends of a cable that do not match. Real fabrics have them, but a topology must allow them.
   void mismatches(const LinkSpec& link) {
     const std::string& a = topology_.node_name(link.end_a);
     const std::string& b = topology_.node_name(link.end_b);
@@ -190,7 +191,8 @@ class CongestionResolver {
   struct OtherPriority {
     std::uint32_t dscp = 0, of_a = 0, of_b = 0;
   };
-  // The first DSCP value to which the ends of a cable give different priorities, of which one is lossless; both look at it.
+  // The first DSCP value to which both ends of a cable give different priorities, one of them lossless, if
+  // both ends trust DSCP.
   std::optional<OtherPriority> other_priority(const LinkSpec& link) const {
     if (std::min(lanes_of(link.end_a), lanes_of(link.end_b)) == 1) return std::nullopt;
     const auto map_a = map_of(link.end_a), map_b = map_of(link.end_b);
@@ -203,7 +205,7 @@ class CongestionResolver {
     return std::nullopt;
   }
   using Map = std::array<std::uint8_t, fabric::kDscps>;
-  // Nothing: the device looks at the tags of VLANs.
+  // nullopt if the device trusts VLAN tags.
   std::optional<Map> map_of(const Endpoint& end) const {
     const auto make = [](const auto& profile) {
       return profile.trust == "dscp" ? std::optional(fabric::priorities_of(profile.dscp_to_priority)) : std::nullopt;
@@ -211,7 +213,7 @@ class CongestionResolver {
     return end.is_switch ? make(*switch_at(end)) : make(topology_.hca_profile(topology_.adapters[end.node]));
   }
 
-  // A lane's own buffer at one end of a cable.
+  // Checks the buffer of a lane at one end of a cable.
   void buffer(const LinkSpec& link, const Endpoint& end) {
     const std::uint32_t bytes = buffer_of(end);
     const std::string key = end.is_switch ? "input_buffer" : "receive_buffer";

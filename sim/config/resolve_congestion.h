@@ -1,4 +1,5 @@
-// Flow control of cables, memory of switches and marking, where one value depends on others.
+// Checks and resolves flow control of cables, memory of switches and marking, where one value depends on
+// others.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +12,13 @@
 
 namespace verbatim::config {
 
-// "3", "3,4", "0-7": bit n for priority n. Nothing: it is no such list.
+// "3", "3,4", "0-7": bit n for priority n. nullopt if the text is not of this form.
 std::optional<std::uint8_t> parse_priorities(std::string_view text);
-// Marking by a switch's profile, whose file is `file`.
+// Resolves marking of a switch's profile, whose file is `file`.
 void resolve_marking(fabric::MarkingProfile& marking, const std::string& file, Diagnostics& diagnostics);
-// All cables have their ends, and all profiles are read.
+// Needs the ends of all cables and all profiles.
 void resolve_congestion(TopologySpec& topology, Diagnostics& diagnostics);
-// The topology's key `congestion_control`.
+// Resolves the topology's key `congestion_control`.
 void resolve_subnet_congestion(TopologySpec& topology, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

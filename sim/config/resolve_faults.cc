@@ -1,5 +1,5 @@
-// The questions about faults that need more than one value: which link, in which direction, which host, and what belongs to
-// what kind of fault.
+// Checks of faults that involve several values: the link, its direction, the host, and the keys that each
+// kind of fault has.
 #include "sim/config/load.h"
 #include "sim/config/resolve_congestion.h"
 #include "sim/config/tables.h"
@@ -8,7 +8,7 @@ namespace verbatim::config {
 
 namespace {
 
-// A host's only port may be written with or without its number.
+// A host's only port can be written with or without its number.
 std::string plain_name(const TopologySpec& topology, const Endpoint& end) {
   const std::string& name = topology.node_name(end);
   return end.is_switch ? name + ":" + std::to_string(end.port) : name;
@@ -78,7 +78,7 @@ class FaultResolver {
     refuse(fault.burst_lengths != none.burst_lengths, fault, "burst_lengths", belongs_to);
   }
 
-  // What chooses packets, and says what becomes of them.
+  // Refuses keys that select packets or set what happens to them.
   void refuse_selection(const FaultSpec& fault, const std::string& packets) {
     const FaultSpec none;
     refuse(fault.protocol != none.protocol, fault, "protocol", "faults of the management network");
@@ -93,7 +93,7 @@ class FaultResolver {
     refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
   }
 
-  // Of the management network: hosts instead of ends of links, and fewer actions.
+  // A fault of the management network: it names hosts instead of ends of links, and has fewer actions.
   void management_fault(FaultSpec& fault) {
     const FaultSpec none;
     if (fault.action != "drop" && fault.action != "delay") {
@@ -115,13 +115,13 @@ class FaultResolver {
     fault.to_host = find_host(fault.to, fault.pointer + "/to", joined);
   }
 
-  // `kind`: what hosts are here, for the hint.
+  // `kind` is the word for these hosts in the hint.
   std::optional<std::size_t> find_host(const std::string& name, const std::string& pointer, const std::string& kind) {
     if (name.empty()) return std::nullopt;
     return find_named(topology_.hosts, name, pointer, kind);
   }
 
-  // Of hosts, or of adapters, of which the first are named as their hosts.
+  // Finds a host, or an adapter; the first adapter of a host has the host's name.
   template <class Named>
   std::optional<std::size_t> find_named(const std::vector<Named>& all, const std::string& name, const std::string& pointer,
                                         const std::string& kind) {
@@ -162,7 +162,7 @@ class FaultResolver {
     if (const auto found = find_direction(fault, "packets")) fault.end = found->end;
   }
 
-  // The end of a link where something leaves, as "from" and "to" name it.
+  // The output of a link that "from" and "to" name.
   std::optional<Found> find_direction(const FaultSpec& fault, const std::string& what) {
     if (fault.from.empty() && fault.to.empty()) {
       add(fault.pointer, "the link is missing",

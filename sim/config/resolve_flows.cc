@@ -1,5 +1,4 @@
-// The questions about flows that need more than one value: which adapters they join, and whether those can
-// carry them.
+// Checks of flows that involve several values: which adapters they join, and whether these can carry them.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -102,7 +101,7 @@ void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uin
 
 namespace {
 
-// Where each kind of the traffic is written.
+// The place in the file of each kind of traffic.
 std::vector<std::string> pointers_of(const ScenarioSpec& scenario) {
   std::map<std::string, std::string> workloads;
   for (const WorkloadSpec& one : scenario.workloads) workloads.emplace(one.name, one.pointer);
@@ -131,7 +130,7 @@ void check_traffic(const ScenarioSpec& scenario, Diagnostics& diagnostics) {
                     "until a program is one",
                     "set \"subnet_manager\" of the topology to \"simulated\"");
   }
-  // Both ends of a flow have its queue pairs.
+  // A flow uses queue pairs at both ends.
   std::vector<std::uint64_t> used(topology.adapters.size());
   for (const WorkloadSpec& one : scenario.workloads) {
     for (std::size_t i = 0; i < one.member_queue_pairs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Questions about workloads that are graphs, and their files.
+// Checks workloads that are graphs, and reads their files.
 #include <algorithm>
 #include <set>
 
@@ -85,7 +85,7 @@ class GraphResolver {
     take_graph(std::make_shared<const workload::MessageGraph>(std::move(program->graph)));
   }
 
-  // A trace for each host.
+  // Reads one trace for each host.
   void read_traces(const std::string& pattern) {
     const std::size_t at = pattern.find(kRankInName);
     const auto path_of = [&](std::uint32_t rank) {
@@ -178,7 +178,7 @@ class GraphResolver {
     if (is_expert && double(members) * spec_.tokens * spec_.experts_per_token * spec_.repeat > kMostTokens) {
       add("tokens", "more than 500 million tokens would be routed", "give fewer");
     }
-    // Several of these follow each other: times add up to less than virtual time has.
+    // Several of these may follow each other; their times must add up to less than the range of virtual time.
     constexpr double kMostTime = 1e18;
     const double works = is_pipeline ? 3.0 * spec_.micro_batches * members
                          : is_expert ? double(spec_.tokens) * spec_.experts_per_token * members

@@ -1,4 +1,4 @@
-// Identities of nodes that a topology gives: GUIDs are hexadecimal, and these and LIDs differ from each other.
+// Checks the identities that a topology gives to nodes: GUIDs are hexadecimal, and GUIDs and LIDs are unique.
 #pragma once
 
 #include "sim/config/diagnostics.h"
@@ -6,7 +6,7 @@
 
 namespace verbatim::config {
 
-// Fills the resolved members of every NodeSpec. Its adapters are resolved.
+// Fills the resolved members of every NodeSpec. Adapters must be resolved.
 void resolve_nodes(TopologySpec& topology, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

@@ -40,7 +40,7 @@ class RoutingResolver {
     diagnostics_.add(topology_.file, pointer, std::move(text), std::move(hint));
   }
 
-  // Nothing is said that only the simulated subnet manager would read.
+  // Refuses keys that only the simulated subnet manager would use.
   bool refuse_without_manager() {
     if (!topology_.is_roce() && topology_.manages_subnet()) return false;
     const std::string text = topology_.is_roce() ? "there is no subnet manager on Ethernet" : "the simulation manages no subnet here";
@@ -75,7 +75,7 @@ class RoutingResolver {
     if (topology_.routing.engines.empty()) topology_.routing.engines = {subnet::Engine::kMinhop};
   }
 
-  // The names of NVIDIA's OpenSM for engines with adaptive routing.
+  // NVIDIA's OpenSM prefixes engines with adaptive routing by "ar_".
   static std::optional<subnet::Engine> adaptive_engine_named(std::string_view word) {
     constexpr std::string_view kPrefix = "ar_";
     if (!word.starts_with(kPrefix)) return std::nullopt;
@@ -104,7 +104,7 @@ class RoutingResolver {
         near.empty() ? "there are " + all : "did you mean \"" + near + "\"?");
   }
 
-  // Indices into the nodes of the subnet, which has adapters before switches.
+  // Indices among the subnet's nodes, where adapters precede switches.
   std::vector<std::size_t> switches(const std::string& pointer, const std::vector<std::string>& names) {
     std::vector<std::size_t> found;
     std::set<std::string> seen;
@@ -146,7 +146,7 @@ class RoutingResolver {
             " switches", "name the switch of each place; the last size counts fastest");
   }
 
-  // For the engine `file`.
+  // Reads the tables of the engine `file`.
   void tables() {
     const bool is_asked = std::ranges::find(topology_.routing.engines, subnet::Engine::kFile) != topology_.routing.engines.end();
     topology_.routing.tables.clear();

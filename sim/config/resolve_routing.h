@@ -1,4 +1,4 @@
-// Routes of a topology's subnet manager: engines, roots, torus, sweeps.
+// Resolves the routing of a topology's subnet manager: engines, roots, torus, sweeps.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace verbatim::config {
 
-// "torus 4 4m 2", as the first line of torus-2QoS.conf: up to three sizes; a letter says whether that dimension is a torus or a mesh.
-// Nothing: it is no such text.
+// "torus 4 4m 2", as in the first line of torus-2QoS.conf: up to three sizes; a letter says whether the
+// dimension is a torus or a mesh. nullopt if the text is not of this form.
 std::optional<std::vector<subnet::Torus::Dimension>> parse_torus(std::string_view text);
 
-// Fills TopologySpec::routing and TopologySpec::sweep. The names of all switches are known; adapters are resolved.
+// Fills TopologySpec::routing and TopologySpec::sweep. Names of switches must be known and adapters resolved.
 void resolve_routing(TopologySpec& topology, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

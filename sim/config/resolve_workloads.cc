@@ -1,4 +1,4 @@
-// Questions about workloads that need more than one value.
+// Checks of workloads that involve several values.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kNotGiven = WorkloadSpec::kNotGiven;
 constexpr std::int64_t kMostFlows = 20'000'000;  // of a scenario
 
-// A percentage with four decimals at most, in millionths of all.
+// A percentage with at most four decimals, as millionths.
 std::optional<std::uint32_t> millionths_of(std::string_view text) {
   const std::size_t point = text.find('.');
   std::string digits(text.substr(0, point));
@@ -61,7 +61,7 @@ class WorkloadResolver {
     const auto is_of_it = [&](const Finding& finding) {
       return finding.file == scenario_.file && finding.pointer.starts_with(spec.pointer + "/");
     };
-    // More would only follow from what is wrong already.
+    // Further errors could follow from those already found.
     if (std::ranges::any_of(diagnostics_.findings(), is_of_it)) return;
     if (spec.pattern.empty() == spec.file.empty()) {
       return add(spec.pointer, "a workload has a pattern or a file",
@@ -90,9 +90,9 @@ class WorkloadResolver {
     if (matrix) spec.bytes_by_pair = std::make_shared<const ByteMatrix>(std::move(*matrix));
   }
 
-  // Whether the file has flows, with findings or without.
+  // Returns whether the file has flows, with or without findings.
   bool read_flow_file(WorkloadSpec& spec) {
-    Diagnostics of_file;  // a file that is not there is a finding of whoever reads it as a graph
+    Diagnostics of_file;  // a missing file is reported when it is read as a graph
     const std::string path = beside(scenario_.file, spec.file);
     const auto text = load_text(path, options_, of_file);
     const auto format = text ? workload::flow_format_of(*text) : std::nullopt;
@@ -142,9 +142,9 @@ class WorkloadResolver {
     spec.is_resolved = diagnostics_.findings().size() == before;
   }
 
-  // As faults of the scenario. Switches with hosts are the first tier, those next to them the second, and so
-  // on, each in the order of the topology; a switch's links towards the cores are counted from 0 in the order
-  // of its ports.
+  // Makes faults of the scenario of the file's failed links. Switches with hosts are tier 1, their neighbours
+  // tier 2, and so on, each in the topology's order. Uplinks of a switch are numbered from 0 in the order of
+  // its ports.
   void cut_failed_links(const WorkloadSpec& spec, const std::string& path) {
     if (spec.flow_file->failures.empty()) return;
     constexpr std::uint32_t kFar = ~0u;
@@ -202,7 +202,7 @@ class WorkloadResolver {
     if (spec.members.size() < 2) add(spec.pointer + "/hosts", "the workload has fewer than two hosts", "name more");
   }
 
-  // "x" of "folder/x.goal", where that is a name.
+  // "x" of "folder/x.goal", if it is a valid name.
   static std::string name_of_file(const std::string& file) {
     const std::size_t slash = file.rfind('/');
     std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
@@ -267,7 +267,7 @@ class WorkloadResolver {
       add(spec.pointer + "/duration", "a number of flows is given, too", "leave one of them out");
   }
 
-  // None: flows have one size.
+  // nullopt if all flows have one size.
   std::optional<workload::SizeDistribution> sizes_of(const WorkloadSpec& spec) {
     if (spec.sizes.empty()) return std::nullopt;
     if (const auto* const known = workload::find_size_distribution(spec.sizes)) return *known;
@@ -326,7 +326,7 @@ class WorkloadResolver {
     return workload::SizeDistribution(std::move(points));
   }
 
-  // The rate of each member's link, in bits per second.
+  // Rate of each member's link, in bits per second.
   void find_rates(WorkloadSpec& spec) {
     const std::vector<std::uint64_t> rates = cable_rates(topology_);
     for (const std::uint32_t adapter : spec.members) {
@@ -344,7 +344,7 @@ class WorkloadResolver {
     double flows = members;
     if (spec.pattern == "all-to-all") flows = members * (members - 1);
     if (spec.flows != kNotGiven) flows = members * static_cast<double>(spec.flows);
-    // One without a duration grows while it runs.
+    // A load without a duration generates flows while the run lasts.
     if (spec.load != kNotGiven && spec.duration == Duration(kNotGiven)) flows = 0;
     if (spec.load != kNotGiven && spec.duration != Duration(kNotGiven)) {
       double bits = 0;
@@ -363,7 +363,7 @@ class WorkloadResolver {
   const TopologySpec& topology_;
   const LoadOptions& options_;
   Diagnostics& diagnostics_;
-  double flows_ = 0;  // so far, about
+  double flows_ = 0;  // estimated number so far
 };
 
 }  // namespace

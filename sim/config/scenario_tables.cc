@@ -1,4 +1,4 @@
-// Scenarios: programs, flows, faults and what is expected.
+// Tables of scenarios: programs, flows, faults and expected results.
 #include "sim/config/freedom.h"
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
@@ -100,7 +100,7 @@ const Object& flow_table() {
   return table;
 }
 
-// "any" and every operation of the opcode table, of whatever transport.
+// "any" and every operation of the opcode table, for all transports.
 std::vector<std::string_view> opcode_names() {
   std::vector<std::string_view> names = {"any"};
   for (std::uint32_t code = 0; code < 0x20; ++code) {

@@ -8,7 +8,7 @@ namespace verbatim::config {
 
 namespace {
 
-// C++ struct defaults as they would be written in the file.
+// The default value of the C++ struct in the form of the file.
 Json default_text(const Field& field, const void* object) {
   const Value value = field.load(object);
   if (const auto* number = std::get_if<std::int64_t>(&value)) {

@@ -1,5 +1,5 @@
-// JSON Schemas (draft 7) from the tables of the checker, for editors and other programs. What needs more than
-// one value (names that must exist, cables, reachability) is beyond a schema.
+// JSON Schemas (draft 7) made from the checker's tables, for editors and other programs. They cannot express
+// checks of several values (existing names, cables, reachability).
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ Json schema_of(const Object& object);
 // File name ("topology.schema.json") and text of the schema of one table.
 std::pair<std::string, std::string> published_schema(const std::string& name, const Object& table);
 
-// The same for every table of sim/config.
+// Schemas of every table of sim/config.
 std::vector<std::pair<std::string, std::string>> published_schemas();
 
 }  // namespace verbatim::config

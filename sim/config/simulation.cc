@@ -100,7 +100,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
   set_check_seed(seed);
   for (const Adapter& adapter : adapters_) nodes_.push_back(&adapter.node);
   for (const management::Node& node : switch_nodes_) nodes_.push_back(&node);
-  CHECK(plan_.findings.empty());  // the checker has asked the same questions
+  CHECK(plan_.findings.empty());  // the checker has reported them
   in_order(adapters_.size(), order, [&](std::size_t i) { build_adapter(i, seed, choices); });
   in_order(connections_.size(), order, [&](std::size_t i) { build_connections(i); });
   in_order(switches_.size(), order, [&](std::size_t i) { build_switch(i, seed); });
@@ -153,7 +153,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   const AdapterSpec& spec = topology_.adapters[index];
   const hca::HcaProfile& profile = topology_.hca_profile(spec);
   const hca::PortAddress address = address_of(index);
-  // Adapters of several hosts may have the same device name, so each gets a seed of its own, by its component's name.
+  // Adapters of several hosts may have the same device name, so the seed comes from the component's name.
   const std::string component = "hca/" + spec.name;
   const ComponentId id = adapter_component(index);
   Adapter& adapter = adapters_[index];
@@ -219,7 +219,8 @@ void Simulation::build_switch(std::size_t index, std::uint64_t seed) {
   switches_[index] = std::make_unique<fabric::Switch>(engine_, tracer_, components_.id("switch/" + spec.name),
                                                       spec.switch_profile, ports);
   if (topology_.is_roce()) {
-    // Drawn from the seed as all else that is random: runs with several seeds show how far the luck of the hash matters.
+    // Drawn from the seed like all random values, so runs with several seeds show how much hash collisions
+    // matter.
     const std::uint64_t salt = topology_.ecmp_seed == "same" ? 0 : Rng(seed, "ecmp/" + spec.name).next();
     switches_[index]->set_ethernet_routes(subnet::kMacBase, plan_.nodes[adapters_.size() + index].routes, salt);
   } else if (topology_.manages_subnet()) {
@@ -343,7 +344,7 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
     if (spec.until.count() != 0) rule.up = instant_from_ps(spec.until.count());
     rule.priorities = spec.storming_lanes;
     fabric::Port& port = port_of(spec.end);
-    // The rules of one end are numbered by themselves: what is drawn for it is the same whatever else has faults.
+    // Rules of each end are numbered separately, so its random stream does not depend on other faults.
     const std::string stream = "fault/" + components_.name(port.id()) + "/" + std::to_string(rules_at[port.id()]++);
     faults_.add(rule, port, Rng(seed_, stream));
   }

@@ -1,8 +1,8 @@
-// Specs to objects: the one place that knows every component there is. A simulation owns the engine, the
-// tracer and the model of one fabric; programs come in through the adapters it hands out.
+// Builds objects from specs. A simulation owns the engine, the tracer and the model of one fabric; programs
+// use it through the adapters that it returns.
 //
 // Invariant: everything that can influence a result (component ids, LIDs, seeds, addresses) follows from
-// names in the spec, so that the order in which components are built, or stand in the file, changes nothing.
+// names in the spec, so the order in which components are built, or are listed in the file, changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,12 @@ namespace verbatim::config {
 // The nodes of a topology, adapters before switches, for its subnet administrator.
 class TopologyView final : public management::SubnetView {
  public:
-  // `managements`: of the switches; null: none. All outlive it.
+  // `managements` are those of the switches; null: none. All must outlive the view.
   TopologyView(const TopologySpec& topology, const CableIndex& cables, const std::vector<const management::Node*>& nodes,
                const std::vector<std::unique_ptr<SwitchManagement>>& managements)
       : topology_(topology), cables_(cables), nodes_(nodes), managements_(managements) {}
   std::size_t node_count() const override { return nodes_.size(); }
-  // With the tables that the last sweep has written.
+  // Includes the tables that the last sweep has written.
   const management::Node& node(std::size_t index) const override;
   std::optional<End> peer(const End& end) const override;
 
@@ -53,8 +53,8 @@ class Simulation {
  public:
   enum class Order { kForward, kBackward };
 
-  // `topology` is checked (load.h) and outlives the simulation, as does `choices`. `order` is for the test
-  // that shows that it does not matter.
+  // `topology` is checked (load.h); it and `choices` must outlive the simulation. `order` exists for the test
+  // which shows that it changes nothing.
   Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices,
              Order order = Order::kForward);
   ~Simulation();
@@ -62,7 +62,7 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   Engine& engine() { return engine_; }
-  // As the subnet administrator sees it.
+  // The subnet as its administrator sees it.
   const management::SubnetView& subnet_view() const { return view_; }
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
@@ -70,9 +70,9 @@ class Simulation {
   const TopologySpec& topology() const { return topology_; }
   const subnet::Plan& plan() const { return plan_; }
 
-  // By index into topology().adapters; the first adapter of a host has its index.
+  // By index into topology().adapters; the first adapter of a host has the host's index.
   hca::Endpoint& endpoint(std::size_t adapter) { return adapters_.at(adapter).endpoint(); }
-  // The adapter, which is no light endpoint, as programs reach it: by verbs, and by umad.
+  // The adapter as programs use it, by verbs and by umad. It must not be a light endpoint.
   hca::Hca& hca(std::size_t adapter) {
     CHECK(adapters_.at(adapter).hca != nullptr);
     return *adapters_[adapter].hca;
@@ -80,35 +80,38 @@ class Simulation {
   ComponentId adapter_component(std::size_t adapter) const { return components_.id("hca/" + topology_.adapters.at(adapter).name); }
   management::PortManagement& port_management(std::size_t adapter) { return adapters_.at(adapter).management->port(); }
   fabric::Port& host_port(std::size_t adapter) { return *adapters_.at(adapter).port; }
-  // By index into topology().hosts; of one that runs programs.
+  // By index into topology().hosts; the host must run programs.
   cm::RdmaCm& rdma_cm(std::size_t host) { return connections_.at(host)->rdma_cm(); }
   ComponentId host_component(std::size_t host) const {
     return components_.id("host/" + topology_.hosts.at(host).name);
   }
-  // No bit that leaves an adapter of another host is at one of this host sooner.
+  // Lower bound of the time that any bit takes from an adapter of another host to one of this host.
   Duration least_way_to(std::size_t host) const;
   // By index into topology().switches.
   fabric::Switch& fabric_switch(std::size_t index) { return *switches_.at(index); }
 
-  // Service level of the path between two ports, as the subnet manager's path records have it at the beginning.
+  // Service level of the path between two ports, as in the subnet manager's path records at the start.
   std::uint8_t level_of(ib::Lid from, ib::Lid to) const {
     return plan_.levels == nullptr ? std::uint8_t{0} : plan_.levels->of(from, to);
   }
 
-  // Checked faults (load.h); called once, before the first event.
+  // Adds checked faults (load.h). Called once, before the first event.
   void add_faults(const std::vector<FaultSpec>& faults);
-  // At most so many packets of all links are hit, as the choices have it; likewise, and after add_faults().
+  // Lets the choices hit at most `budget` packets of all links. Called once, before the first event, after
+  // add_faults().
   void draw_faults(std::int64_t budget);
   std::uint64_t drawn_faults() const { return drawn_faults_.fired(); }
-  // At most so many calls of programs on each host fail though they need not, as the choices have it; likewise.
+  // Lets the choices fail at most `budget` calls of programs on each host. Called once, before the first
+  // event.
   void draw_failing_calls(std::int64_t budget);
   FailingCalls& failing_calls() { return failing_calls_; }
-  // How often each has fired and what it could have hit, in the order in which they were given.
+  // How often each fault has fired and how many packets it could have hit, in the order in which they were
+  // added.
   struct FaultCount {
     std::uint64_t seen, fired;
   };
   std::vector<FaultCount> fault_counts() const;
-  // Of the management network, which is the supervisor's.
+  // Faults of the management network, which the supervisor simulates.
   faults::ManagementFaults& management_faults() { return management_faults_; }
 
   // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME",
@@ -119,10 +122,10 @@ class Simulation {
 
  private:
   struct Adapter {
-    std::unique_ptr<hca::Hca> hca;              // one of these two
+    std::unique_ptr<hca::Hca> hca;              // one of hca and light is set
     std::unique_ptr<hca::LightEndpoint> light;
     std::unique_ptr<fabric::Port> port;
-    std::unique_ptr<HostManagement> management;  // of the former
+    std::unique_ptr<HostManagement> management;  // with hca only
     management::Node node;
 
     hca::Endpoint& endpoint() {
@@ -131,7 +134,7 @@ class Simulation {
     }
   };
 
-  // Cables that fail change routes.
+  // Schedules the route changes that failing cables cause.
   void reroute(const std::vector<FaultSpec>& faults);
   hca::PortAddress address_of(std::size_t adapter) const;
   void build_adapter(std::size_t index, std::uint64_t seed, Choices& choices);
@@ -139,9 +142,8 @@ class Simulation {
   void build_connections(std::size_t host);
   void build_switch(std::size_t index, std::uint64_t seed);
   NodeSurroundings surroundings_of(const std::string& component, management::Node& node);
-  // Of what packets are made of, when the symbols between them are spread over it.
   void build_link(const LinkSpec& link, std::uint64_t seed);
-  // As the simulation's own subnet manager does.
+  // Applies the settings, as the simulation's own subnet manager does.
   void configure_congestion(const SubnetCongestionSpec& spec);
   fabric::Port& port_of(const Endpoint& end);
 
@@ -149,22 +151,22 @@ class Simulation {
   const std::uint64_t seed_;
   Choices& choices_;
   const CableIndex cables_;
-  const Duration least_cable_;  // propagation of the shortest one
+  const Duration least_cable_;  // propagation delay of the shortest cable
   ComponentTable components_;
   Engine engine_;
   Tracer tracer_;
-  const bool has_telemetry_;  // a controller of an adapter asks switches for it
+  const bool has_telemetry_;  // some adapter's congestion controller uses telemetry of switches
   subnet::Plan plan_;
   hca::Neighbours neighbours_;
   std::vector<std::vector<std::uint16_t>> pkey_tables_;  // by adapter
-  std::vector<cm::PortFacts> ports_;                     // likewise
+  std::vector<cm::PortFacts> ports_;                     // by adapter
   SubnetPaths paths_;
   std::vector<const management::Node*> nodes_;           // adapters, then switches
   TopologyView view_;
   std::vector<Adapter> adapters_;
   std::vector<std::unique_ptr<HostConnections>> connections_;  // by host; null: it runs no programs
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
-  fabric::SharedLinkParams link_params_;  // of the last cable; the next one mostly has the same
+  fabric::SharedLinkParams link_params_;  // of the last cable; the next one often has equal parameters
   std::vector<management::Node> switch_nodes_;
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};
@@ -173,7 +175,7 @@ class Simulation {
   faults::ManagementFaults management_faults_{tracer_};
   faults::AdapterFaults adapter_faults_{engine_};
   enum class FaultKind : std::uint8_t { kFabric, kManagement, kAdapter };
-  std::vector<FaultKind> fault_kinds_;  // of each fault that was given
+  std::vector<FaultKind> fault_kinds_;  // of each added fault
 };
 
 }  // namespace verbatim::config

@@ -1,5 +1,5 @@
-// What the JSON files say once they are checked: plain structs, every reference resolved, nothing left to
-// fail.
+// The content of the JSON files after checking: plain structs with every reference resolved. Nothing that
+// uses them can fail.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct FlowFile;
 
 namespace verbatim::config {
 
-// What a host's processor costs.
+// Costs of a host's processor.
 struct CpuProfile {
   std::string name;
   std::uint64_t timestamp_counter_hz = 2'000'000'000;
@@ -39,38 +39,38 @@ struct CpuProfile {
   protocol::CallCosts costs{};
 };
 
-// Identity of a node of an InfiniBand subnet, where it shall not follow from its name.
+// Identity of a node of an InfiniBand subnet, if it shall not follow from the node's name.
 struct NodeSpec {
   std::string guid_text, port_guid_text, system_guid_text;  // as written, hexadecimal; empty: not given
-  std::uint32_t lid = 0;                                    // likewise 0
-  std::string description;                                  // likewise empty
-  std::uint32_t device_id = 0;                              // likewise 0
-  std::string pointer;                                      // empty: nothing is given
+  std::uint32_t lid = 0;                                    // 0: not given
+  std::string description;                                  // empty: not given
+  std::uint32_t device_id = 0;                              // 0: not given
+  std::string pointer;                                      // empty: the file gives nothing of this
 
   std::uint64_t guid = 0, port_guid = 0, system_guid = 0;  // resolved; 0: not given
 };
 
-// Pages that a host has set aside for MAP_HUGETLB.
+// Pages that a host reserves for MAP_HUGETLB.
 struct HugePagesSpec {
   std::uint32_t of_2_mib = 2'048;
   std::uint32_t of_1_gib = 4;
 };
 
-// A VLAN that an adapter is in, with an interface of its own.
+// A VLAN with an interface of its own at an adapter.
 struct VlanSpec {
   std::uint32_t id = 0;
-  std::string address_text;  // with or without the network's bits; empty: assigned by VLAN and the host's position
+  std::string address_text;  // with or without network bits; empty: assigned by VLAN and by the host's position
   std::string pointer;
 
   // Resolved.
   ib::IpInterface interface;
 };
 
-// An adapter of a host beyond the one that every host has.
+// An adapter of a host other than its first one.
 struct FurtherAdapterSpec {
   std::string device;           // its name, as programs see it; empty: mlx5_1, mlx5_2, … by position
   std::string hca = "edr_hca";  // reference as written
-  std::string address_text;     // with or without the network's bits; empty: assigned by position
+  std::string address_text;     // with or without network bits; empty: assigned by position
   std::uint32_t interface_mtu = 0;  // bytes; 0: the topology's
   std::vector<VlanSpec> vlans;
   NodeSpec node;
@@ -80,7 +80,7 @@ struct FurtherAdapterSpec {
   hca::HcaProfile hca_profile;
   ib::IpInterface interface;
 };
-// Of the adapter with that number on its host, 1 for the first further one, where none is given.
+// Default name of a host's adapter; `number` is 1 for the first further one.
 inline std::string further_device_name(std::size_t number) { return "mlx5_" + std::to_string(number); }
 
 struct HostSpec {
@@ -91,11 +91,11 @@ struct HostSpec {
   HugePagesSpec huge_pages;
   std::uint32_t open_files = 1024;
   std::string address_text;  // empty: assigned by position
-  std::uint32_t interface_mtu = 0;  // of the first adapter, bytes; 0: the topology's
+  std::uint32_t interface_mtu = 0;  // of the first adapter, in bytes; 0: the topology's
   std::vector<FurtherAdapterSpec> further_adapters;
   std::vector<VlanSpec> vlans;  // of the first adapter
-  NodeSpec node;                // likewise
-  std::string pointer;       // where in the file
+  NodeSpec node;                // of the first adapter
+  std::string pointer;       // place in the file
 
   // Resolved.
   std::uint32_t address = 0;  // IPv4, host byte order
@@ -125,7 +125,7 @@ struct Endpoint {
 
 // Priority-based flow control of a cable.
 struct PauseSpec {
-  std::string ends = "both";                  // that pause and are paused: or a, or b
+  std::string ends = "both";                  // ends that send and obey pauses: both, a or b
   std::string lossless_priorities = "0-7";  // as written: "3", "3,4", "0-7"
   std::uint32_t quanta = 65535;
   std::string response = "ideal";  // or ieee, or a duration
@@ -133,12 +133,12 @@ struct PauseSpec {
 };
 
 struct LinkSpec {
-  static constexpr Duration kLatestRefresh{-1};  // until resolved: as seldom as InfiniBand allows, never on Ethernet
+  static constexpr Duration kLatestRefresh{-1};  // until resolved: as seldom as InfiniBand allows; never on Ethernet
   std::string a, b;  // as written
   LinkRate rate;
   std::int64_t length_mm = 2'000;
   std::int64_t delay_fs_per_mm = 4'600;
-  Duration transceiver_delay{0};  // both ends together, coding and error correction
+  Duration transceiver_delay{0};  // sum of both ends: coding and error correction
   static constexpr std::uint32_t kByRate = ~0u;  // until resolved
   std::uint32_t start_bytes = kByRate, end_bytes = kByRate;
   std::uint32_t credit_update_bytes = 8;
@@ -152,11 +152,11 @@ struct LinkSpec {
   std::string pointer;
 
   Endpoint end_a, end_b;  // resolved
-  // Whether an end pauses and is paused.
+  // Whether the end sends and obeys pauses.
   bool has_pauses_at(const Endpoint& end) const {
     return flow_control == "pfc" && (pfc.ends == "both" || end == (pfc.ends == "a" ? end_a : end_b));
   }
-  std::uint8_t lossless_lanes = 0;  // likewise, with pfc: bit n for priority n
+  std::uint8_t lossless_lanes = 0;  // resolved, with pfc: bit n for priority n
   Duration pause_response{0};
   std::uint32_t headroom_bytes = 0;
   Duration propagation() const {
@@ -164,24 +164,24 @@ struct LinkSpec {
   }
 };
 
-// One tier of a generated shape: its switches, and the cables that lead from it upwards or to others of the tier.
+// One tier of a generated shape: its switches, and its cables to the tier above or within the tier.
 struct TierSpec {
   std::string switch_profile;         // empty: the generator's
   LinkRate rate;                      // width 0: the generator's
   static constexpr std::int64_t kOfGenerator = -1;
   std::int64_t length_mm = kOfGenerator;
   std::int64_t delay_fs_per_mm = kOfGenerator;
-  std::uint32_t cables = 0;           // side by side, to each neighbour; 0: the generator's
+  std::uint32_t cables = 0;           // side by side to each neighbour; 0: the generator's
   std::string oversubscription;       // as written; empty: the generator's
-  std::string pointer;                // empty: the tier is not written
+  std::string pointer;                // empty: the file has no such tier
 };
 
-// By name; each shape has some of them.
+// Tiers by name; each shape uses some of them.
 struct TiersSpec {
   TierSpec host, leaf, agg, core, spine, router, global, switches;
 };
 
-// Parts of a regular shape that are added to those of the file. 0 and empty texts stand for keys that are left out.
+// A regular shape whose parts are added to those of the file. 0 and empty texts mean keys that are not given.
 struct GeneratorSpec {
   std::string shape;  // a name of kShapes (generate/shapes.h); empty: nothing is generated
   std::uint32_t hosts = 2;
@@ -199,7 +199,7 @@ struct GeneratorSpec {
   std::string dimensions;              // of torus and hyperx: "4x4x2"
   std::uint32_t hosts_per_switch = 0;
   TiersSpec per_tier;
-  std::string names;                   // of switches: number or place; empty: as the shape does
+  std::string names;                   // of switches: number or place; empty: the shape's default
   std::string host_names = "number";   // or place
   std::string host_prefix = "h";
   std::string hca = "edr_hca";
@@ -209,30 +209,30 @@ struct GeneratorSpec {
   std::int64_t length_mm = 2'000;
   std::int64_t delay_fs_per_mm = 4'600;
   std::string flow_control = LinkSpec::kBySwitch;  // of every cable
-  PauseSpec pfc;                                   // likewise
+  PauseSpec pfc;                                   // of every cable
 };
 
-// Hosts that may talk with each other.
+// Hosts that may communicate with each other.
 struct PartitionSpec {
   std::string name;
   std::uint32_t number = 0;
-  std::vector<std::string> full, limited;  // hosts; "*" stands for all that are not named
+  std::vector<std::string> full, limited;  // hosts; "*" is every host that is not named
   std::string pointer;
 
   std::vector<std::size_t> full_members, limited_members;  // resolved, ascending
 };
 
-// Congestion control that the simulation's own subnet manager sets, by the names of OpenSM's options.
+// Congestion control that the simulation's own subnet manager configures, named like OpenSM's options.
 struct SubnetCongestionSpec {
   std::uint32_t threshold = 0, packet_size = 0, marking_rate = 0;  // of every port of every switch
   std::string victim_mask = "0x0";                                 // as written
   std::uint32_t port_control = 0;                                  // of every adapter
   std::vector<std::string> ccti_timer, ccti_increase, trigger_threshold, ccti_min;  // as written: service level and value
   std::string cct;                                                                  // as written
-  std::string pointer;  // empty: it is not there
+  std::string pointer;  // empty: not given
 
   std::bitset<256> victims;        // resolved, by port
-  ib::InjectionSetting injection;  // likewise
+  ib::InjectionSetting injection;  // resolved
   bool is_given() const { return !pointer.empty(); }
 };
 
@@ -241,21 +241,21 @@ struct ManagementNetworkSpec {
   std::int64_t bits_per_second = 10'000'000'000;
 };
 
-// An adapter as a node of the fabric.
+// An adapter, as a node of the fabric.
 struct AdapterSpec {
-  std::string name;        // its host's, and of a further one, behind a slash, the device's: "server/mlx5_1"
+  std::string name;        // the host's name; of a further adapter also the device's: "server/mlx5_1"
   std::size_t host = 0;    // index into hosts
-  std::size_t number = 0;  // among those of its host; 0 is the host's first
+  std::size_t number = 0;  // within its host; 0 is the host's first
 
-  // Of its network interface, as programs see it; 1 is the loopback's.
+  // Index of its network interface, as programs see it; 1 is the loopback interface.
   static constexpr std::uint32_t kFirstInterface = 2;
   std::uint32_t interface_index() const { return kFirstInterface + static_cast<std::uint32_t>(number); }
 };
 
-// For the routing engine torus-2QoS.
+// Settings of the routing engine torus-2QoS.
 struct TorusSpec {
-  std::string shape;                  // as written: "torus 4 4m"; empty: there is none
-  std::vector<std::string> switches;  // of its places; the last size counts fastest
+  std::string shape;                  // as written: "torus 4 4m"; empty: not given
+  std::vector<std::string> switches;  // by place in the torus; the last dimension varies fastest
 };
 
 struct TopologySpec {
@@ -263,20 +263,21 @@ struct TopologySpec {
   std::string name, description;
   std::string link_layer = "infiniband";
   std::string subnet_manager = "simulated";  // or none
-  std::string ecmp_seed = "own";             // of switches on Ethernet; or same
-  fabric::LoadBalancing load_balancing;       // packet on InfiniBand: adaptive routing
+  std::string ecmp_seed = "own";             // hash seeds of Ethernet switches: own or same
+  fabric::LoadBalancing load_balancing;       // by packet on InfiniBand: adaptive routing
   static constexpr std::uint32_t kUsualInterfaceMtu = 1500;
-  std::uint32_t interface_mtu = kUsualInterfaceMtu;  // on Ethernet, of all adapters' interfaces; bytes
-  // On Ethernet: from the failure or repair of a cable between switches to new routes.
+  std::uint32_t interface_mtu = kUsualInterfaceMtu;  // of the interfaces of all adapters on Ethernet, in bytes
+  // Ethernet: time from the failure or repair of a cable between switches to new routes.
   static constexpr Duration kUsualConvergenceTime{200'000'000'000};
   Duration convergence_time = kUsualConvergenceTime;
-  bool allow_mismatch = false;  // of the ends of a cable
+  bool allow_mismatch = false;  // the ends of a cable may have different settings
   std::string routing_engine = "minhop";  // OpenSM's list of engines, and no_fallback
   std::vector<std::string> root_switches;
   TorusSpec torus_2qos;
-  // From the failure or repair of a cable between switches of InfiniBand to the subnet manager's new tables; or off. OpenSM
-  // sweeps as soon as a switch's trap 128 arrives. Debian's OpenSM needs 1.1 ms in this simulator for 8 hosts and 3 switches,
-  // without its own computing; the default is an estimate for some hundred ports. Large fabrics take seconds.
+  // InfiniBand: time from the failure or repair of a cable between switches to the subnet manager's new
+  // tables, or "off". OpenSM sweeps as soon as a switch's trap 128 arrives. Debian's OpenSM needs 1.1 ms in
+  // this simulator for 8 hosts and 3 switches, without its own computing time; the default is an estimate for
+  // some hundred ports. Large fabrics take seconds.
   std::string sweep_time = "100 ms";
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
@@ -286,11 +287,11 @@ struct TopologySpec {
   ManagementNetworkSpec management_network;
   SubnetCongestionSpec congestion_control;
 
-  std::vector<std::string> mismatches;  // resolved, if they are allowed: sentences
-  // Resolved: the first one of each host, in the order of the hosts, then all further ones.
+  std::vector<std::string> mismatches;  // resolved, if mismatches are allowed: one sentence each
+  // Resolved: the first adapter of each host, in the order of the hosts, then all further adapters.
   std::vector<AdapterSpec> adapters;
-  subnet::Routing routing;        // all but the lanes, which follow from the cables
-  std::optional<Duration> sweep;  // none: routes stay as they are
+  subnet::Routing routing;        // without the number of lanes, which follows from the cables
+  std::optional<Duration> sweep;  // nullopt: routes never change
   const hca::HcaProfile& hca_profile(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.hca_profile : owner.further_adapters[adapter.number - 1].hca_profile;
@@ -299,7 +300,7 @@ struct TopologySpec {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.node : owner.further_adapters[adapter.number - 1].node;
   }
-  // The adapter's name, as programs see it.
+  // The adapter's device name, as programs see it.
   const std::string& device_name(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.device : owner.further_adapters[adapter.number - 1].device;
@@ -309,7 +310,7 @@ struct TopologySpec {
     const HostSpec& owner = hosts[of.host];
     return of.number == 0 ? ib::IpInterface::of_first(owner.address) : owner.further_adapters[of.number - 1].interface;
   }
-  // On Ethernet.
+  // On Ethernet, in bytes.
   std::uint32_t interface_mtu_of(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     const std::size_t further = adapter.number;
@@ -320,24 +321,25 @@ struct TopologySpec {
     const HostSpec& owner = hosts[adapter.host];
     return adapter.number == 0 ? owner.vlans : owner.further_adapters[adapter.number - 1].vlans;
   }
-  // As AdapterSpec::interface_index() of the adapter's first VLAN interface: they come behind all adapters' own, those of the
-  // first adapter first.
+  // Interface index of the adapter's first VLAN interface, like AdapterSpec::interface_index(). VLAN
+  // interfaces follow those of all adapters of the host, in the order of the adapters.
   std::uint32_t first_vlan_interface(const AdapterSpec& adapter) const {
     const HostSpec& owner = hosts[adapter.host];
     std::size_t before = 1 + owner.further_adapters.size();
     for (std::size_t number = 0; number < adapter.number; ++number) before += vlans_of({{}, adapter.host, number}).size();
     return AdapterSpec::kFirstInterface + static_cast<std::uint32_t>(before);
   }
-  // As programs see it: eth0.10.
+  // Interface name as programs see it: eth0.10.
   static std::string vlan_interface_name(const AdapterSpec& adapter, const VlanSpec& vlan) {
     return "eth" + std::to_string(adapter.number) + "." + std::to_string(vlan.id);
   }
-  // Name that leads to the adapter's addresses: the host's, or of a further one "server-mlx5_1".
+  // Host name that resolves to the adapter's addresses: the host's name, or "server-mlx5_1" for a further
+  // adapter.
   std::string address_name(std::size_t adapter) const {
     const AdapterSpec& of = adapters[adapter];
     return of.number == 0 ? of.name : hosts[of.host].name + "-" + device_name(of);
   }
-  // Those that further adapters lie in, each once, ascending.
+  // Networks of the further adapters, each once, ascending.
   std::vector<ib::IpNetwork> further_networks;
   std::vector<ib::IpRoute> routes_of(std::size_t host_index) const;
   // Indices of a host's adapters, in the order in which programs see them.
@@ -351,7 +353,7 @@ struct TopologySpec {
   }
 
   bool is_roce() const { return link_layer == "roce"; }
-  // Addresses and tables are there before the first packet; else a program has to give them.
+  // Whether addresses and tables are set before the first packet. If not, a program must set them.
   bool manages_subnet() const { return is_roce() || subnet_manager == "simulated"; }
   // Index of a host by name.
   std::optional<std::size_t> host(std::string_view host_name) const;
@@ -366,19 +368,19 @@ struct ProgramSpec {
   Duration start{0};
   std::map<std::string, std::string> environment;
   std::string working_directory;
-  std::map<std::string, std::string> files;  // by the path that programs see: a file of the machine
+  std::map<std::string, std::string> files;  // key: path that programs see; value: file on this machine
   std::string expect_exit = "0";  // an exit code or the name of a signal
-  bool background = false;        // ended by SIGTERM when all others have ended
+  bool background = false;        // gets SIGTERM when all other programs have ended
   Duration kill{0};               // 0: never
-  bool kill_is_drawn = false;     // by freedom spec, within its budget, and not given
+  bool kill_is_drawn = false;     // drawn by freedom spec within its budget, not given by the file
   std::vector<std::string> expect_output;
   std::string pointer;
 
   std::size_t host_index = 0;                // resolved
-  std::vector<std::string> written_command;  // with the names of arguments in it; empty: as `command`
+  std::vector<std::string> written_command;  // with names of arguments; empty: equal to `command`
 };
 
-// Traffic without a program: so many bytes from one adapter to another.
+// Traffic without a program: a number of bytes from one adapter to another.
 struct FlowSpec {
   std::string from, to;  // hosts, or "host/device" for a further adapter, as written
   std::int64_t bytes = 0;
@@ -387,34 +389,35 @@ struct FlowSpec {
   std::string operation = "write";  // or send, or read
   std::uint32_t queue_pairs = 1;
   static constexpr std::uint32_t kOfPath = workload::FlowKind::kOfPath;
-  std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: that of the subnet manager's path record
-  std::uint32_t traffic_class = 0;  // likewise, on Ethernet
-  std::uint8_t timeout = workload::FlowKind{}.timeout;  // of its queue pairs; no key of a file
+  std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: as in the subnet manager's path record
+  std::uint32_t traffic_class = 0;  // of its packets and their answers, on Ethernet
+  std::uint8_t timeout = workload::FlowKind{}.timeout;  // of its queue pairs; not a key of the file
   std::string pointer;
 
-  bool is_resolved = false;                      // both ends are adapters, and not the same
+  bool is_resolved = false;                      // both ends are adapters, and different ones
   std::size_t from_adapter = 0, to_adapter = 0;  // resolved: indices into TopologySpec::adapters
 };
 
-// Many flows by one rule, or operations of ranks that wait for each other (is_graph()): collectives, patterns of training, GOAL.
+// Many flows by one rule, or operations of ranks that wait for each other (is_graph()): collectives, training
+// patterns, GOAL.
 struct WorkloadSpec {
   static constexpr std::int64_t kNotGiven = -1;
   std::string name;     // empty until resolved: the pattern, or the file's name
-  std::string pattern;  // permutation, shift, incast, all-to-all, random, hot-spot, or of a graph; empty: it is in a file
+  std::string pattern;  // permutation, shift, incast, all-to-all, random, hot-spot, or a graph's; empty: read from a file
   std::vector<std::string> hosts;  // as written, with * and [0-63]; empty: all
-  std::vector<std::string> to;     // likewise: receivers of an incast, or hot hosts
+  std::vector<std::string> to;     // as written, with * and [0-63]: receivers of an incast, or hot hosts
   std::int64_t size = kNotGiven;   // bytes of each flow
   std::string sizes;               // a distribution by name or file
-  std::string matrix;              // of all-to-all: a file with the bytes for each pair
+  std::string matrix;              // of all-to-all: file with the bytes of each pair
   std::int64_t senders = kNotGiven, distance = 1;
-  std::int64_t share = kNotGiven;  // of flows to hot hosts, in parts of kFractionParts
-  std::int64_t load = kNotGiven;   // of each host's link, likewise
-  Duration duration{kNotGiven};    // flows arrive for so long
+  std::int64_t share = kNotGiven;  // of the flows that go to hot hosts, in parts of kFractionParts
+  std::int64_t load = kNotGiven;   // of each host's link, in parts of kFractionParts
+  Duration duration{kNotGiven};    // how long flows arrive
   std::int64_t flows = kNotGiven;  // of each host
-  std::int64_t in_flight = 1;      // of them
+  std::int64_t in_flight = 1;      // flows of each host at once
   Duration start{0};
   std::int64_t message_size = 1 << 20;
-  std::string operation = "write";  // or send; of flows also read
+  std::string operation = "write";  // or send; for flows also read
   std::uint32_t queue_pairs = 1, depth = 128;
   std::uint32_t service_level = FlowSpec::kOfPath;
   std::uint32_t traffic_class = 0;
@@ -424,9 +427,9 @@ struct WorkloadSpec {
   std::string pointer;
 
   std::string file;  // as written: GOAL, a connection matrix, or a list of flows
-  std::shared_ptr<const workload::FlowFile> flow_file;  // resolved, of the latter two
+  std::shared_ptr<const workload::FlowFile> flow_file;  // resolved, of a connection matrix or a list of flows
 
-  // Keys of graphs.
+  // For graphs.
   std::string algorithm;  // empty: the pattern's first
   std::string root;       // of a broadcast: a host; empty: the first
   std::uint32_t channels = 1;
@@ -441,49 +444,50 @@ struct WorkloadSpec {
   bool is_graph() const;
 
   std::shared_ptr<const workload::MessageGraph> file_graph;  // resolved, of a file
-  bool is_goal = false;                                      // likewise: the file is GOAL, else an execution trace
+  bool is_goal = false;                                      // resolved: the file is GOAL, else an execution trace
   std::size_t root_member = 0;                         // resolved
-  std::vector<std::uint32_t> member_queue_pairs;       // resolved, at most, by member
-  bool is_ready_graph = false;                         // resolved; is_resolved is for flows
+  std::vector<std::uint32_t> member_queue_pairs;       // resolved: upper bound, by member
+  bool is_ready_graph = false;                         // resolved; is_resolved applies to flows
 
   bool is_resolved = false;
   std::vector<std::uint32_t> members, targets;  // resolved: adapters; indices into members
-  std::vector<std::uint64_t> rates;             // likewise, with a load: of each member's link, in bits per second
-  std::shared_ptr<const ByteMatrix> bytes_by_pair;          // likewise; null: all have the same
-  std::optional<workload::SizeDistribution> distribution;  // likewise; none: all flows have one size
+  std::vector<std::uint64_t> rates;             // resolved, with a load: bits per second of each member's link
+  std::shared_ptr<const ByteMatrix> bytes_by_pair;          // resolved; null: all pairs have the same
+  std::optional<workload::SizeDistribution> distribution;  // resolved; nullopt: all flows have one size
 };
 
-// A scripted fault: of packets that leave by one end of a link, of a link, of one of its ends, or of an adapter.
+// A scripted fault of packets that leave by one end of a link, of a link, of one of its ends, or of an
+// adapter.
 struct FaultSpec {
   std::string action;              // drop, duplicate, corrupt, delay, mark, link_down, pause_storm, device_fatal
   std::string network = "fabric";  // or management
   std::string protocol = "any";    // of the management network: any, tcp, udp
   std::string from, to, link;      // ends of a link, or hosts, as written
-  std::string host;                // whose adapter fails
+  std::string host;                // host of the failing adapter
   std::string opcode = "any";      // or an operation of the opcode table
   static constexpr std::int64_t kNotGiven = -1;
   std::int64_t nth = 1, every = 1;
-  std::int64_t count = kNotGiven;  // times; 0: no limit
-  std::int64_t rate = kNotGiven;   // chance of each packet, in parts of kFractionParts
-  std::int64_t burst = 1;          // packets hit in a row each time
+  std::int64_t count = kNotGiven;  // number of times; 0: no limit
+  std::int64_t rate = kNotGiven;   // probability for each packet, in parts of kFractionParts
+  std::int64_t burst = 1;          // packets in a row each time
   std::string burst_lengths = "fixed";  // or geometric
   Duration after{0};
   Duration delay{0};
   std::string icrc = "invalid";
-  std::int64_t byte = 0;     // of the payload
+  std::int64_t byte = 0;     // offset in the payload
   Duration at{0}, until{0};  // until 0: for ever
-  std::string priorities;    // of a pause storm, as written; empty: all that are lossless
+  std::string priorities;    // of a pause storm, as written; empty: all lossless ones
   std::string pointer;
-  bool is_drawn = false;  // by freedom spec, within its budget, and not given
+  bool is_drawn = false;  // drawn by freedom spec within its budget, not given by the file
 
-  Endpoint end;                                   // resolved: where the packets leave, or one end of the link
-  std::optional<std::size_t> from_host, to_host;  // resolved, of the management network; none: any
-  std::size_t adapter_index = 0;                  // resolved, of an adapter
-  std::uint8_t storming_lanes = 0;                // resolved, of a pause storm: bit n for priority n
+  Endpoint end;                                   // resolved: the output that the packets leave by, or one end of the link
+  std::optional<std::size_t> from_host, to_host;  // resolved, on the management network; nullopt: any
+  std::size_t adapter_index = 0;                  // resolved, if an adapter fails
+  std::uint8_t storming_lanes = 0;                // resolved, for a pause storm: bit n for priority n
   bool of_management() const { return network == "management"; }
   bool of_adapter() const { return action == "device_fatal"; }
   bool is_random() const { return rate != kNotGiven; }
-  // Those that are drawn have no end unless one is given.
+  // Times that the fault fires; 0: no limit. Random faults have no limit unless one is given.
   std::int64_t times() const { return count != kNotGiven ? count : is_random() ? 0 : 1; }
 };
 
@@ -493,12 +497,12 @@ struct ExpectSpec {
   Duration virtual_time_max{0};      // 0: any
 };
 
-// How far a run with freedom spec may go beyond what always happens.
+// Limits of what a run with freedom spec may draw beyond the choices that are always free.
 struct FreedomSpec {
   std::int64_t faults = 0;         // packets that may be lost, duplicated or late, in all
-  std::int64_t failing_calls = 0;  // calls of programs on each host that may fail though they need not
+  std::int64_t failing_calls = 0;  // calls of programs on each host that may fail without a cause
   std::int64_t failures = 0;       // links, adapters and programs that may fail, in all
-  bool accesses = false;           // threads may be late before accesses to memory, too
+  bool accesses = false;           // threads may also be delayed before accesses to memory
 };
 
 struct ScenarioSpec {
@@ -508,18 +512,19 @@ struct ScenarioSpec {
   std::vector<ProgramSpec> programs;
   std::vector<FlowSpec> flows;
   std::vector<WorkloadSpec> workloads;
-  Duration until{0};  // the run ends then at the latest, as it should; 0: when all is done
+  Duration until{0};  // the run ends then at the latest, as expected; 0: when everything is done
   std::vector<FaultSpec> faults;
   std::int64_t seed = 1;
   std::string freedom = "friendly";  // or spec
-  FreedomSpec spec;                  // with freedom spec
+  FreedomSpec spec;                  // with freedom spec only
   Duration time_limit{0};            // 0: none
   ExpectSpec expect;
   std::map<std::string, std::string> ranges;  // of the commands' arguments, as written
 
   TopologySpec topology;                          // resolved
   std::map<std::string, ArgumentSpec> arguments;  // resolved, by name
-  // Resolved: the flows in their order, then those of the workloads in theirs, drawn by the seed (draw_traffic()).
+  // Resolved: the flows in their order, then those of the workloads in their order, drawn with the seed
+  // (draw_traffic()).
   workload::Traffic traffic;
 };
 

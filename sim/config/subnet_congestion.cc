@@ -1,5 +1,5 @@
-// The topology's key `congestion_control`: what the simulation's own subnet manager sets of congestion control on InfiniBand, by
-// OpenSM's names.
+// The topology's key `congestion_control`: settings of InfiniBand congestion control that the simulation's
+// own subnet manager makes, named like OpenSM's options.
 #include <charconv>
 
 #include "sim/config/resolve_congestion.h"
@@ -13,7 +13,7 @@ namespace {
 using C = SubnetCongestionSpec;
 using Level = ib::InjectionSetting::Level;
 
-// A whole text that is one number; with base 0 decimal, or hexadecimal behind 0x.
+// A number that is the whole text; decimal, or hexadecimal after 0x.
 std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t most) {
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
   if (is_hex) text.remove_prefix(2);
@@ -75,7 +75,7 @@ class SubnetCongestionResolver {
     diagnostics_.add(topology_.file, spec_.pointer + key, std::move(text), std::move(hint));
   }
 
-  // "0 150": of service level 0.
+  // "0 150" for service level 0.
   template <class Set>
   void level_values(const std::string& key, const std::vector<std::string>& texts, std::uint32_t most, Set set) {
     for (std::size_t i = 0; i < texts.size(); ++i) {

@@ -1,11 +1,11 @@
-// The tables of all file types. Reading one tells everything that may stand in such a file.
+// The tables of all file types; they list everything that a file may contain.
 #pragma once
 
 #include "sim/config/fields.h"
 
 namespace verbatim::config {
 
-// A row whose text nothing reads.
+// A row for human readers; the program ignores its value.
 inline Field for_people(std::string_view key, std::string_view doc) { return {.key = key, .kind = Kind::kIgnored, .doc = doc}; }
 
 const Object& hca_profile_table();     // -> hca::HcaProfile

@@ -1,4 +1,4 @@
-// Small readings of text that the command line and the JSON files share.
+// Text parsing shared by the command line and the JSON files.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace verbatim::config {
 
-// Splits as a POSIX shell splits words (XCU 2.2, 2.3): blanks separate, '…' "…" and \ quote. What a shell
-// would expand or run ($ ` * ? | & ; < > ( ) and a leading ~ or #) is refused when unquoted, because no shell
-// is there to do it. Nothing, and a sentence, on error.
+// Splits into words as a POSIX shell does (XCU 2.2, 2.3): blanks separate, '…' "…" and \ quote. Unquoted
+// characters that a shell would expand or run ($ ` * ? | & ; < > ( ) and a leading ~ or #) are refused,
+// because no shell runs the command. On error nullopt, and a sentence in `problem`.
 std::optional<std::vector<std::string>> split_words(std::string_view text, std::string* problem);
 
 // Host byte order; four decimal numbers without leading zeros.
@@ -23,11 +23,11 @@ struct Ipv4WithPrefix {
 std::optional<Ipv4WithPrefix> parse_ipv4_with_prefix(std::string_view text, std::uint32_t usual_bits);
 std::string format_ipv4(std::uint32_t address);
 
-// 0 when unknown. "SIGSEGV" <-> 11.
+// signal_number("SIGSEGV") is 11; 0 if unknown.
 int signal_number(std::string_view name);
 std::string signal_name(int number);
 
-// Joins words so that split_words gives them back.
+// Joins words such that split_words returns them.
 std::string join_words(const std::vector<std::string>& words);
 
 }  // namespace verbatim::config

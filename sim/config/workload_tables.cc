@@ -1,4 +1,4 @@
-// Workloads of a scenario.
+// The table of workloads of a scenario.
 #include "sim/config/spec.h"
 #include "sim/config/tables.h"
 #include "sim/workload/training.h"

@@ -1,6 +1,5 @@
-// Every freedom the specification leaves is asked of this interface, so that exploring, replaying and
-// shrinking need no second mechanism. The default answer is 0, which every site defines as what a ConnectX
-// user sees.
+// Interface for every freedom that the specification leaves open. Exploration, replay and shrinking all
+// work on it. The default answer is 0, which every site defines as the behaviour that a ConnectX user sees.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +16,20 @@
 
 namespace verbatim {
 
-// A site with a slash in its name is a detail of the choice whose site is before it: "gather-delay/turn" of "gather-delay". It is
-// asked only after answers to that one that are not the default.
+// A site with a slash in its name refines the choice before the slash: "gather-delay/turn" refines
+// "gather-delay". It is asked only after non-default answers to that choice.
 constexpr bool is_detail(std::string_view site) { return site.find('/') != site.npos; }
 
 class Choices {
  public:
   virtual ~Choices() = default;
-  // One of 0 … n-1 at `site` (a fixed name such as "ack-delay") for `actor`; n >= 1. A choice is known by
-  // (actor, site, how many times this actor has chosen at this site before), so a site may only stand where
-  // every way to run the same thing comes by in the same order.
+  // Returns one of 0 … n-1 at `site` (a fixed name such as "ack-delay") for `actor`; n >= 1. A choice is
+  // identified by (actor, site, number of earlier choices of this actor at this site). A site is therefore
+  // allowed only where every execution mode of the same run makes the actor's choices in the same order.
   std::uint32_t choose(std::string_view site, ComponentId actor, std::uint32_t n) {
     return is_free_ ? draw(site, actor, n) : 0;
   }
-  // Whether any other answer than 0 may come.
+  // Whether an answer other than 0 is possible.
   bool is_free() const { return is_free_; }
 
  protected:
@@ -49,8 +48,8 @@ class DefaultChoices final : public Choices {
   std::uint32_t draw(std::string_view, ComponentId, std::uint32_t) override { return 0; }
 };
 
-// A site at which something may take longer than it has to: not at all, or one of sixteen steps in each
-// octave from `least` on, so that short and long delays are equally likely and hardly two are the same.
+// A site at which an operation may take longer than necessary: a delay of zero, or one of sixteen steps in
+// each octave from `least` on. Short and long delays are equally likely, and two delays are rarely equal.
 struct DelaySite {
   std::string_view name;
   Duration least;
@@ -68,21 +67,22 @@ struct DelaySite {
   }
 };
 
-// Choices from a seed. A run uses each freedom in a measure of its own: not at all, rarely, often or all the
-// time, for many a race shows only while everything else behaves (swarm testing: Groce et al., ISSTA 2012).
-// The measure of a site, and the stream of each (actor, site), follow from seed and names. Details are drawn evenly.
+// Choices drawn from a seed. Each site has one of four rates for a run: never, rarely (1/16), often (4/16)
+// or always. Many races show only while everything else behaves normally (swarm testing: Groce et al.,
+// ISSTA 2012). The rate of a site and the stream of each (actor, site) follow from seed and names. Sites
+// with a slash always draw.
 class SeededChoices final : public Choices {
  public:
-  // Actors beyond the table are threads, numbered from its end.
+  // Actor ids beyond the component table are threads, numbered from its end.
   SeededChoices(std::uint64_t root_seed, std::vector<std::string> component_names)
       : root_seed_(root_seed), components_(std::move(component_names)) {}
 
  private:
-  // `site` is a literal: the view is kept.
+  // `site` is a literal: the view is stored.
   std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override;
   struct Stream {
     Rng rng;
-    std::uint32_t measure;  // of 16 choices, how many are not left at the default; 0 … 16
+    std::uint32_t rate;  // how many of 16 choices may leave the default; 0 … 16
   };
   Stream make_stream(std::string_view site, ComponentId actor) const;
 

@@ -1,5 +1,5 @@
-// What a chooser keeps for each site and actor, at hand by the address of the site's name: names are compared when a site is met
-// at another address, or its place here was needed for another.
+// State per (site, actor), with a cache that is indexed by the address of the site's name. Names are
+// compared only on a cache miss.
 #pragma once
 
 #include <array>
@@ -16,35 +16,37 @@ template <class T>
 class ChoiceStreams {
  public:
   ChoiceStreams() = default;
-  ChoiceStreams(const ChoiceStreams&) = delete;  // a copy would find streams of the other
+  ChoiceStreams(const ChoiceStreams&) = delete;  // a copy's cache would refer to the original's streams
   ChoiceStreams& operator=(const ChoiceStreams&) = delete;
 
-  // The stream's, which stays where it is; what `make()` gives when it is asked for first. `site` is a literal: the view is kept.
+  // The state of (site, actor), created by `make()` on first use; the reference stays valid. `site` is a
+  // literal: the view is stored.
   template <class Make>
   T& at(std::string_view site, ComponentId actor, Make make) {
-    Met& met = met_[(reinterpret_cast<std::uintptr_t>(site.data()) / kSpacing + actor.value * kActors) % kPlaces];
-    if (met.stream != nullptr && met.site.data() == site.data() && met.site.size() == site.size() && met.actor == actor)
-      return *met.stream;
+    CacheEntry& entry =
+        cache_[(reinterpret_cast<std::uintptr_t>(site.data()) / kSpacing + actor.value * kActors) % kCacheEntries];
+    if (entry.stream != nullptr && entry.site.data() == site.data() && entry.site.size() == site.size() && entry.actor == actor)
+      return *entry.stream;
     auto it = streams_.find({site, actor});
     if (it == streams_.end()) it = streams_.emplace(std::pair(site, actor), make()).first;
-    met = {site, actor, &it->second};
+    entry = {site, actor, &it->second};
     return it->second;
   }
-  // nullptr: it has not been asked for.
+  // nullptr: not used yet.
   const T* find(std::string_view site, ComponentId actor) const {
     const auto it = streams_.find({site, actor});
     return it == streams_.end() ? nullptr : &it->second;
   }
 
  private:
-  static constexpr std::size_t kPlaces = 64, kActors = 7, kSpacing = 8;
-  struct Met {
+  static constexpr std::size_t kCacheEntries = 64, kActors = 7, kSpacing = 8;
+  struct CacheEntry {
     std::string_view site;
     ComponentId actor;
     T* stream = nullptr;
   };
   std::map<std::pair<std::string_view, ComponentId>, T> streams_;
-  std::array<Met, kPlaces> met_{};
+  std::array<CacheEntry, kCacheEntries> cache_{};
 };
 
 }  // namespace verbatim

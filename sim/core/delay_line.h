@@ -1,6 +1,5 @@
-// Items on their way through something that keeps their order: each comes out at a time not before that of
-// the item ahead. One timer serves the whole line, so an item costs one event and, once the line is warm, no
-// allocation.
+// A FIFO of items that each leave at a given time, in non-decreasing order. One timer serves the whole
+// line: an item costs one event and, once the ring has grown, no allocation.
 #pragma once
 
 #include <utility>
@@ -20,7 +19,7 @@ class DelayLine {
         deliver_(deliver),
         timer_(Timer::of<&DelayLine::on_timer>(engine, source, event_class, this)) {}
 
-  // DelayLine<T>::of<&Requester::on_decoded>(engine, id, EventClass::kStage, this): the method takes a T.
+  // DelayLine<T>::of<&Requester::on_decoded>(engine, id, EventClass::kStage, this); the method takes a T.
   template <auto Method, class Owner>
   static DelayLine of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return DelayLine(engine, source, event_class, owner,
@@ -29,7 +28,7 @@ class DelayLine {
 
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
-  // When the first item comes out; kNever: there is none.
+  // Time at which the first item leaves; kNever: the line is empty.
   Instant next() const { return items_.empty() ? kNever : items_.front().when; }
 
   void push(Instant when, T&& item) {
@@ -43,13 +42,13 @@ class DelayLine {
 
   void push(Instant when, const T& item) { push(when, T(item)); }
 
-  // What comes out before `limit`, in that order: visit(when, item).
+  // Calls visit(when, item) for each item that leaves before `limit`, in order.
   template <class Visit>
   void for_each_before(Instant limit, Visit visit) const {
     for (std::size_t i = 0; i < items_.size() && items_[i].when < limit; ++i) visit(items_[i].when, items_[i].item);
   }
 
-  // Hands out what is due by `now` ahead of its event, for what must find it done.
+  // Delivers the items due by `now` ahead of the line's event, for a caller that must see their effects.
   void deliver_until(Instant now) {
     if (items_.empty() || items_.front().when > now) return;
     timer_.cancel();
@@ -65,8 +64,8 @@ class DelayLine {
     T item;
   };
 
-  // One item per event: what it causes at the same instant in a class of higher priority comes before the
-  // next.
+  // One item per event: events of higher-priority classes that an item causes at the same instant run
+  // before the next item.
   void on_timer() {
     T item = std::move(items_.front().item);
     items_.drop_front();

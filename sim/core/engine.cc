@@ -31,7 +31,7 @@ bool Engine::step() {
 }
 
 void Engine::execute_next(EventQueue& queue) {
-  Timer& timer = static_cast<Timer&>(queue.front_event());
+  Timer& timer = static_cast<Timer&>(*queue.front().event);
   const Instant when = queue.front().key.when;
   CHECK(when >= now_);
   now_ = when;
@@ -44,11 +44,15 @@ void Engine::execute_next(EventQueue& queue) {
 }
 
 void Engine::prefetch_next(const EventQueue& queue) {
-  constexpr std::size_t kDistance = 2;  // events between two steps, and between the last one and the event
-  if (const Queueable* const event = queue.upcoming(kDistance * (kPrefetchSteps + 1))) __builtin_prefetch(event, 1);
+  // In events: between two prefetch steps, and from the last step to the event.
+  constexpr std::size_t kDistance = 2;
+  constexpr std::size_t kFirst = kDistance * (kPrefetchSteps + 1);
+  const std::span<const EventQueue::Entry> upcoming = queue.upcoming();
+  if (upcoming.size() <= kFirst) return;
+  __builtin_prefetch(upcoming[kFirst].event, 1);
   for (std::size_t step = 0; step < kPrefetchSteps; ++step) {
-    const auto* const timer = static_cast<const Timer*>(queue.upcoming(kDistance * (kPrefetchSteps - step)));
-    if (timer != nullptr && timer->kind_->prefetch != nullptr) timer->kind_->prefetch(timer->owner_, static_cast<int>(step));
+    const auto* const timer = static_cast<const Timer*>(upcoming[kDistance * (kPrefetchSteps - step)].event);
+    if (timer->kind_->prefetch != nullptr) timer->kind_->prefetch(timer->owner_, static_cast<int>(step));
   }
 }
 

@@ -17,12 +17,13 @@ namespace verbatim {
 
 class Engine;
 
-inline constexpr int kPrefetchSteps = 7;  // see Timer::with_prefetch
+inline constexpr int kPrefetchSteps = 7;  // see Timer::with_prefetch()
 
-// A timer is a member of the component it wakes. Destroying or cancelling it takes it off the queue.
+// A timer is a member of the component that it wakes. Destroying or cancelling it removes it from the
+// queue.
 class Timer : private Queueable {
  public:
-  // `callback(void* owner)` captures nothing.
+  // `callback(void* owner)` must not capture anything.
   template <class Callback>
   Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, Callback)
       : Timer(engine, source, event_class, owner, kKindOf<Callback>) {}
@@ -32,8 +33,9 @@ class Timer : private Queueable {
   static Timer of(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return Timer(engine, source, event_class, owner, [](void* p) { (static_cast<Owner*>(p)->*Method)(); });
   }
-  // The same, and Owner::Prefetch(step), for steps from 0 to kPrefetchSteps - 1, asks the processor for the memory that the event
-  // will use: in each step for what it finds by memory that the steps before have asked for. Nothing else follows from it.
+  // As of(), with cache hints: Owner::Prefetch(step) is called some events ahead, with steps 0 …
+  // kPrefetchSteps - 1. Each step prefetches the memory whose addresses are in the memory of earlier steps.
+  // Results do not depend on it.
   template <auto Method, auto Prefetch, class Owner>
   static Timer with_prefetch(Engine& engine, ComponentId source, EventClass event_class, Owner* owner) {
     return Timer(engine, source, event_class, owner, kPrefetchedKind<Method, Prefetch, Owner>);
@@ -43,10 +45,10 @@ class Timer : private Queueable {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // The timer must be idle; `when` must not lie in the past.
+  // The timer must be idle; `when` must not be in the past.
   void schedule_at(Instant when);
   void schedule_after(Duration delay);
-  // Like schedule_at, but an already scheduled timer is moved.
+  // As schedule_at(), but an already scheduled timer is moved.
   void reschedule_at(Instant when) {
     cancel();
     schedule_at(when);
@@ -63,7 +65,7 @@ class Timer : private Queueable {
 
   struct Kind {
     void (*callback)(void* owner);
-    void (*prefetch)(void* owner, int step);  // null: nothing
+    void (*prefetch)(void* owner, int step);  // null: none
   };
   template <class Callback>
   static constexpr Kind kKindOf{[](void* owner) { Callback{}(owner); }, nullptr};
@@ -73,7 +75,7 @@ class Timer : private Queueable {
   Timer(Engine& engine, ComponentId source, EventClass event_class, void* owner, const Kind& kind);
 
   Engine& engine_;
-  const std::uint64_t order_;  // of its keys, all but the number
+  const std::uint64_t order_;  // key without the per-source number
   Instant when_{};
   void* owner_;
   const Kind* kind_;
@@ -95,10 +97,10 @@ class Engine {
     return empty() ? kNever : (a_program_is_next() ? programs_ : hardware_).front().key.when;
   }
 
-  // Calls visit(when, event_class, source) for scheduled events before `limit`, in no particular order: for questions
-  // about the future whose answer does not depend on the order, such as a minimum. visit() returns the new limit, which may
-  // be earlier; what lies behind it is not visited. Returns the last limit. Events of class kProgram are the second
-  // function's, all others the first one's.
+  // Calls visit(when, event_class, source) for scheduled events before `limit`, in no particular order: for
+  // results that do not depend on the order, such as a minimum. visit() returns the new limit, which may be
+  // earlier; events at or after it are not visited. Returns the last limit. The first function visits all
+  // classes but kProgram, the second one kProgram alone.
   template <class Visit>
   Instant for_each_hardware_event_before(Instant limit, Visit visit) const {
     return for_each_before(hardware_, limit, visit);
@@ -108,11 +110,11 @@ class Engine {
     return for_each_before(programs_, limit, visit);
   }
 
-  // While one lives the clock stands at an instant to come, for work that is done before its time because nothing that happens
-  // until then could tell. Events are scheduled as if the instant had come. Not within another one.
+  // Runs work early, when no component can observe the difference: while an Ahead exists, now() is a later
+  // instant, and events are scheduled relative to it. Aheads do not nest.
   class Ahead {
    public:
-    // `now` must not lie in the past.
+    // `now` must not be in the past.
     Ahead(Engine& engine, Instant now) : engine_(engine), before_(engine.now_) {
       CHECK(now >= before_);
       engine_.now_ = now;
@@ -122,7 +124,7 @@ class Engine {
     Ahead(const Ahead&) = delete;
     Ahead& operator=(const Ahead&) = delete;
 
-    // When the first of the events comes that have been scheduled meanwhile; kNever: there is none.
+    // Time of the earliest event scheduled during this Ahead; kNever: none.
     Instant earliest_scheduled() const { return engine_.earliest_inserted_; }
 
    private:
@@ -130,7 +132,7 @@ class Engine {
     const Instant before_;
   };
 
-  // Whether an event of `timer` at this very time would have come before the one that is being executed.
+  // Whether an event of `timer` at the current instant would have run before the event being executed.
   bool has_passed(const Timer& timer) const { return timer.order_ < current_order_; }
 
   // Executes the next event; false when there is none.
@@ -153,22 +155,22 @@ class Engine {
   }
 
   void add_source(ComponentId source);
-  // Where the next event is; null when there is none.
+  // The queue with the next event; null: no event is scheduled.
   EventQueue* next_queue() {
     if (programs_.empty()) [[likely]] return hardware_.empty() ? nullptr : &hardware_;
     return a_program_is_next() ? &programs_ : &hardware_;
   }
-  // The next event of the queue, which has one.
+  // The queue must not be empty.
   void execute_next(EventQueue& queue);
-  // A large fabric does not fit into the processor's caches. The memory of the next events is on its way while others are
-  // executed.
+  // A large fabric exceeds the processor's caches: memory of upcoming events is prefetched while earlier
+  // events are executed.
   void prefetch_next(const EventQueue& queue);
   void insert(Timer& timer, Instant when);
   void remove(Timer& timer) { queue_of(timer).remove(timer); }
   EventQueue& queue_of(const Timer& timer) {
     return EventKey{{}, timer.order_}.event_class() == EventClass::kProgram ? programs_ : hardware_;
   }
-  // Not both queues are empty.
+  // At least one queue must not be empty.
   bool a_program_is_next() const {
     if (programs_.empty()) return false;
     return hardware_.empty() || programs_.front().key < hardware_.front().key;
@@ -176,12 +178,13 @@ class Engine {
 
   Instant now_{};
   std::uint64_t events_executed_ = 0;
-  std::uint64_t current_order_ = 0;  // of the timer whose event is being executed
-  Instant earliest_inserted_ = kNever;  // since the last Ahead began
-  // Apart from each other, so that a question about the hardware need not look through thousands of programs.
+  std::uint64_t current_order_ = 0;  // key of the timer whose event is being executed
+  Instant earliest_inserted_ = kNever;  // since the last Ahead was made
+  // Separate queues, so that a search among hardware events does not visit thousands of programs.
   EventQueue hardware_;
   EventQueue programs_;
-  std::vector<std::uint64_t> next_numbers_;  // per source, so unrelated components never shift each other's keys
+  // Per source, so that unrelated components never shift each other's keys.
+  std::vector<std::uint64_t> next_numbers_;
 };
 
 inline void Engine::insert(Timer& timer, Instant when) {

@@ -1,9 +1,14 @@
-// The queue of one kind of events of the engine: the next ones in a sorted array, those behind them in a heap.
+// The queue of one kind of events of the engine. The next events are in a sorted array, those behind them in a wheel of buckets,
+// each of which covers a span of time, and those beyond the wheel in a heap. A bucket is sorted when its time is near, so an event
+// costs about the same however many are scheduled. With few events there is only the array.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/core/ids.h"
@@ -11,8 +16,9 @@
 
 namespace verbatim {
 
-// Phase classes order the events of one instant. The order is part of the model: what frees a resource comes
-// before what asks for it, and programs run last, after everything the hardware does at that instant.
+// Phase classes order the events of one instant. The order is part of the model: classes that free a
+// resource run before classes that request it, and programs run last, after all hardware events of the
+// instant.
 enum class EventClass : std::uint8_t { kCredit, kArrival, kTransmitDone, kDma, kStage, kTimeout, kSupervisor, kProgram };
 
 struct EventKey {
@@ -25,7 +31,7 @@ struct EventKey {
   constexpr ComponentId source() const {
     return ComponentId{static_cast<std::uint32_t>(order >> kNumberBits & ((1u << kSourceBits) - 1))};
   }
-  // Times are not negative. Compared as one number, without a branch that the processor would have to guess.
+  // Times are not negative. The key is compared as one number, without an unpredictable branch.
   friend constexpr bool operator<(const EventKey& a, const EventKey& b) { return a.number() < b.number(); }
 
  private:
@@ -34,113 +40,178 @@ struct EventKey {
   }
 };
 
-// What can be put in the queue, in one place at a time.
+// Base of an event; it is in at most one queue at a time.
 struct Queueable {
   static constexpr std::uint32_t kIdle = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t slot = kIdle;  // its number in the queue
+  std::uint32_t slot = kIdle;  // its place in the queue
 };
 
 class EventQueue {
  public:
-  struct Entry {  // the key is kept here: comparisons stay within the queue's own cache lines
+  struct Entry {  // holds a copy of the key: comparisons stay within the queue's own cache lines
     EventKey key;
-    std::uint32_t slot;
+    Queueable* event;
   };
   static_assert(sizeof(Entry) == 24);
 
-  bool empty() const { return near_count_ == 0; }
+  bool empty() const { return near_begin_ == near_end_; }
   // The next event; the queue must not be empty.
-  const Entry& front() const { return near_[near_count_ - 1]; }
-  Queueable& front_event() const { return *slots_[front().slot].event; }
+  const Entry& front() const { return near_[near_begin_]; }
   // Whether many events are scheduled.
-  bool is_large() const { return far_.size() >= kLarge; }
-  // The event that has so many before it; null: it is not among the next ones, which are sorted.
-  Queueable* upcoming(std::size_t before) const {
-    return before < near_count_ ? slots_[near_[near_count_ - 1 - before].slot].event : nullptr;
-  }
+  bool is_large() const { return behind_count_ >= kLarge; }
+  // The sorted events, the next one first: at least kLeastNear of a large queue.
+  std::span<const Entry> upcoming() const { return {near_.data() + near_begin_, near_end_ - near_begin_}; }
 
   // The event must be idle.
   void insert(EventKey key, Queueable& event) {
-    const Entry entry{key, take_slot(event)};
-    if (near_count_ == kNearEvents || !far_.empty()) return insert_among(entry);
-    insert_near(entry);
+    if (bucket_of(key) >= first_bucket_) return insert_behind(key, event);
+    insert_near({key, &event});
   }
   // The event must be in this queue.
   void remove(Queueable& event);
-  // Takes off the next event.
+  // Removes the next event.
   void pop() {
-    give_back_slot(front().slot);
-    if (--near_count_ < kLeastNear && !far_.empty()) refill();
+    front().event->slot = Queueable::kIdle;
+    ++near_begin_;
+    keep_near();
   }
 
   // Calls visit(entry) for events before `limit`, in no particular order. visit() returns the new limit, which may be
-  // earlier; what lies behind it is not visited. Returns the last limit.
+  // earlier; later events are not visited. Returns the last limit.
   template <class Visit>
-  Instant for_each_before(Instant limit, Visit visit) const {
-    for (std::size_t i = near_count_; i > 0 && near_[i - 1].key.when < limit; --i) limit = visit(near_[i - 1]);
-    // What lies below an event of the heap does not come before it.
-    const auto visit_heap = [&](const auto& self, std::size_t at) -> void {
-      if (at >= far_.size() || far_[at].key.when >= limit) return;
-      limit = visit(far_[at]);
-      for (std::size_t child = kArity * at + 1; child <= kArity * at + kArity; ++child) self(self, child);
-    };
-    visit_heap(visit_heap, 0);
-    return limit;
-  }
+  Instant for_each_before(Instant limit, Visit visit) const;
 
  private:
-  static constexpr std::uint32_t kNear = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNear = Queueable::kIdle - 1;   // in Queueable::slot: the event is in the array
+  static constexpr std::uint32_t kNone = Queueable::kIdle;       // no slot
+  static constexpr std::uint32_t kInHeap = Queueable::kIdle - 1;  // in Slot::next: the event is in the heap
+  static constexpr std::uint64_t kNoBucket = std::numeric_limits<std::uint64_t>::max();
 
-  // A scheduled event. Moving an entry in the heap writes its place here and not to the event, as events lie all over the memory.
+  // An event behind the array. Slots of a bucket are linked, and moving an entry in the heap writes its place here: neither touches
+  // the event itself, as events lie all over the memory.
   struct Slot {
+    EventKey key;
     Queueable* event = nullptr;
-    std::uint32_t place = kNear;  // in the heap
+    std::uint32_t next = kNone;      // of the bucket, or of the free slots
+    std::uint32_t previous = kNone;  // of the bucket; in the heap: the place
+  };
+  static_assert(sizeof(Slot) == 32);
+
+  // Buckets in a circle, from first_bucket_ on.
+  struct Wheel {
+    static constexpr std::size_t kBuckets = 1024;
+    static constexpr std::size_t kWordBits = 64;
+
+    Wheel() { heads.fill(kNone); }
+    // The first bucket from `from` on that is not empty, if it is before `end`; `end` otherwise.
+    std::uint64_t find(std::uint64_t from, std::uint64_t end) const;
+
+    std::array<std::uint32_t, kBuckets> heads;                     // slots
+    std::array<std::uint64_t, kBuckets / kWordBits> occupied{};  // a bit for each bucket
   };
 
-  std::uint32_t take_slot(Queueable& event) {
-    if (free_slots_.empty()) [[unlikely]] add_slot();
-    event.slot = free_slots_.back();
-    free_slots_.pop_back();
-    slots_[event.slot].event = &event;
-    return event.slot;
+  struct HeapEntry {
+    EventKey key;
+    std::uint32_t slot;
+  };
+
+  std::uint64_t bucket_of(const EventKey& key) const { return static_cast<std::uint64_t>(to_ps(key.when)) >> bucket_bits_; }
+
+  // The array.
+  void insert_near(const Entry& entry);
+  // Moves events from the middle on into buckets, if their times differ from that of the next event.
+  void spill();
+  // Makes room for an entry behind the array's last one.
+  void reserve_near() {
+    if (near_end_ == near_.size()) [[unlikely]] move_near();
   }
-  void add_slot();
-  void give_back_slot(std::uint32_t slot) {
-    slots_[slot].event->slot = Queueable::kIdle;
-    free_slots_.push_back(slot);
+  void move_near();
+  void keep_near() {
+    const std::size_t left = near_end_ - near_begin_;
+    if (left < kLeastNear && behind_count_ != 0 && (left == 0 || is_large())) refill();
   }
-  void insert_near(const Entry& entry) {
-    Entry* at = near_.data() + near_count_;
-    for (; at > near_.data() && at[-1].key < entry.key; --at) at[0] = at[-1];
-    *at = entry;
-    ++near_count_;
-    slots_[entry.slot].place = kNear;
-  }
-  // Into the array or the heap, when the array is full or the heap is not empty.
-  void insert_among(const Entry& entry);
-  void insert_far(const Entry& entry);
-  void remove_far(std::uint32_t hole);
-  // Moves the next events from the heap, which is not empty, to the array, which has less than kLeastNear.
+  // Moves whole buckets to the array until it has what it needs.
   void refill();
-  void sift_up(std::uint32_t index, const Entry& entry);
-  void sift_down(std::uint32_t index, const Entry& entry);
+  // The first bucket with events behind the array, of which there are some.
+  std::uint64_t next_bucket() const;
+  // Moves the events of a bucket, before which there are none behind the array, to the end of the array, and sorts them there.
+  void take_bucket(std::uint64_t bucket);
+  // Changes the span of buckets if they have held too many events, or the wheel ends too early.
+  void judge_buckets();
+
+  // Events behind the array.
+  void insert_behind(EventKey key, Queueable& event);
+  void put_behind(std::uint32_t slot);
+  std::uint32_t take_slot();
+  void give_back_slot(std::uint32_t slot) {
+    slots_[slot].next = free_slot_;
+    free_slot_ = slot;
+  }
+  void unlink(std::uint32_t slot);
+  // No event is behind the array.
+  void leave_buckets() {
+    first_bucket_ = kNoBucket;
+    last_bucket_ = 0;
+  }
+  // Gives buckets another span; the events in them find new places. `first` becomes the first bucket: the array has all events
+  // before it, and no others.
+  void set_buckets(int bits, std::uint64_t first);
+
+  // The heap.
+  void insert_far(const HeapEntry& entry);
+  void remove_far(std::uint32_t hole);
+  void sift_up(std::uint32_t index, const HeapEntry& entry);
+  void sift_down(std::uint32_t index, const HeapEntry& entry);
   std::uint32_t least_child(std::uint32_t first, std::uint32_t size) const;
-  void place(std::uint32_t index, const Entry& entry) {
+  void place(std::uint32_t index, const HeapEntry& entry) {
     far_[index] = entry;
-    slots_[entry.slot].place = index;
+    slots_[entry.slot].previous = index;
   }
 
-  // The next events, the very next at the end, and a 4-ary heap of those behind them. Where little is scheduled, or for
-  // shortly after, a few comparisons put an event where it belongs in the array, and it never sees the heap. The array is
-  // empty only when nothing is scheduled, and has kLeastNear events when more are.
-  static constexpr std::size_t kNearEvents = 48, kRefilledNear = 24, kLeastNear = 18;
+  static constexpr std::size_t kLeastNear = 18;    // a large queue has so many sorted
+  static constexpr std::size_t kRefilledNear = 24;
+  static constexpr std::size_t kMostNear = 64;     // more of them are moved into buckets
+  static constexpr std::size_t kKeptNear = 16;     // then so many stay
   static constexpr std::size_t kLarge = 512;
-  std::array<Entry, kNearEvents> near_;
-  std::size_t near_count_ = 0;
   static constexpr std::uint32_t kArity = 4;
-  std::vector<Entry> far_;
+
+  // Entries from near_begin_ to near_end_ by key: all events of the buckets before first_bucket_. Empty only when nothing is
+  // scheduled.
+  std::vector<Entry> near_;
+  std::size_t near_begin_ = 0, near_end_ = 0;
+  std::size_t spill_size_ = kMostNear;
+  std::uint64_t first_bucket_ = kNoBucket;
+  std::uint64_t last_bucket_ = 0;  // no event of the wheel is in a later one
+  int bucket_bits_ = 0;            // a bucket covers 2^bucket_bits_ ps
+  std::size_t behind_count_ = 0;   // events in the wheel and the heap
+  std::unique_ptr<Wheel> wheel_;   // null: not needed yet
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_slots_;
+  std::uint32_t free_slot_ = kNone;
+  std::vector<HeapEntry> far_;  // 4-ary heap, the least first
+  // Events that have moved to the array, since the buckets got their span, for judging it.
+  std::size_t refilled_ = 0, refilled_from_heap_ = 0, crowded_buckets_ = 0;
 };
+
+template <class Visit>
+Instant EventQueue::for_each_before(Instant limit, Visit visit) const {
+  for (std::size_t i = near_begin_; i < near_end_ && near_[i].key.when < limit; ++i) limit = visit(near_[i]);
+  if (behind_count_ != far_.size()) {  // the wheel is not empty
+    const std::uint64_t end = last_bucket_ + 1;
+    for (std::uint64_t bucket = wheel_->find(first_bucket_, end); bucket < end; bucket = wheel_->find(bucket + 1, end)) {
+      if (instant_from_ps(static_cast<std::int64_t>(bucket << bucket_bits_)) >= limit) break;
+      for (std::uint32_t slot = wheel_->heads[bucket % Wheel::kBuckets]; slot != kNone; slot = slots_[slot].next) {
+        if (slots_[slot].key.when < limit) limit = visit(Entry{slots_[slot].key, slots_[slot].event});
+      }
+    }
+  }
+  // Descendants of a heap entry are not earlier than the entry.
+  const auto visit_heap = [&](const auto& self, std::size_t at) -> void {
+    if (at >= far_.size() || far_[at].key.when >= limit) return;
+    limit = visit(Entry{far_[at].key, slots_[far_[at].slot].event});
+    for (std::size_t child = kArity * at + 1; child <= kArity * at + kArity; ++child) self(self, child);
+  };
+  visit_heap(visit_heap, 0);
+  return limit;
+}
 
 }  // namespace verbatim

@@ -1,5 +1,6 @@
-// Calls that fail, or do less than they could, although nothing is wrong with them: with free choices, and no more of each host
-// than a run allows. The budget is a host's own, for calls of one host alone have an order that every way to run keeps.
+// Injected failures: calls of programs that fail, or transfer less than possible, without an error in the
+// program. They need free choices and are limited by a budget per host. The budget is per host because only
+// the calls of one host have the same order in every execution mode.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +19,11 @@ class FailingCalls {
   FailingCalls(const FailingCalls&) = delete;
   FailingCalls& operator=(const FailingCalls&) = delete;
 
-  // So many calls of each host; 0: none.
+  // Maximum number of failing calls on each host; 0: none.
   void set_budget(std::uint64_t calls) { budget_ = calls; }
-  // How many there were, of all hosts.
+  // Failing calls so far, on all hosts.
   std::uint64_t count() const { return count_; }
-  // Whether the call of a program on `host` that comes to this site fails.
+  // Whether the call of a program on `host` that has reached this site fails.
   bool choose(std::string_view site, ComponentId actor, ComponentId host) {
     if (budget_ == 0 || !choices_.is_free()) return false;
     std::uint64_t& left = left_.try_emplace(host, budget_).first->second;
@@ -31,7 +32,7 @@ class FailingCalls {
     ++count_;
     return true;
   }
-  // How much of `all` a call moves that moves too little; `all` is at least 2.
+  // Size of a short transfer of `all` bytes: 1 … all - 1; `all` is at least 2.
   std::uint64_t choose_part(std::string_view site, ComponentId actor, std::uint64_t all) {
     constexpr std::uint64_t kMost = 1u << 31;
     return 1 + choices_.choose(site, actor, static_cast<std::uint32_t>(std::min(all - 1, kMost)));

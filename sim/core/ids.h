@@ -13,8 +13,8 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-// A component's place in the list of all component names, sorted. It breaks ties between events, so it must not
-// depend on the order of construction.
+// A component's index in the sorted list of all component names. It breaks ties between events, so it must
+// not depend on the order of construction.
 using ComponentId = Id<struct ComponentTag>;
 
 }  // namespace verbatim

@@ -12,7 +12,7 @@ namespace verbatim {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 16384;  // the stack may be small
+constexpr std::size_t kReadBytes = 16384;  // on the stack, which may be small
 
 }  // namespace
 
@@ -79,7 +79,7 @@ std::optional<std::string> InputFile::rest(std::size_t most) {
 }
 
 std::optional<std::string_view> InputFile::line() {
-  std::size_t searched = 0;  // bytes that have no newline
+  std::size_t searched = 0;  // bytes without a newline
   while (problem_.empty()) {
     const std::string_view left = std::string_view(buffer_).substr(at_);
     const std::size_t end = left.find('\n', searched);

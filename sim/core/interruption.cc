@@ -19,10 +19,10 @@ constexpr int kSignals = 32;
 
 volatile std::sig_atomic_t signals_came = 0;
 volatile std::sig_atomic_t watches = 0;
-volatile pid_t watching = 0;  // the process: handlers are inherited by those that it makes
+volatile pid_t watching = 0;  // process id of the watcher: forked processes inherit the handlers
 Interruption::End end_process = nullptr;
 Handler called_also[kSignals] = {};
-struct sigaction before[kSignals];  // the handlers, where `end` is not known
+struct sigaction before[kSignals];  // saved handlers, restored while no `end` is set
 bool is_handled[kSignals] = {};
 
 void on_timer(int) { end_process(true); }
@@ -50,7 +50,7 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-// Without SA_RESTART: system calls that wait are interrupted.
+// Without SA_RESTART, so that waiting system calls are interrupted.
 void handle(int signal) {
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -75,7 +75,7 @@ void Interruption::end_by(End end) {
 int Interruption::count() { return signals_came; }
 
 bool Interruption::takes(int signal) {
-  // nohup and the like have it ignored, and mean it.
+  // nohup(1) and the like set SIGHUP to be ignored.
   return std::ranges::count(kInterruptingSignals, signal) != 0 && (signal != SIGHUP || !is_ignored(signal));
 }
 
@@ -93,7 +93,7 @@ void Interruption::call_also(int signal) {
   handle(signal);
 }
 
-void Interruption::call_no_longer(int signal) {
+void Interruption::stop_calling(int signal) {
   called_also[signal] = nullptr;
   handle(signal);
 }

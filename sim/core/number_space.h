@@ -1,4 +1,4 @@
-// Numbers by which objects are known from outside, and the freedom that there is in giving them out.
+// Numbers that identify objects to programs, and the freedom in assigning them.
 #pragma once
 
 #include <algorithm>
@@ -6,18 +6,18 @@
 
 namespace verbatim {
 
-// Which number an object gets: the next in ascending order; one that has been given back, at once; one behind a gap.
+// The number that a new object gets: the next in ascending order; a freed one at once; one after a gap.
 enum class NumberChoice : std::uint32_t { kNext = 0, kReused, kBehindGap };
 inline constexpr std::uint32_t kNumberChoices = 3;
 
-// Numbers given out in ascending order. One that is given back comes again only when all have been used, or at once if freed
-// numbers are reused; the lowest first.
+// Numbers assigned in ascending order. A freed number is assigned again only after all have been used, or
+// at once if freed numbers are reused; the lowest first.
 class NumberSpace {
  public:
   NumberSpace(std::uint32_t first, std::uint32_t limit, bool reuse_freed = false)
       : limit_(limit), next_(first), lowest_freed_(limit), reuse_freed_(reuse_freed) {}
 
-  // 0 when all are in use. `in_use(n)` tells. Numbers of a gap are as if they had been given back.
+  // Returns 0 if all numbers are in use, according to `in_use(n)`. Numbers in a gap count as freed.
   template <class InUse>
   std::uint32_t take(InUse in_use, NumberChoice choice = NumberChoice::kNext) {
     constexpr std::uint32_t kGap = 7;
@@ -35,13 +35,13 @@ class NumberSpace {
   }
 
   void give_back(std::uint32_t number) { lowest_freed_ = std::min(lowest_freed_, number); }
-  // The number that was taken last was for nothing.
+  // Takes back the last call of take(), whose number was not used.
   void undo(std::uint32_t number) { number + 1 == next_ ? void(--next_) : give_back(number); }
 
  private:
   std::uint32_t limit_;
-  std::uint32_t next_;          // none from here on was given yet
-  std::uint32_t lowest_freed_;  // all below are in use, of those that were given
+  std::uint32_t next_;          // all numbers from here on are unused
+  std::uint32_t lowest_freed_;  // lower bound of the freed numbers
   bool reuse_freed_;
 };
 

@@ -1,6 +1,6 @@
-// A FIFO in one block of memory that grows to the largest number of elements ever held and stays there, so
-// that a steady flow through it allocates nothing. Its owner may lend it the first block, so that a short ring is read
-// together with the owner.
+// A FIFO in one block of memory, which grows to the largest number of elements ever held and is not shrunk:
+// a steady flow allocates nothing. The owner may lend the first block, so that a short ring shares the
+// owner's cache lines.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ template <class T>
 class Ring {
  public:
   Ring() = default;
-  // `lent` outlives the ring, which is not moved; its size is a power of two.
+  // `lent` must outlive the ring; such a ring cannot be moved. Its size is a power of two.
   template <std::size_t kCount>
   explicit Ring(std::array<T, kCount>& lent) : slots_(lent.data()), mask_(kLent | (kCount - 1)) {
     static_assert(std::has_single_bit(kCount));
@@ -37,7 +37,7 @@ class Ring {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  // Asks for the memory of the first element (`prefetch.h`).
+  // Prefetches the first element (`prefetch.h`).
   void prefetch_front() const { prefetch_lines(slots_ + first_, 0, 1); }
   T& front() { return slots_[first_]; }
   const T& front() const { return slots_[first_]; }
@@ -51,21 +51,22 @@ class Ring {
   }
   void push_back(const T& value) { push_back(T(value)); }
 
-  // One more at the end: what drop_front() left in its place, for the caller to overwrite.
+  // Appends an element and returns it, with the old content of its place, for the caller to overwrite.
   T& extend() {
     if (size_ == capacity()) grow();
     return slots_[(first_ + size_++) & mask_];
   }
 
-  // Likewise when `value_is_last(last element)`, or there is none; else null, and nothing has changed.
+  // As extend(), if the ring is empty or `value_is_last(last element)`; else returns null and changes
+  // nothing.
   template <class IsLast>
   T* extend_if(IsLast value_is_last) {
     if (size_ > 0 && !value_is_last((*this)[size_ - 1])) [[unlikely]] return nullptr;
     return &extend();
   }
 
-  // Inserts behind every element that `value` is not before. Elements mostly come in order, so this looks
-  // from the back. Returns the place from the front.
+  // Inserts after every element that `value` is not before. Elements mostly arrive in order, so the search
+  // starts at the back. Returns the index from the front.
   template <class Before>
   std::size_t insert_sorted(T&& value, Before before) {
     if (size_ == capacity()) grow();
@@ -85,8 +86,8 @@ class Ring {
     return value;
   }
 
-  // As pop_front(), but the element stays where it is, with what it owns, until its place is taken. An empty ring begins at its
-  // first place again: one that is short most of the time uses few cache lines.
+  // As pop_front(), but the element keeps its content until its place is reused. A ring that becomes empty
+  // starts again at its first place, so that a short ring uses few cache lines.
   void drop_front() {
     CHECK(size_ > 0);
     first_ = --size_ == 0 ? 0 : (first_ + 1) & mask_;
@@ -99,10 +100,11 @@ class Ring {
   }
 
  private:
-  static constexpr std::uint32_t kLent = std::uint32_t{1} << 31;  // in mask_: the memory is the owner's; no place has this bit
+  // Bit of mask_: the owner has lent the memory; no index has this bit.
+  static constexpr std::uint32_t kLent = std::uint32_t{1} << 31;
   static constexpr std::uint32_t kNoPlaces = ~std::uint32_t{0};
 
-  // A power of two, or 0 at first.
+  // A power of two, or 0 before the first element.
   std::uint32_t capacity() const { return (mask_ + 1) & ~kLent; }
   bool is_lent() const { return mask_ != kNoPlaces && (mask_ & kLent) != 0; }
   void free_slots() {
@@ -120,7 +122,7 @@ class Ring {
   }
 
   T* slots_ = nullptr;
-  std::uint32_t mask_ = kNoPlaces;  // of places
+  std::uint32_t mask_ = kNoPlaces;  // mask of indices, and kLent
   std::uint32_t first_ = 0;
   std::uint32_t size_ = 0;
 };

@@ -1,5 +1,5 @@
 // Random numbers by stream: splitmix64 seeded by (root seed, stream name). Integers and ratios only; the
-// distributions of the standard library differ between implementations and are never used.
+// distributions of the standard library differ between implementations and are not used.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Rng {
 
   std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15ull); }
 
-  // Uniform in [0, bound); bound > 0. Lemire's multiplication with rejection, so no value is favoured.
+  // Uniform in [0, bound); bound > 0. Lemire's multiplication with rejection, without bias.
   std::uint64_t below(std::uint64_t bound) {
     CHECK(bound > 0);
     while (true) {

@@ -1,4 +1,4 @@
-// Whether AddressSanitizer watches this build: then pools keep nothing, or it would not see what is used after its end.
+// Whether this build has AddressSanitizer: pools then keep nothing, so that it can detect uses after free.
 #pragma once
 
 namespace verbatim {

@@ -1,5 +1,5 @@
-// Virtual time: integer picoseconds. An instant and a span are different types, and the clock has no now():
-// only the Engine knows the time.
+// Virtual time in integer picoseconds. Instants and durations are different types, and the clock has no
+// now(): only the Engine knows the time.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,11 @@ struct VirtualClock {
 using Instant = std::chrono::time_point<VirtualClock, Duration>;
 
 inline constexpr Instant kNever = Instant::max();
-// 106 days: no run goes on beyond. What a call takes, added to any instant before it, does not overflow.
+// 106 days: no run continues past it. Adding the duration of a call to an earlier instant does not
+// overflow.
 inline constexpr Instant kEndOfTime = Instant(std::chrono::hours(106 * 24));
 
-// `span` after `from`, or an instant beyond the end of time.
+// `span` after `from`, or an instant just past kEndOfTime.
 constexpr Instant later(Instant from, Duration span) {
   return span > kEndOfTime - from ? kEndOfTime + Duration(1) : from + span;
 }
@@ -55,7 +56,7 @@ constexpr ByteTime byte_time_of(std::uint64_t bits_per_second) {
   return ByteTime{8'000'000'000'000ull / common, bits_per_second / common};
 }
 
-// A clock whose edge n lies at ceil(n * 10^12 / hz) ps; edges are computed from n, never accumulated.
+// A clock whose edge n is at ceil(n * 10^12 / hz) ps; edges are computed from n, never accumulated.
 class ClockDomain {
  public:
   constexpr explicit ClockDomain(std::uint64_t hertz) : hertz_(hertz) {
@@ -85,14 +86,14 @@ class ClockDomain {
   }
   constexpr Instant next_edge(Instant t) const { return edge(next_edge_number(t)); }
 
-  // The edge `cycles` whole cycles after the first edge at or after `t`: work handed over at `t` and taking
-  // `cycles` cycles of this clock is done then.
+  // The edge `cycles` whole cycles after the first edge at or after `t`: the completion time of work that
+  // arrives at `t` and takes `cycles` cycles of this clock.
   constexpr Instant after(Instant t, std::int64_t cycles) const { return edge(next_edge_number(t) + cycles); }
 
  private:
   static constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
   std::uint64_t hertz_;
-  std::int64_t ps_ = 0, cycles_ = 0;  // so many cycles take so many picoseconds, in lowest terms
+  std::int64_t ps_ = 0, cycles_ = 0;  // cycles_ cycles take ps_ picoseconds, in lowest terms
 };
 
 }  // namespace verbatim

@@ -1,6 +1,6 @@
-// Virtual time for people, in every message but the lines of a trace: to the nanosecond, not rounded, in microseconds below one
-// second ("102480.042 us") and in seconds from there on ("1.500000042 s"). A trace has microseconds with six decimals, so a time of a
-// message below one second is the beginning of that in the trace.
+// Virtual time for people, in every message except trace lines: truncated to the nanosecond; in
+// microseconds below one second ("102480.042 us"), in seconds above ("1.500000042 s"). Trace lines have
+// microseconds with six decimals, so a message's time below one second is a prefix of the trace's.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace verbatim {
 
-// Microseconds with three decimals, without a unit, for columns of a table: "102480.042".
+// Microseconds with three decimals and no unit, for table columns: "102480.042".
 inline std::string microseconds_text(std::int64_t ps) {
   const bool is_negative = ps < 0;
   const std::uint64_t ns = (is_negative ? 0 - static_cast<std::uint64_t>(ps) : static_cast<std::uint64_t>(ps)) / 1000;

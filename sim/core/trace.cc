@@ -24,7 +24,7 @@ namespace {
 bool comes_after(const TraceRecord& a, const TraceRecord& b) { return comes_before(b, a); }
 }  // namespace
 
-// Apart, so that the rest of give_number() is short.
+// Out of line to keep give_number() small.
 void Tracer::add_numbers(std::size_t size) { next_numbers_.resize(size); }
 
 void Tracer::emit_early(TraceRecord record) {

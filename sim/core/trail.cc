@@ -6,16 +6,16 @@
 
 namespace verbatim {
 
-// State that all trails of a message share.
+// State shared by all trails of a message.
 struct Trail::Shared {
   TrailMessage message;
   Loss loss;
 };
 
 struct Trail::Node {
-  std::uint32_t handles = 1;  // and nodes that go on from here
+  std::uint32_t handles = 1;  // handles and child nodes
   Node* parent = nullptr;
-  std::size_t parent_steps = 0;  // of its own, that lie behind this
+  std::size_t parent_steps = 0;  // steps of the parent that precede this node
   Instant begin;
   std::shared_ptr<Shared> shared;
   std::vector<TrailStep> steps;

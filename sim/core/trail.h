@@ -1,10 +1,10 @@
-// Where the time of a message goes, from the call that posts it to the entry in the completion queue: an
-// unbroken row of named steps, each from the end of the one before to its own. What carries a message through
-// the model (a doorbell, a work request, a packet) carries its trail along, and what takes time adds a step.
-// A trail decides nothing; it is empty unless someone asked (Tracer::trail), and then everything here costs
-// one branch.
+// The steps of a message's latency, from the call that posts it to the completion queue entry: each step
+// has a name and extends from the end of the step before to its own end. A doorbell, work request or packet
+// carries its trail through the model, and each stage that takes time adds a step. A trail does not affect
+// results. It is empty unless an observer wants trails (Tracer::trail); every function then costs one
+// branch.
 //
-// A copy goes on from where the original is and shares what lies behind: the packets of a work request, the
+// A copy continues from the end of the original and shares its steps: the packets of a work request, the
 // acknowledgement of a packet, the copies of a multicast packet.
 #pragma once
 
@@ -23,15 +23,15 @@ namespace verbatim {
 enum class TrailKind : std::uint8_t {
   kDelay,   // a constant of a profile
   kCycles,  // `amount` whole cycles of a clock
-  kBytes,   // `amount` bytes that pass a line
-  kEdge,    // to the next edge of a clock
-  kBusy,    // until a stage takes the next, because of those before
-  kWait,    // for something that is busy, or that is not there yet
-  kWaitFor, // until a component lets it go on; `amount` is its number
-  kMark,    // no time: a place that is found again (Trail::last)
+  kBytes,   // `amount` bytes pass a line
+  kEdge,    // until the next edge of a clock
+  kBusy,    // until a stage accepts the next item, because of earlier ones
+  kWait,    // for a resource that is busy or missing
+  kWaitFor, // until component `amount` permits it
+  kMark,    // takes no time; found by Trail::last()
 };
 
-// `name` lives for ever; with `where` it says what the step is.
+// `name` must be a literal; it identifies the step together with `where`.
 struct TrailPart {
   ComponentId where;
   const char* name = "";
@@ -39,7 +39,7 @@ struct TrailPart {
   std::uint64_t amount = 0;
 };
 
-// The component that a part of kind kWaitFor waits for.
+// The component that a step of kind kWaitFor waits for.
 constexpr ComponentId waited_for(const TrailPart& part) { return ComponentId{static_cast<std::uint32_t>(part.amount)}; }
 
 struct TrailStep {
@@ -47,19 +47,19 @@ struct TrailStep {
   TrailPart part;
 };
 
-// Why the fabric lost a packet of a message, where names are worth it: time lost is named by it.
+// Cause of a packet loss in the fabric; the time lost by it is named after it.
 enum class TrailLoss : std::uint8_t {
   kUnnamed,
   kFullBuffer,  // a switch's memory, or an input buffer, was full
-  kDeadLink,    // the link failed, or is down and no route leads round it yet
+  kDeadLink,    // the link failed, or is down and no other route is in use yet
 };
 
-// What was posted.
+// The posted work request.
 struct TrailMessage {
   ComponentId adapter;
   std::uint32_t queue_pair = 0;
-  std::uint32_t work = 0;      // number of the work request in its queue
-  std::string_view service, operation;  // "RC", "SEND"; live for ever
+  std::uint32_t work = 0;      // index of the work request in its queue
+  std::string_view service, operation;  // "RC", "SEND"; literals
   std::uint64_t bytes = 0;
 };
 
@@ -78,26 +78,28 @@ class Trail {
       drop(node_);
   }
 
-  // Not empty.
+  // Whether the trail is not empty.
   explicit operator bool() const { return node_ != nullptr; }
 
-  // The time from the last step's end to `end` is spent with this; `end` is not before. Steps that take none
-  // are left out.
+  // Adds a step from the end of the last one to `end`, which must not be earlier. A step of length zero is
+  // left out, unless it is a mark.
   void add(Instant end, const TrailPart& part) {
     if (node_ != nullptr) [[unlikely]]
       append(end, part);
   }
 
-  // A second handle to the same trail, for what adds to it from elsewhere.
+  // A second handle to the same trail, for adding steps from elsewhere.
   Trail shared() const;
 
-  // The rest needs a trail that is not empty, or gives what an empty one has.
+  // The functions below have no effect on an empty trail and return empty values, except begin() and end(),
+  // which need a trail.
   void set_message(const TrailMessage& message);
-  // Null until it is set, on this or on what it is a copy of.
+  // Null until set_message() of this trail or of one that it was copied from.
   const TrailMessage* message() const;
   bool has_message_of(const Trail& other) const;
 
-  // A packet of the message was lost at a component. The first loss since the last take_loss() counts.
+  // Notes the loss of a packet of the message at a component. Only the first loss since the last
+  // take_loss() is kept.
   void note_loss(TrailLoss why, ComponentId where) const;
   struct Loss {
     TrailLoss why = TrailLoss::kUnnamed;
@@ -107,14 +109,14 @@ class Trail {
 
   Instant begin() const;
   Instant end() const;
-  // From the beginning.
+  // Steps from the beginning.
   std::vector<TrailStep> steps() const;
-  // The end of the last step with this name (compared as a pointer), if there is one.
+  // End of the last step with this name (compared as a pointer), if any.
   std::optional<Instant> last(const char* name) const;
-  // Adds those steps of `other` that end later than this does.
+  // Adds the steps of `other` that end later than this trail.
   void follow(const Trail& other);
-  // As this was, or will have been, at `when`: without what comes later, `wait` when there was nothing for a
-  // while.
+  // The trail as it was, or will be, at `when`: without later steps, and with `wait` for the time after its
+  // last step.
   Trail until(Instant when, const TrailPart& wait) const;
 
  private:
@@ -128,20 +130,20 @@ class Trail {
   Node* node_ = nullptr;
 };
 
-// How the way of a message ended.
+// Event that ends a message's trail.
 enum class MessageEnd : std::uint8_t {
   kCompleted,     // its completion is visible to the program that posted it
-  kReceived,      // the completion of the receive that it has taken is visible
-  kAcknowledged,  // it was to give no completion: it is known to be executed, or, unreliable, sent
+  kReceived,      // the completion of the receive that it consumed is visible
+  kAcknowledged,  // unsignaled: it is known to be executed or, on an unreliable service, sent
 };
 
 struct MessageReport {
   MessageEnd end = MessageEnd::kCompleted;
-  ComponentId adapter;           // where it ended
-  std::uint32_t queue_pair = 0;  // likewise
+  ComponentId adapter;           // at which it ended
+  std::uint32_t queue_pair = 0;  // at which it ended
   std::uint32_t status = 0;      // 0: success
   Instant at;
-  const Trail& trail;  // with its message; ends at `at`
+  const Trail& trail;  // has its message; ends at `at`
 };
 
 class MessageObserver {

@@ -1,4 +1,4 @@
-// Sentences for people, put together from strings and numbers. Not for paths that are taken often.
+// Builds messages from strings and numbers. Not for hot paths.
 #pragma once
 
 #include <concepts>
@@ -8,7 +8,7 @@
 
 namespace verbatim {
 
-// Written as 0x…
+// Printed as 0x…
 struct Hex {
   std::uint64_t value;
 };

@@ -14,11 +14,11 @@ namespace verbatim::explore {
 
 class RecordedChoices final : public Choices {
  public:
-  // `chooser` outlives it and answers. Default answers are not recorded as decisions.
+  // `chooser` answers; it must outlive this. Default answers are not recorded as decisions.
   RecordedChoices(Choices& chooser, std::vector<std::string> component_names)
       : Choices(chooser.is_free()), chooser_(chooser), components_(std::move(component_names)) {}
 
-  // Decisions are stamped with the time of `engine`, which outlives the questions.
+  // Decisions are stamped with the time of `engine`, which must outlive the last question.
   void set_clock(const Engine& engine) { engine_ = &engine; }
 
   std::vector<Decision> decisions() const;

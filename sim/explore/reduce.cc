@@ -23,7 +23,7 @@ class Search {
   Search(const Oracle& first_that_fails, const std::function<bool()>& is_over)
       : first_that_fails_(first_that_fails), asks_whether_over_(is_over) {}
 
-  // Once true, it stays true, and the oracle is not called any more.
+  // Once true, it stays true, and the oracle is not called again.
   bool is_over() {
     is_over_ = is_over_ || (asks_whether_over_ && asks_whether_over_());
     return is_over_;
@@ -172,8 +172,8 @@ class Candidates {
   std::optional<Found> found_;
 };
 
-// Tries parts of the list alone, while there are few parts. Otherwise removes one part, without and with
-// compensation, beginning behind the part that was removed last.
+// While there are few parts, tries each part alone. Otherwise removes one part at a time, without and with
+// compensation, starting after the part that was removed last.
 List delta_debug(List decisions, Search& search) {
   constexpr std::size_t kMostAlone = 4;
   std::size_t parts = 2, next = 0;

@@ -23,7 +23,7 @@ std::uint32_t ReplayedChoices::draw(std::string_view site, ComponentId actor, st
   Stream& stream = *given;
   if (stream.next == stream.decisions.size() || stream.decisions[stream.next].occurrence != occurrence) return 0;
   const std::uint32_t answer = stream.decisions[stream.next++].answer;
-  // The first of several decisions about one question counts.
+  // Only the first of several decisions about one question is used.
   while (stream.next < stream.decisions.size() && stream.decisions[stream.next].occurrence == occurrence) ++stream.next;
   if (answer < n) return answer;
   ++clamped_;

@@ -44,7 +44,7 @@ class Swarm final : public Strategy {
   std::uint64_t next_seed_;
 };
 
-// The same with threads that may be late before memory accesses, as often as their cost permits.
+// The same, with threads that may be late before memory accesses, as often as their cost permits.
 class WithAccesses final : public Strategy {
  public:
   explicit WithAccesses(std::uint64_t seed) : swarm_(seed) {}
@@ -551,7 +551,7 @@ class Portfolio final : public Strategy {
   bool has_begun_ = false, has_default_ = false;
 };
 
-// The number behind `prefix`, 1 … 16; 0: there is none.
+// The number after `prefix`, 1 … 16; 0: none.
 std::uint64_t depth_of(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return 0;
   text.remove_prefix(prefix.size());

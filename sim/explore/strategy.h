@@ -21,7 +21,7 @@ class Strategy {
   // Passes the questions and decisions of a schedule from next(), in the order in which the schedules were
   // returned.
   virtual void learn(const Schedule& schedule, const Questions& questions) = 0;
-  // No further schedule can add anything.
+  // Whether no further schedule can add anything.
   virtual bool is_exhausted() const = 0;
   // The coverage at exhaustion, as a sentence; empty for random strategies.
   virtual std::string covered() const { return ""; }

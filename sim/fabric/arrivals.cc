@@ -63,7 +63,7 @@ void Arrivals::prefetch(int step) {
   }
   if (step == 1) {
     if (expected_.front().next != nullptr) prefetch_lines(expected_.front().next, 0, 1);
-    prefetch_lines(&losses_, 0, 1);  // the port
+    prefetch_lines(&losses_, 0, 1);  // in the port
     prefetch_lines(&counters_, 0, 1);
     return prefetch_lines(&sink_, 0, 8);
   }

@@ -1,10 +1,10 @@
-// The receiving end of one direction of a link: packets that have not been delivered to its owner, by the time at which they
-// will be. One event per packet, mostly when its head arrives; its source is the receiving port, whose name orders what comes in
-// at one instant.
+// The receiving end of one direction of a link: packets that have not been delivered to the port's owner,
+// in the order of delivery. One event per packet, mostly when its head arrives. The event's source is the
+// receiving port, whose name orders arrivals of one instant.
 //
-// A packet that was on a link when it failed is lost here, at the time at which it would have been delivered. Both ends count the
-// failures of their link, and a packet has the number that its sender had counted when it started: here it is lost if that is
-// another number by then.
+// A packet on a failing link is lost at this end, at the time at which it would have been delivered. Both
+// ends count the failures of their link, and a packet carries its sender's count from its start. It is lost
+// if this end's count differs when it arrives.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 
 namespace verbatim::fabric {
 
-// Instead of a number of failures: a scripted fault loses the packet, and its sender has recorded that.
+// In place of a failure count: a scripted fault loses the packet, and its sender has recorded the loss.
 inline constexpr std::uint32_t kFaultyPacket = ~0u;
 
-// Learns of packets that were expected and are lost.
+// Notified of expected packets that are lost.
 class LossListener {
  public:
-  // The packet would have taken space in the input buffer until `tail`.
+  // Without the loss, the packet would have occupied the input buffer until `tail`.
   virtual void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) = 0;
 
  protected:
@@ -34,18 +34,18 @@ class LossListener {
 
 class Arrivals {
  public:
-  // Packets go to `sink`, as of its port `number`, and are counted in `counters`.
+  // Packets are passed to `sink` as arrivals at its port `number`, and counted in `counters`.
   Arrivals(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, PacketSink& sink, ib::PortCounters& counters,
            LossListener& losses);
 
   ComponentId id() const { return id_; }
   ib::PortCounters& counters() { return counters_; }
   LossListener& listener() { return losses_; }
-  // A packet arrives at the times of its forwarding state, which are not before now. It has the failures of the link as the
-  // sender has counted them.
+  // A packet will arrive at the times in its forwarding state, which are not in the past. The state also
+  // has the sender's count of link failures.
   void expect(ib::PacketPtr&& coming);
 
-  // The link fails: packets that are on it now are lost, in both directions.
+  // The link fails: packets on it are lost, in both directions.
   void fail() { ++failures_; }
   std::uint32_t failures() const { return failures_; }
 
@@ -56,11 +56,11 @@ class Arrivals {
   Instant delivery_of(const ib::Packet& packet) const {
     return delivery_.of({packet.forwarding.begin, packet.forwarding.end});
   }
-  // The first of the expected packets is taken; another one is next.
+  // Removes the first expected packet and schedules the next one.
   ib::PacketPtr take_first();
 
-  Timer timer_;               // of expected_.front()
-  ib::PacketQueue expected_;  // by their delivery
+  Timer timer_;               // delivery of expected_.front()
+  ib::PacketQueue expected_;  // by delivery time
   Tracer& tracer_;
   const ComponentId id_;
   const PortNumber number_;

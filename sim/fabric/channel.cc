@@ -11,7 +11,7 @@ Channel::Channel(SharedLinkParams params, ComponentId far_end)
   CHECK(params_->propagation >= Duration(0) && params_->credit_update_interval >= Duration(0));
 }
 
-PassageTimes Channel::transmit(Instant now, std::uint32_t wire_bytes, Trail& trail, Duration delay) {
+TransmitTimes Channel::transmit(Instant now, std::uint32_t wire_bytes, Trail& trail, Duration delay) {
   const LinkParams& link = *params_;
   line_.begin(now);
   const Instant head = line_.after(link.bytes_before + link.header_bytes);

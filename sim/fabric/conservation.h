@@ -1,12 +1,12 @@
-// Conservation of bytes in debug builds: a packet that has come into a switch has space there, and gives it back once, when it
-// has left or is dropped. For each ingress port, bytes
+// Conservation of bytes in debug builds: a packet in a switch occupies space, and releases it once, after
+// it has left or been dropped. For each ingress port, in bytes,
 //
-//   taken = given back + claimed by packets that are to leave by some output,
+//  taken = released + claimed by packets in output queues,
 //
-// whenever the switch has finished with an arrival. Nothing is claimed when no packet waits for an output. Output queues and
-// lines have accounts as well. A difference fails a CHECK.
+// holds after each arrival has been processed. Nothing is claimed if no packet is in an output queue.
+// Output queues and lines have accounts as well. A difference fails a CHECK.
 //
-// Builds without VERBATIM_CHECK_CONSERVATION have none of it: the types are empty and the functions do nothing.
+// Without VERBATIM_CHECK_CONSERVATION the types are empty and the functions do nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr bool kChecksConservation = true;
 inline constexpr bool kChecksConservation = false;
 #endif
 
-// Bytes that come into a place and leave it.
+// Bytes that enter and leave a place.
 template <bool kChecks>
 class ByteAccount;
 
@@ -53,11 +53,11 @@ using Bytes = ByteAccount<kChecksConservation>;
 
 // Accounts of an ingress port.
 struct InputBytes {
-  [[no_unique_address]] Bytes space;    // taken and not given back
+  [[no_unique_address]] Bytes space;    // taken and not released
   [[no_unique_address]] Bytes claimed;  // by packets in output queues
 };
 
-// At its end an arrival has been dealt with: what came in is claimed, or its space is given back.
+// Checks at the end of an arrival's processing: the packet's space is claimed or released.
 class ArrivalCheck {
  public:
   explicit ArrivalCheck(const InputBytes& input) : input_(input) {}

@@ -8,13 +8,13 @@ namespace verbatim::fabric {
 
 namespace {
 
-// A lane of an output port with packets in its queue, whose first one waits for space.
+// A lane of an output port with queued packets, the first of which waits for space.
 struct Output {
   Port* port;
   ib::VirtualLane lane;
 };
 
-// Space that packets occupy in the queues of some outputs.
+// Buffer space that packets in the queues of some outputs occupy.
 class KeptSpace {
  public:
   void add(const Output& output) {
@@ -30,7 +30,7 @@ class KeptSpace {
     });
   }
   // Whether the first packet of an output could start if all other packets left.
-  bool lets_go(const Output& output) {
+  bool can_start(const Output& output) {
     const Port& far = *output.port->far_end();
     const PerPortBuffer& buffer = far.input_buffer();
     if (!buffer.has_group(far.number(), output.lane)) {
@@ -55,12 +55,12 @@ class KeptSpace {
     return buffer.has_group(claim.in, claim.lane) ? buffer.groups()->cells_of(bytes) : blocks_of(bytes);
   }
 
-  // Looked up, never walked through.
+  // For lookups only, never iterated.
   std::map<std::tuple<const PerPortBuffer*, PortNumber, ib::VirtualLane>, std::uint64_t> blocks_;
   std::map<const SharedBuffer*, std::vector<std::uint64_t>> cells_;  // by group
 };
 
-// Outputs that never go on, by component and lane.
+// Outputs that never proceed, ordered by component and lane.
 std::vector<Output> stuck_outputs(std::span<Port* const> ports, LoopKind kind) {
   std::vector<Output> outputs;
   for (Port* port : ports) {
@@ -77,7 +77,7 @@ std::vector<Output> stuck_outputs(std::span<Port* const> ports, LoopKind kind) {
   for (std::size_t before = 0; before != outputs.size();) {
     before = outputs.size();
     std::erase_if(outputs, [&kept](const Output& output) {
-      if (!kept.lets_go(output)) return false;
+      if (!kept.can_start(output)) return false;
       kept.remove(output);
       return true;
     });
@@ -85,7 +85,7 @@ std::vector<Output> stuck_outputs(std::span<Port* const> ports, LoopKind kind) {
   return outputs;
 }
 
-// The first of them whose packets occupy the input buffer that an output waits for; some do.
+// Index of the first output whose packets occupy the input buffer that output `at` waits for; there is one.
 std::size_t next_of(std::size_t at, std::span<const Output> outputs) {
   const Output& waiting = outputs[at];
   const ComponentId far = waiting.port->far_end()->id();

@@ -1,15 +1,16 @@
-// Finds a deadlock of credits or pauses: output ports of switches in a circle. Each waits for space in the input buffer at its
-// far end, which is full of packets that wait for the next port.
+// Finds a deadlock of credits or pauses: a cycle of switch output ports. Each waits for space in the input
+// buffer at its far end, which is full of packets that wait for the next port.
 //
-// An output waits when its first packet needs credits that its far end has not released, or is paused. The search begins with
-// all such outputs and removes one that could go on if every packet left but those in the queues of outputs that remain; at
-// the end it has those that never go on, however the others move. In memory that ports share, an output also remains if packets
-// of others that never leave hold so much of it that its far end cannot resume it. Pauses without need (`Port::set_pause_storm`)
-// hold up no circle: they may end.
+// An output waits if its first packet needs credits that its far end has not released, or is paused. The
+// search starts with all such outputs and removes each that could proceed if every packet left except those
+// in the queues of remaining outputs. The outputs that remain never proceed, whatever the others do. With
+// shared memory, an output also remains if packets that never leave occupy so much of it that its far end
+// cannot resume the output. A pause storm (`Port::set_pause_storm`) holds no cycle, because it may end.
 //
-// A deadlock may be missed that has copies of a multicast packet, whose space counts as free when one of them can leave, and one
-// in which memory is free again and the paused group is not judged any more (`shared_buffer.h`).
-// IBA has no clause that forbids such routes; the subnet manager has to avoid them.
+// Two kinds of deadlock can be missed: one with copies of a multicast packet, whose space counts as free
+// once one of them can leave, and one in which memory is free again but the paused group is not
+// re-evaluated (`shared_buffer.h`). No IBA clause forbids such routes; the subnet manager has to avoid
+// them.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@
 namespace verbatim::fabric {
 
 enum class LoopKind : std::uint8_t {
-  kNow,      // they wait for each other at this time
-  kForEver,  // and no lifetime and no watchdog ends that
+  kNow,      // the outputs wait for each other at present
+  kForEver,  // and no lifetime or watchdog ends the wait
 };
 
-// An output of a loop.
+// One output of a loop.
 struct LoopOutput {
   const Port* port = nullptr;
   ib::VirtualLane lane;  // on Ethernet the priority
 };
 
-// `ports`: those of all switches. The outputs of one loop, in the order in which each waits for the next, from the one with the
-// lowest component on; empty when there is no loop. It brings credits and pauses of the ports up to date, and changes nothing
-// else.
+// `ports`: all ports of all switches. Returns the outputs of one loop, each followed by the one that it
+// waits for, beginning with the lowest component; empty: no loop. Updates credits and pauses of the ports
+// to the present and has no other effect.
 std::vector<LoopOutput> find_credit_loop(std::span<Port* const> ports, LoopKind kind);
 
 }  // namespace verbatim::fabric

@@ -20,7 +20,7 @@ void FlowControlPackets::release(std::size_t lane, std::uint32_t blocks, Instant
   const auto comes_last = [when](const Release& before) { return before.when <= when; };
   if (Release* const last = freed.releases.extend_if(comes_last); last != nullptr) [[likely]] {
     *last = {when, blocks};
-    if (freed.releases.size() > 1) return;  // what is due first is known
+    if (freed.releases.size() > 1) return;  // the earliest due time is unchanged
   } else {
     freed.releases.insert_sorted({when, blocks}, [](const Release& a, const Release& b) { return a.when < b.when; });
   }
@@ -61,7 +61,8 @@ bool FlowControlPackets::step(Walk& walk, Instant end, CreditUpdate* packet) con
   return true;
 }
 
-// Once the refreshes of all lanes have places of their own in the interval, every round is like the one before.
+// Skips refresh rounds: if the refreshes of all lanes do not overlap within the interval, all rounds are
+// alike.
 void FlowControlPackets::skip_rounds(Walk& walk, Instant end) const {
   if (refresh_interval() == Duration(0)) return;
   const std::size_t count = lane_count();
@@ -100,10 +101,31 @@ Instant FlowControlPackets::data_start_behind(const LineClock& line, Instant at)
   return at;
 }
 
+Instant FlowControlPackets::next_credit_arrival_of_one(LineClock line, std::uint32_t blocks) const {
+  const Ring<Release>& releases = first_.releases;
+  Instant refresh = first_.refresh;
+  std::size_t reported = 0;
+  for (;;) {
+    // Whole intervals before the next release, in which there are only refreshes, are left out.
+    const Duration quiet = releases[reported].when - refresh;
+    if (quiet > 2 * refresh_interval() && refresh >= line.busy_until()) [[unlikely]]
+      refresh += (quiet / refresh_interval() - 1) * refresh_interval();
+    const Instant start = std::max(line.busy_until(), due(first_, reported, refresh));
+    std::uint32_t granted = 0;
+    for (; reported < releases.size() && releases[reported].when <= start; ++reported) granted += releases[reported].blocks;
+    if (refresh_interval() > Duration(0)) refresh = start + refresh_interval();
+    line.begin(start);
+    line.pass(link_.credit_update_bytes);
+    if (granted >= blocks) return line.busy_until() + link_.propagation;
+    blocks -= granted;
+  }
+}
+
 Instant FlowControlPackets::next_credit_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
   std::uint32_t known = 0;
   for (std::size_t i = 0; i < lane_of(lane).releases.size(); ++i) known += lane_of(lane).releases[i].blocks;
   if (known < blocks) return kNever;
+  if (other_count_ == 0) [[likely]] return next_credit_arrival_of_one(line, blocks);
   Walk walk = begin(line);
   CreditUpdate packet;
   while (step(walk, kNever, &packet)) {

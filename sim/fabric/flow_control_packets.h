@@ -1,13 +1,13 @@
-// The receiver's half of a link's flow control (IBA 7.9.4): what the device has taken out of the input buffer, and the
-// flow control packets that tell the far end so. They go over the same line as the data packets that leave by this
-// port, one for each lane at a time, and each tells all that is free when it starts.
+// The receiver's half of a link's flow control (IBA 7.9.4): space released from the input buffer, and the
+// flow control packets that report it to the far end. They use the same line as the data packets that leave
+// by this port, one per lane at a time, and each reports all space that is free when it starts.
 //
-// Who goes first: a flow control packet that is due goes ahead of every data packet, but one that falls due in the
-// instant in which a data packet starts goes behind it; of several, the one for the lowest lane.
+// Order on the line: a flow control packet that is due precedes every data packet, but one that becomes due
+// in the instant in which a data packet starts follows it. Among several, the lowest lane is first.
 //
-// Nothing of this is an event. The packets that have left by a time are worked out when somebody asks, from what was
-// released and when data packets started; both are known up to then. So the far end, waiting for credits, asks when
-// they will come as far as is known, and asks again when that changes.
+// None of this is an event. The packets that have left by a given time are computed on demand, from the
+// releases and the starts of data packets, which are both known up to that time. A far end that waits for
+// credits therefore asks for the expected arrival time, and asks again when it changes.
 #pragma once
 
 #include <algorithm>
@@ -25,40 +25,42 @@ class FlowControlPackets {
  public:
   static constexpr std::size_t kLanes = 15;  // VL15 has no flow control
 
-  // A flow control packet at the far end.
+  // A flow control packet, as the far end receives it.
   struct CreditUpdate {
     std::size_t lane = 0;
-    std::uint32_t blocks = 0;  // released since the one before
+    std::uint32_t blocks = 0;  // released since the previous one
     Instant arrival{};
   };
 
   FlowControlPackets(const FlowControlPackets&) = delete;
   FlowControlPackets& operator=(const FlowControlPackets&) = delete;
-  // `link` outlives this.
+  // `link` must outlive this.
   FlowControlPackets(const LinkParams& link, std::size_t lanes);
 
-  // `blocks` of a lane are free at `when`, now or later.
+  // `blocks` of a lane become free at `when`, not earlier than now.
   void release(std::size_t lane, std::uint32_t blocks, Instant when);
 
-  // Asks for the memory of the first lane's releases.
+  // Prefetches the first lane's releases.
   void prefetch() const { first_.releases.prefetch_front(); }
-  // Whether a flow control packet leaves before `now` that is not on `line`.
+  // Whether a flow control packet that is not on `line` yet leaves before `now`.
   bool is_due(const LineClock& line, Instant now) const { return std::max(line.busy_until(), earliest_) < now; }
-  // Puts every flow control packet on `line` that leaves before `now`, and hands it to deliver(const CreditUpdate&).
+  // Puts each flow control packet that leaves before `now` on `line` and passes it to deliver(const
+  // CreditUpdate&).
   template <class Receiver>
   void advance(LineClock& line, Instant now, Receiver deliver) {
     if (is_due(line, now)) advance_past_due(line, now, deliver);
   }
 
-  // When a data packet that is ready at `at` can start, as far as is known.
+  // Expected start of a data packet that is ready at `at`.
   Instant data_start(const LineClock& line, Instant at) const {
     at = std::max(at, line.busy_until());
     return earliest_ >= at ? at : data_start_behind(line, at);
   }
-  // When the far end learns of `blocks` more on a lane, as far as is known; kNever: not known yet.
+  // Expected time at which `blocks` more blocks of a lane are granted at the far end; kNever: not released
+  // yet.
   Instant next_credit_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const;
 
-  // When one is due that reports a release, or a time before; kNever: nothing is released.
+  // Lower bound of the time at which a packet with a release is due; kNever: nothing is released.
   Instant next_report() const {
     Instant next = kNever;
     for (std::size_t i = 0; i < lane_count(); ++i) {
@@ -68,7 +70,7 @@ class FlowControlPackets {
     return next;
   }
 
-  // Flow control packets that have left; those repeated in idle times are not among them.
+  // Flow control packets sent, without those repeated in idle times.
   std::uint64_t sent() const { return sent_; }
 
  private:
@@ -81,20 +83,20 @@ class FlowControlPackets {
     template <std::size_t kCount>
     explicit Lane(std::array<Release, kCount>& lent) : releases(lent) {}
 
-    Ring<Release> releases;  // by time; those that no packet has reported yet
-    Instant refresh{};       // a packet is due then, even without new credits
+    Ring<Release> releases;  // by time; not reported yet
+    Instant refresh{};       // a packet is due then even without new credits
   };
-  // How far things have gone; advanced in earnest or to look ahead.
+  // State of the packet sequence, for sending and for looking ahead.
   struct Walk {
     explicit Walk(const LineClock& from) : line(from) {}
 
     LineClock line;
-    // By lane, as many as there are.
-    std::array<std::size_t, kLanes> reported;  // releases that have been reported
+    // Per lane, lane_count() elements.
+    std::array<std::size_t, kLanes> reported;  // number of reported releases
     std::array<Instant, kLanes> refresh;
   };
 
-  // As advance(), when something is due.
+  // advance(), if a packet is due.
   template <class Receiver>
   void advance_past_due(LineClock& line, Instant now, Receiver& deliver) {
     if (refresh_interval() == Duration(0) || now - earliest_ <= 2 * refresh_interval()) {
@@ -110,9 +112,10 @@ class FlowControlPackets {
     line = walk.line;
   }
 
-  // As data_start(), for a packet behind those that are due before it.
+  // data_start(), for a packet that must wait for earlier due packets.
   Instant data_start_behind(const LineClock& line, Instant at) const;
-  // As advance(), one packet after the other: there are no rounds of refreshes to leave out, and nothing is copied.
+  // advance() one packet at a time, without copying state: for short times, in which no refresh rounds can
+  // be skipped.
   template <class Receiver>
   void advance_in_place(LineClock& line, Instant now, Receiver& deliver) {
     for (Instant start = std::max(line.busy_until(), earliest_); start < now;
@@ -139,8 +142,10 @@ class FlowControlPackets {
       deliver(CreditUpdate{number, blocks, line.busy_until() + link_.propagation});
     }
   }
+  // As next_credit_arrival() on a link with one lane, whose known releases suffice.
+  Instant next_credit_arrival_of_one(LineClock line, std::uint32_t blocks) const;
   Walk begin(const LineClock& line) const;
-  // When the next packet for `lane` is due, once so many of its releases have been reported.
+  // When the next packet for `lane` is due, after `reported` of its releases have been reported.
   Instant due(const Lane& lane, std::size_t reported, Instant refresh) const {
     if (reported == lane.releases.size()) return refresh;
     Instant when = lane.releases[reported].when;
@@ -154,9 +159,9 @@ class FlowControlPackets {
     return due(lane_of(lane), walk.reported[lane], walk.refresh[lane]);
   }
   Instant earliest_due(const Walk& walk) const;
-  // The next flow control packet, if it starts before `end`.
+  // The next flow control packet; false: it does not start before `end`.
   bool step(Walk& walk, Instant end, CreditUpdate* packet) const;
-  // Leaves out whole rounds of refreshes in which nothing else happens.
+  // Skips whole refresh rounds in which nothing else happens.
   void skip_rounds(Walk& walk, Instant end) const;
   void commit(const Walk& walk);
 
@@ -167,12 +172,12 @@ class FlowControlPackets {
   Duration packet_time() const { return link_.byte_time.time_for(link_.credit_update_bytes); }
   Duration refresh_interval() const { return link_.credit_refresh_interval; }
 
-  Instant earliest_;  // when the next packet is due
+  Instant earliest_;  // due time of the next packet
   std::array<Release, 4> first_releases_{};
   Lane first_{first_releases_};  // data lane 0: most links have no other
   const LinkParams& link_;
   std::uint64_t sent_ : 56 = 0;
-  std::uint64_t other_count_ : 8;  // lanes in others_
+  std::uint64_t other_count_ : 8;  // size of others_
   std::unique_ptr<Lane[]> others_;
 };
 

@@ -10,14 +10,14 @@ namespace verbatim::fabric {
 
 namespace {
 
-// Words that differ give different hashes: each step can be undone.
+// A hash of words without collisions between inputs that differ in one word: each step is invertible.
 class WordHash {
  public:
   void add(std::uint64_t word) {
     state_ = (state_ ^ word) * 0x9fb21c651e98df25ull;  // the multiplier of XXH3's rrmxmx
     state_ ^= state_ >> 32;
   }
-  // The last word is filled up with zeros.
+  // The last word is padded with zeros.
   void add(std::span<const std::byte> bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;

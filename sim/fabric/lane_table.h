@@ -1,5 +1,5 @@
-// The lane by which packets of a service level leave a port: SLtoVLMappingTable (IBA 7.6.6). A port has one for all inputs, and
-// a switch may have others for pairs of ports (`Switch::set_lane_table`).
+// Maps service levels to the lanes by which packets leave a port: SLtoVLMappingTable (IBA 7.6.6). A port
+// has one table for all inputs; a switch may have others for pairs of ports (`Switch::set_lane_table`).
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct LevelMapping {
 
 class LaneTable {
  public:
-  // Levels that are left out have the lanes that OpenSM gives them (qos_sl2vl 0,1,2, … 14,7).
+  // Omitted levels have OpenSM's default lanes (qos_sl2vl 0,1,2, … 14,7).
   explicit LaneTable(const std::vector<LevelMapping>& given) {
     for (std::uint32_t level = 0; level < kLevels; ++level) set(level, level);
     set(15, 7);
@@ -30,8 +30,8 @@ class LaneTable {
     }
   }
 
-  // kManagementLane: there is none, the packet is to be dropped. Of `operational` lanes the others are, as OpenSM writes
-  // tables, those modulo that number.
+  // kManagementLane: no lane, the packet must be dropped. Other lanes are taken modulo `operational`, as
+  // OpenSM writes tables.
   ib::VirtualLane of(ib::ServiceLevel level, std::uint32_t operational) const {
     const std::uint64_t lane = lanes_ >> 4 * (level.value % kLevels) & 15;
     if (lane == kManagementLane.value) return kManagementLane;
@@ -43,7 +43,7 @@ class LaneTable {
 
   void set(std::uint32_t level, std::uint64_t lane) { lanes_ = (lanes_ & ~(15ull << 4 * level)) | lane << 4 * level; }
 
-  std::uint64_t lanes_ = 0;  // four bits a level
+  std::uint64_t lanes_ = 0;  // four bits per level
 };
 
 }  // namespace verbatim::fabric

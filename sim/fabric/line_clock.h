@@ -1,5 +1,5 @@
-// When bytes pass the sending end of a line. The bytes of one busy period are added up exactly and converted to time
-// once, so FDR's 440/3 ps per byte never drift.
+// Times at which bytes pass the sending end of a line. The bytes of one busy period are added up exactly
+// and converted to time once, so that FDR's 440/3 ps per byte do not drift.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ class LineClock {
     CHECK(byte_time.ps_numerator > 0 && byte_time.denominator > 0);
   }
 
-  // The next byte may start at this time or later.
+  // Earliest start of the next byte.
   Instant busy_until() const { return busy_until_; }
 
-  // When the last busy period, of bytes without a gap, began.
+  // Start of the last busy period, which has no gap between bytes.
   Instant busy_since() const { return busy_since_; }
 
-  // Opens a busy period at `start`, or continues the one that ends then; the times below count from there.
+  // Starts a busy period at `start`, or continues the one that ends then; the times below count from there.
   void begin(Instant start) {
     CHECK(start >= busy_until_);
     if (start == busy_until_ && bytes_ != 0) return;
     busy_since_ = start;
     bytes_ = 0;
   }
-  // When the `bytes`-th byte from here has left.
+  // Time at which the `bytes`-th further byte has left.
   Instant after(std::uint64_t bytes) const { return busy_since_ + byte_time_.time_for(bytes_ + bytes); }
   void pass(std::uint64_t bytes) {
     busy_until_ = after(bytes);
@@ -37,7 +37,7 @@ class LineClock {
 
  private:
   ByteTime byte_time_;
-  Instant busy_since_{};     // start of the busy period
+  Instant busy_since_{};     // start of the last busy period
   Instant busy_until_{};
   std::uint64_t bytes_ = 0;  // line bytes sent in it
 };

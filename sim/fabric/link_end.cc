@@ -62,9 +62,10 @@ PauseFrame LinkEnd::send_pause_frame() {
   return frame;
 }
 
-// A frame that was on the link when it failed is lost, as a packet is (`arrivals.h`).
+// A frame on a failing link is lost, as a packet is (`arrivals.h`).
 void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
-  if (frame.failures != arrivals_.failures() || flow_.pauses() == nullptr) return;  // this end may know no pauses
+  // This end may not support pauses.
+  if (frame.failures != arrivals_.failures() || flow_.pauses() == nullptr) return;
   flow_.pauses()->add_frame(frame);
   count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, frame.paused | frame.changed, frame.paused,
                frame.effective);
@@ -74,33 +75,34 @@ void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
 void LinkEnd::on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) {
   if (lane == kManagementLane) return;
   on_release(lane.value, blocks_of(wire_bytes), tail);
-  user().on_grants_changed();  // its flow control packet may go before this end's data
+  user().on_grants_changed();  // the lost packet's flow control packet may precede this end's data
 }
 
 void LinkEnd::announce(bool is_enabled) {
-  const LinkInbox::Switching switching{engine_.now() + params().propagation, is_enabled};
+  const LinkInbox::EnabledChange change{engine_.now() + params().propagation, is_enabled};
   if (far_->inbox_ != nullptr) {
-    far_->inbox_->switchings.push_back(switching);
+    far_->inbox_->enabled_changes.push_back(change);
   } else {
-    far_->expect_switching(switching);
+    far_->expect_enabled_change(change);
   }
 }
 
-void LinkEnd::expect_switching(const LinkInbox::Switching& switching) {
+void LinkEnd::expect_enabled_change(const LinkInbox::EnabledChange& change) {
   if (announced_ == nullptr) {
     // After the arrivals of its instant, as scripted failures are.
-    announced_.reset(new Announced{{}, Timer::of<&LinkEnd::on_switching>(engine_, arrivals_.id(), EventClass::kTimeout, this)});
+    announced_.reset(
+        new Announced{{}, Timer::of<&LinkEnd::on_enabled_change>(engine_, arrivals_.id(), EventClass::kTimeout, this)});
   }
-  announced_->switchings.push_back(switching);
-  if (!announced_->timer.scheduled()) announced_->timer.schedule_at(switching.when);
+  announced_->enabled_changes.push_back(change);
+  if (!announced_->timer.scheduled()) announced_->timer.schedule_at(change.when);
 }
 
-void LinkEnd::on_switching() {
-  Ring<LinkInbox::Switching>& switchings = announced_->switchings;
-  while (!switchings.empty() && switchings.front().when == engine_.now()) {
-    user().on_far_end_enabled(switchings.pop_front().is_enabled);
+void LinkEnd::on_enabled_change() {
+  Ring<LinkInbox::EnabledChange>& enabled_changes = announced_->enabled_changes;
+  while (!enabled_changes.empty() && enabled_changes.front().when == engine_.now()) {
+    user().on_far_end_enabled(enabled_changes.pop_front().is_enabled);
   }
-  if (!switchings.empty()) announced_->timer.schedule_at(switchings.front().when);
+  if (!enabled_changes.empty()) announced_->timer.schedule_at(enabled_changes.front().when);
 }
 
 Instant LinkEnd::await_grants(std::size_t lane, std::uint32_t blocks, Instant at) {
@@ -118,12 +120,12 @@ void LinkEnd::take_inbox() {
     count_repeats(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, repeats.priorities, repeats.frames);
   for (ib::PacketPtr& packet : inbox_->packets) arrivals_.expect(std::move(packet));
   for (const LinkInbox::Grant& grant : inbox_->grants) flow_.add_grant(grant.lane, grant.grant);
-  for (const LinkInbox::Switching& switching : inbox_->switchings) expect_switching(switching);
+  for (const LinkInbox::EnabledChange& change : inbox_->enabled_changes) expect_enabled_change(change);
   inbox_->packets.clear();
   inbox_->grants.clear();
   inbox_->pauses.clear();
   inbox_->repeats.clear();
-  inbox_->switchings.clear();
+  inbox_->enabled_changes.clear();
   if (has_news) user().on_grants_changed();
 }
 

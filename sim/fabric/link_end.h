@@ -1,10 +1,10 @@
-// One end of a cable: the line of what leaves, the arrivals of what comes, and the flow control between them. A port owns it,
-// and decides what starts.
+// One end of a cable: the outgoing line, the arrivals, and the flow control between them. It belongs to a
+// port, which decides which packets start.
 //
-// The far end knows a propagation time later what an end sends. Ends in one part of the fabric reach into each other: the
-// far end's frames of flow control are worked out when somebody asks, and an end that waits for grants learns when they will
-// arrive, before they have left; that is for setting timers alone. An end in another part gets everything by its inbox
-// (`link_inbox.h`), with the same times.
+// The far end learns of this end's actions a propagation time later. Ends in the same part of the fabric
+// call each other directly: the far end's flow control frames are computed on demand, and an end that waits
+// for grants learns their arrival times before they have left, for setting its timer only. An end in
+// another part gets everything by its inbox (`link_inbox.h`), at the same times.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@
 
 namespace verbatim::fabric {
 
-// The owner of an end of a cable, who sends by it.
+// Owner of an end of a cable, which sends by it.
 class LinkUser : public LossListener {
  public:
-  // Grants for which a lane waits may arrive at another time than was known, or have become known.
+  // The expected arrival of grants that a lane waits for has changed or become known.
   virtual void on_grants_changed() = 0;
   // The far end was disabled or enabled a propagation ago.
   virtual void on_far_end_enabled(bool is_enabled) = 0;
@@ -36,7 +36,7 @@ class LinkUser : public LossListener {
   ~LinkUser() = default;
 };
 
-// The port that an end belongs to, as the end knows it.
+// The port of an end, as the end needs it.
 struct LinkSide {
   ComponentId id;
   PortNumber number;
@@ -47,45 +47,47 @@ struct LinkSide {
   std::uint32_t input_buffer_bytes = 0;  // per lane
 };
 
-// Where the ends of a cable are.
+// Whether both ends of a cable are in the same part of the fabric.
 enum class CableKind : std::uint8_t { kWithinPart, kBetweenParts };
 
 class LinkEnd {
  public:
   LinkEnd(Engine& engine, Tracer& tracer, const SharedLinkParams& params, const LinkSide& near, const LinkSide& far);
-  // Both ends exist.
+  // Both ends must exist.
   void connect(LinkEnd& far, CableKind kind);
 
   const LinkParams& params() const { return channel_.params(); }
   const LineClock& line() const { return channel_.line(); }
   const LinkFlowControl& flow_control() const { return flow_; }
 
-  // Frames of flow control that have left before now, towards the far end, are on the line.
+  // Puts the flow control frames that have left for the far end before now on the line.
   void advance() { advance_to(engine_.now()); }
-  // Grants that the far end has sent up to now are known.
+  // Takes account of the grants that the far end has sent by now.
   void take_grants(std::size_t lane) {
     if (inbox_ == nullptr) [[likely]] far_->advance();
     flow_.take_grants(lane, engine_.now());
   }
-  // With pauses: frames that have effect by now, as PriorityFlowControl::take_frames().
+  // With pauses: as PriorityFlowControl::take_frames(), for frames that have taken effect by now.
   template <class Visit>
   void take_frames(Visit visit) {
     if (inbox_ == nullptr) far_->advance();
     flow_.pauses()->take_frames(engine_.now(), visit);
   }
-  // When a packet of so many blocks may start on a data lane that is otherwise ready at `at`; kNever: not known yet. Notes that
-  // the lane waits for grants that have not left the far end.
+  // When a packet of `blocks` may start on a data lane that is otherwise ready at `at`; kNever: not known
+  // yet. If the known grants do not suffice, this end waits for grants: it is notified of changes, and the
+  // expected arrival of the missing grants counts.
   Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) {
     const Instant granted = flow_.may_start(lane, blocks, at);
     return granted != kNever ? granted : await_grants(lane, blocks, at);
   }
-  // When a data packet that may start at `at` can, as far as the line and its frames of flow control are known.
+  // Expected start of a data packet that may start at `at`, given the line and its flow control frames.
   Instant data_start(Instant at) const { return flow_.data_start(channel_.line(), at); }
   void stop_awaiting_grants() { awaits_grants_ = false; }
 
-  // A packet starts. Returns when its last byte leaves. A faulty one never arrives; the far end counts an error.
+  // Starts a packet and returns when its last byte leaves. A faulty one never arrives; the far end counts
+  // an error.
   Instant transmit(ib::PacketPtr&& packet, Duration delay, bool is_faulty) {
-    const PassageTimes times = channel_.transmit(engine_.now(), packet->sent_bytes, packet->trail, delay);
+    const TransmitTimes times = channel_.transmit(engine_.now(), packet->sent_bytes, packet->trail, delay);
     packet->forwarding = {times.arrival.head, times.arrival.tail, is_faulty ? kFaultyPacket : arrivals_.failures()};
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
       inbox->packets.push_back(std::move(packet));
@@ -95,65 +97,68 @@ class LinkEnd {
     }
     return times.leaves;
   }
-  // Data of this end takes credits.
+  // A started data packet consumes credits.
   void on_start(std::size_t lane, std::uint32_t blocks) { flow_.on_start(lane, blocks); }
   std::uint32_t credits(std::size_t lane) const { return flow_.credits(lane); }
 
-  // Space of this end's input buffer is free at `when`.
+  // Space of this end's input buffer becomes free at `when`.
   void on_release(std::size_t lane, std::uint32_t blocks, Instant when) {
     flow_.on_release(lane, blocks, when);
     notify_far_end();
   }
 
-  // A frame leaves now that asks the far end to pause, and to resume, as the policy has been asked; the line is free.
+  // Sends a frame that carries the pauses and resumes requested of the policy; the line must be free.
   PauseFrame send_pause_frame();
   PriorityFlowControl* pauses() { return flow_.pauses(); }
   const PriorityFlowControl* pauses() const { return flow_.pauses(); }
 
-  // As LossListener. Flow control counts what was sent, not what came (IBA 7.9.4.4): the space of what is lost is granted again.
+  // As LossListener. Flow control counts what was sent, not what arrived (IBA 7.9.4.4): the space of a lost
+  // packet is granted again.
   void on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail);
-  // The link fails at this end: packets whose heads have not arrived are lost at their receivers (`arrivals.h`). Each failure is
-  // one at both ends.
+  // The link fails at this end: packets whose heads have not arrived are lost at their receivers
+  // (`arrivals.h`). Must be called once for each failure at both ends.
   void fail();
-  // The far end learns a propagation later that this end has been disabled or enabled.
+  // Notifies the far end, a propagation later, that this end has been disabled or enabled.
   void announce(bool is_enabled);
 
-  // Asks for the far end's memory that a packet uses which starts here; then for what that names, at both ends.
+  // Prefetches the far end for a packet that starts here; the next function prefetches the flow control of
+  // both ends.
   void prefetch_far_end() const { prefetch_lines(far_, 0, sizeof(LinkEnd) / kCacheLineBytes); }
   void prefetch_flow_control() const {
     flow_.prefetch();
     far_->flow_.prefetch();
   }
 
-  // For a cable between parts, after a window that ends at `end`, as link_inbox.h says.
+  // For a cable between parts, after a window that ends at `end` (link_inbox.h).
   void finish_window(Instant end);
   void take_inbox();
   const LinkInbox* inbox() const { return inbox_.get(); }
-  // Grants leave for the far end then or later, unless something is released or starts before; kNever: no grant is due.
+  // Lower bound of the time at which the next grant leaves, unless a release or start happens before;
+  // kNever: no grant is due.
   Instant next_grant_departure() const {
     const Instant next = flow_.next_grant_departure();
     return next == kNever ? kNever : std::max(next, line().busy_until());
   }
 
  private:
-  LinkUser& user() { return static_cast<LinkUser&>(arrivals_.listener()); }  // as the constructor has given it
+  LinkUser& user() { return static_cast<LinkUser&>(arrivals_.listener()); }  // as passed to the constructor
   void advance_to(Instant now) {
     if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
   }
   void send_due_frames(Instant now);
   void expect_pause_frame(const PauseFrame& frame);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
-  void expect_switching(const LinkInbox::Switching& switching);
-  void on_switching();
-  // The far end's knowledge of grants to come may have changed.
+  void expect_enabled_change(const LinkInbox::EnabledChange& change);
+  void on_enabled_change();
+  // The far end's expected grants may have changed.
   void notify_far_end() {
     if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user().on_grants_changed();
   }
 
-  // The far end is about to be disabled or enabled, as it has announced.
+  // Announcements by the far end that it is about to be disabled or enabled.
   struct Announced {
-    Ring<LinkInbox::Switching> switchings;  // by time
-    Timer timer;                            // the first one
+    Ring<LinkInbox::EnabledChange> enabled_changes;  // by time
+    Timer timer;                            // for the first one
   };
 
   LinkEnd* far_ = nullptr;
@@ -163,7 +168,7 @@ class LinkEnd {
   LinkFlowControl flow_;
   Arrivals arrivals_;
   Engine& engine_;
-  std::unique_ptr<Announced> announced_;  // null: nothing ever
+  std::unique_ptr<Announced> announced_;  // null: no announcement yet
 };
 
 }  // namespace verbatim::fabric

@@ -1,16 +1,17 @@
-// Flow control of a link as one of its ends sees it: a policy that the port asks before a packet starts (`may_start`) and
-// informs when one has started (`on_start`), and when space in this end's input buffer is free (`on_release`).
+// Flow control of a link at one of its ends: a policy that the port consults before a packet starts
+// (`may_start`), and notifies of starts (`on_start`) and of space released in this end's input buffer
+// (`on_release`).
+//  - `CreditFlowControl`: IBA 7.9 credits, both halves: grants of the far end for outgoing data, and flow
+//    control packets that grant the space of this end's buffer (`flow_control_packets.h`).
+//  - `PriorityFlowControl`: Ethernet pauses per priority (`priority_flow_control.h`).
+//  - `NoFlowControl`: any packet may start; a full buffer drops (`PerPortBuffer::bound_lanes`).
 //
-//  - `CreditFlowControl`: the credits of IBA 7.9. Both halves: what the far end has granted for data that leaves, and the flow
-//    control packets with which this end grants the space of its own buffer (`flow_control_packets.h`).
-//  - `PriorityFlowControl`: pauses of Ethernet, per priority (`priority_flow_control.h`).
-//  - `NoFlowControl`: everything may start; a buffer that is full drops (`PerPortBuffer::bound_lanes`).
+// `LinkFlowControl` holds one of them. It branches on the policy and has no virtual functions, as it is
+// called several times per packet. Flow control frames occupy this end's line: `advance` and `data_start`
+// account for them on demand, and the frames cost no event.
 //
-// `LinkFlowControl` holds one of them. It branches on the policy and has no virtual functions: it is asked several times per
-// packet. Frames of flow control occupy the line of this end: `advance` and `data_start` of a policy with such frames account
-// for them when somebody asks, and they cost no event.
-//
-// The invariant of credits: granted + blocks in flight or in the far end's buffer + grants on their way = the buffer's size.
+// Invariant of credits: granted + blocks in flight or in the far end's buffer + grants in flight = size of
+// the buffer.
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@
 
 namespace verbatim::fabric {
 
-// Blocks that the far end grants, usable at `when`.
+// Blocks granted by the far end, usable from `when` on.
 struct CreditGrant {
   Instant when;
   std::uint32_t blocks = 0;
@@ -39,7 +40,7 @@ class CreditFlowControl {
  public:
   CreditFlowControl(const CreditFlowControl&) = delete;
   CreditFlowControl& operator=(const CreditFlowControl&) = delete;
-  // `link` outlives this. `far_blocks`: the far end's input buffer, per lane.
+  // `link` must outlive this. `far_blocks`: size of the far end's input buffer, per lane.
   CreditFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks)
       : capacity_(far_blocks),
         packets_(link, lanes),
@@ -47,8 +48,8 @@ class CreditFlowControl {
     for (std::size_t i = 0; i < lanes; ++i) outgoing(i).credits = far_blocks;
   }
 
-  // When a packet of so many blocks may start on a lane that is otherwise ready at `at`, by the grants that are known; kNever:
-  // they do not suffice.
+  // When a packet of `blocks` may start on a lane that is otherwise ready at `at`, by the known grants;
+  // kNever: they do not suffice.
   Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) const {
     const Outgoing& from = outgoing(lane);
     std::uint32_t credits = from.credits;
@@ -59,7 +60,7 @@ class CreditFlowControl {
     }
     return at;
   }
-  // Blocks that the known grants of a lane fall short of.
+  // Blocks that a lane lacks beyond its known grants.
   std::uint32_t missing(std::size_t lane, std::uint32_t blocks) const {
     const Outgoing& from = outgoing(lane);
     std::uint32_t known = from.credits;
@@ -67,12 +68,13 @@ class CreditFlowControl {
     return known < blocks ? blocks - known : 0;
   }
   void on_start(std::size_t lane, std::uint32_t blocks) { outgoing(lane).credits -= blocks; }
-  // A lane of this end's input buffer has so many blocks free at `when`, now or later.
+  // A lane of this end's input buffer gets `blocks` free at `when`, not earlier than now.
   void on_release(std::size_t lane, std::uint32_t blocks, Instant when) { packets_.release(lane, blocks, when); }
 
-  // A flow control packet has arrived, or its arrival is known. Grants of a lane come by time.
+  // A flow control packet has arrived, or its arrival is known. Grants of a lane are added in order of
+  // time.
   void add_grant(std::size_t lane, const CreditGrant& grant) { outgoing(lane).granted.push_back(grant); }
-  // Grants of a lane that have arrived by `now` are credits.
+  // Converts the grants of a lane that have arrived by `now` to credits.
   void take_grants(std::size_t number, Instant now) {
     Outgoing& lane = outgoing(number);
     while (!lane.granted.empty() && lane.granted.front().when <= now) {
@@ -84,28 +86,29 @@ class CreditFlowControl {
   std::uint32_t credits(std::size_t lane) const { return outgoing(lane).credits; }
   std::uint32_t capacity() const { return capacity_; }
 
-  // Asks for the memory of the first lane's grants and releases.
+  // Prefetches the first lane's grants and releases.
   void prefetch() const {
     first_.granted.prefetch_front();
     packets_.prefetch();
   }
-  // Whether some leave `line` before `now`.
+  // Whether flow control packets leave `line` before `now`.
   bool is_due(const LineClock& line, Instant now) const { return packets_.is_due(line, now); }
-  // Puts on `line` the flow control packets that leave before `now`, and calls grant(lane, const CreditGrant&) for each that
-  // grants something.
+  // Puts the flow control packets that leave before `now` on `line` and calls grant(lane, const
+  // CreditGrant&) for each that grants something.
   template <class Grant>
   void advance(LineClock& line, Instant now, Grant grant) {
     packets_.advance(line, now, [&](const FlowControlPackets::CreditUpdate& update) {
       if (update.blocks > 0) grant(update.lane, CreditGrant{update.arrival, update.blocks});
     });
   }
-  // When a data packet that is ready at `at` can start, as far as is known.
+  // Expected start of a data packet that is ready at `at`.
   Instant data_start(const LineClock& line, Instant at) const { return packets_.data_start(line, at); }
-  // When so many blocks more of a lane arrive at the far end as grants, as far as is known; kNever: not known.
+  // Expected time at which `blocks` more blocks of a lane are granted at the far end; kNever: not known.
   Instant next_grant_arrival(const LineClock& line, std::size_t lane, std::uint32_t blocks) const {
     return packets_.next_credit_arrival(line, lane, blocks);
   }
-  // When the next flow control packet leaves that grants something, or a time before; kNever: nothing is released.
+  // Lower bound of the time at which the next flow control packet with a grant leaves; kNever: nothing is
+  // released.
   Instant next_grant_departure() const { return packets_.next_report(); }
   std::uint64_t frames_sent() const { return packets_.sent(); }
 
@@ -115,7 +118,7 @@ class CreditFlowControl {
     template <std::size_t kCount>
     explicit Outgoing(std::array<CreditGrant, kCount>& lent) : granted(lent) {}
 
-    [[no_unique_address]] Ring<CreditGrant> granted;  // by time; not yet credits
+    [[no_unique_address]] Ring<CreditGrant> granted;  // by time; not converted to credits yet
     std::uint32_t credits = 0;   // blocks
   };
   Outgoing& outgoing(std::size_t lane) { return lane == 0 ? first_ : others_[lane - 1]; }
@@ -139,7 +142,7 @@ class NoFlowControl : public WithoutCredits {
   std::uint64_t frames_sent() const { return 0; }
 };
 
-// One of the policies; functions as theirs.
+// One of the policies; its functions call theirs.
 class LinkFlowControl {
   template <class Use>
   decltype(auto) with(Use use) {
@@ -207,7 +210,7 @@ class LinkFlowControl {
     if (const auto* const credits = std::get_if<CreditFlowControl>(&policy_)) credits->prefetch();
   }
   bool has_credits() const { return std::holds_alternative<CreditFlowControl>(policy_); }
-  // Null: priorities are not paused.
+  // Null: the link has no pauses.
   PriorityFlowControl* pauses() { return std::get_if<PriorityFlowControl>(&policy_); }
   const PriorityFlowControl* pauses() const { return std::get_if<PriorityFlowControl>(&policy_); }
 

@@ -1,13 +1,13 @@
 // How a switch chooses among equally good outputs (topology key `load_balancing`):
+//  - flow: by the hash of the flow, which keeps its path and order (flow_hash.h);
+//  - flowlet: a flow that has been idle for `gap` may change its output (Vanini et al., Let It Flow, NSDI
+//    2017);
+//  - packet: each packet gets its own output if its sender permits it (ib::Packet::may_take_any_path); other packets
+//    follow the path of their flow. On InfiniBand this is adaptive routing: the outputs are a group
+//    (Switch::set_groups), and other packets leave by the port of the forwarding table.
 //
-//  - flow: by the hash of the flow, which so keeps its way and its order (flow_hash.h);
-//  - flowlet: a flow that has paused for `gap` may take another output (Vanini et al., Let It Flow, NSDI 2017);
-//  - packet: each packet takes an output of its own if its sender allows it (ib::Packet::any_way); others keep their flow's
-//    way. On InfiniBand this is adaptive routing: the outputs are a group (Switch::set_groups), and other packets leave by the
-//    port of the forwarding table.
-//
-// An output that is chosen anew is drawn among those with the lowest grade: the bytes that wait there in the packet's lane, in
-// steps of `grade_bytes`, seven at the most.
+// A new output is drawn among those with the lowest grade: the bytes queued there on the packet's lane, in
+// steps of `grade_bytes`, seven at most.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace verbatim::fabric {
 struct LoadBalancing {
   std::string by = "flow";
   Duration gap{100'000'000};
-  std::int64_t grade_bytes = 16'384;  // 0: all outputs are as good
+  std::int64_t grade_bytes = 16'384;  // 0: all outputs have the same grade
 
   bool is_by_flowlet() const { return by == "flowlet"; }
   bool is_by_packet() const { return by == "packet"; }
@@ -40,12 +40,13 @@ class LoadBalancer {
 
   LoadBalancer(const LoadBalancing& params, Rng random) : params_(params), random_(random) {}
 
-  // Whether it chooses for a packet; else the hash of its flow does, or the forwarding table.
+  // Whether it chooses for a packet; otherwise the hash of the flow or the forwarding table does.
   bool chooses_for(const ib::Packet& packet) const {
-    return packet.any_way || (params_.is_by_flowlet() && packet.ethernet.has_value());
+    return packet.may_take_any_path || (params_.is_by_flowlet() && packet.ethernet.has_value());
   }
 
-  // One of `ports`, which are not none, for a packet that has its flow's hash. queued(port) gives the bytes that wait there.
+  // One of `ports`, which must not be empty, for a packet with its flow hash. queued(port) returns the
+  // bytes queued there.
   template <class Queued>
   PortNumber choose(std::span<const PortNumber> ports, const ib::Packet& packet, Instant now, Queued queued) {
     if (!params_.is_by_flowlet()) return best(ports, queued);
@@ -60,9 +61,9 @@ class LoadBalancer {
  private:
   struct Flowlet {
     PortNumber port;  // 0: none yet
-    Instant last{};   // packet of the flow
+    Instant last{};   // last packet of the flow
   };
-  static constexpr std::size_t kMostFlows = 1 << 16;  // before those that have paused are forgotten
+  static constexpr std::size_t kMostFlows = 1 << 16;  // above it, idle flows are forgotten
 
   static bool contains(std::span<const PortNumber> ports, PortNumber port);
   void forget_old(Instant now);

@@ -1,7 +1,6 @@
-// Marking of packets by congestion of an output queue (RFC 3168 in IP): random early detection on the bytes
-// that wait in the queue at this instant. Below `least` no packet is marked, above `most` every one, between
-// them with a probability that rises to `probability_ppm`. A packet whose sender does not announce that its
-// transport understands marks (ECT) is left as it is.
+// ECN marking of packets (RFC 3168) at a congested output queue: random early detection on the bytes queued
+// at present. Below `least` no packet is marked, above `most` every one, between them with a probability
+// that rises to `probability_ppm`. A packet without ECT is not marked.
 #pragma once
 
 #include <array>
@@ -20,12 +19,13 @@ namespace verbatim::fabric {
 
 struct MarkingCurve {
   std::uint64_t least_bytes = 0, most_bytes = 0;  // least <= most
-  std::uint32_t probability_ppm = 0;              // at `most`, in millionths; 0: this queue marks nothing
+  std::uint32_t probability_ppm = 0;              // at `most`, in millionths; 0: no marking
   friend bool operator==(const MarkingCurve&, const MarkingCurve&) = default;
 };
 
 struct MarkingParams {
-  // When a packet joins its queue, by what waits there with it, or when it starts, by what it leaves behind.
+  // Compared when a packet joins its queue, with the bytes queued before it, or when it starts, with the
+  // bytes left behind.
   enum class Where : std::uint8_t { kEnqueue, kDequeue };
 
   Where where = Where::kDequeue;
@@ -33,12 +33,13 @@ struct MarkingParams {
   friend bool operator==(const MarkingParams&, const MarkingParams&) = default;
 };
 
-// Curves as a profile gives them, for queues of some priorities.
+// Marking curve of a profile, for queues of some priorities.
 struct MarkedQueues {
   std::string priorities = "0-7";  // as written: "3", "3,4" or "0-7"; with fewer lanes than eight, lanes
   std::int64_t least_bytes = 0, most_bytes = 0;
   std::uint32_t probability_percent = 100;
-  // The thresholds are those of a port of this rate, others' are in proportion; 0: of all ports.
+  // Rate of the port that the thresholds are given for; they scale with the rate of other ports. 0: any
+  // rate.
   ByteTime at_rate{0, 1};
   std::string pointer;
 
@@ -48,15 +49,15 @@ struct MarkingProfile {
   std::string where = "dequeue";  // or enqueue
   std::vector<MarkedQueues> queues;
 };
-// A threshold of a port whose bytes take `from`, for one whose bytes take `to`: twice the rate, twice the
-// threshold.
+// A threshold given for ports of byte time `from`, scaled to a port of byte time `to`: twice the rate,
+// twice the threshold.
 inline std::uint64_t scaled_threshold(std::int64_t bytes, ByteTime from, ByteTime to) {
   if (from.ps_numerator == 0) return static_cast<std::uint64_t>(bytes);
   const auto numerator = static_cast<unsigned __int128>(bytes) * from.ps_numerator * to.denominator;
   return static_cast<std::uint64_t>(numerator / from.denominator / to.ps_numerator);
 }
 
-// Parameters of a port of a rate; null: it marks nothing.
+// Parameters of a port of a given rate; null: it does not mark.
 inline std::shared_ptr<const MarkingParams> marking_of(const MarkingProfile& profile, ByteTime rate) {
   if (profile.queues.empty()) return nullptr;
   auto params = std::make_shared<MarkingParams>();
@@ -80,7 +81,7 @@ class Marking {
       : params_(std::move(params)), random_(random) {}
 
   MarkingParams::Where where() const { return params_->where; }
-  // Whether a packet of a lane is to be marked that finds so many bytes.
+  // Whether a packet of a lane is marked if `bytes` are queued.
   bool marks(std::size_t lane, std::uint64_t bytes) {
     if (lane >= kPriorities) return false;
     const MarkingCurve& curve = params_->curves[lane];

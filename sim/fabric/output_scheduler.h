@@ -1,15 +1,17 @@
-// The output queues of a port, one per lane, and the choice of the lane that sends next. It knows when packets are ready, how
-// long the first of each lane has waited, and the arbitration tables; lines, credits and buffers are the port's matter.
+// The output queues of a port, one per lane, and the arbitration between lanes. It knows when packets are
+// ready, how long the first packet of each lane has waited, and the arbitration tables; lines, credits and
+// buffers belong to the port.
+//  - Packets of a lane are ordered by ready time, and by arrival if the ready times are equal.
+//  - The arbiter chooses among lanes whose first packet may start. Lanes without weight in the tables are
+//    never served.
+//  - A first packet expires after the head lifetime (IBA 18.2.5.4, HOQLife), counted from when it is first
+//    and ready. After `stall_count` such drops in a row (VLStallCount) the lane stalls: for eight lifetimes
+//    every packet that becomes first expires at once.
+//  - A first packet also expires after the switch lifetime, counted from its arrival in the switch.
+//  - A packet carries its queue state (`ib::ForwardingState`): when it is ready, when it expires, and its
+//    claim on a buffer.
 //
-//  - A lane's packets are in the order in which they become ready, and of one instant in that of their arrival.
-//  - The arbiter chooses among the lanes whose first packet may start. Lanes without weight in the tables are never served.
-//  - A first packet expires after the head lifetime (IBA 18.2.5.4, HOQLife), counted from when it is the first and ready. After
-//    `stall_count` such drops in a row (VLStallCount) the lane stalls: for eight lifetimes every packet that becomes its first
-//    expires at once.
-//  - It also expires when it has been in the switch for the switch lifetime.
-//  - A packet carries its state here (`ib::ForwardingState`): when it is ready, when it expires, and its claim on a buffer.
-//
-// Lanes exist for what the link uses: its data lanes, and VL15.
+// There is a queue for each data lane that the link uses, and for VL15.
 #pragma once
 
 #include <algorithm>
@@ -37,69 +39,73 @@ class OutputScheduler {
     bool has_switch_lifetime = false;
   };
 
-  // `shared`: the tables that ports share, made of `arbitration` or its defaults; null: this makes its own.
+  // `shared`: tables shared by several ports, made of `arbitration` or its defaults; null: this makes its
+  // own.
   OutputScheduler(const Params& params, const ArbitrationTables& arbitration, SharedArbiterTables shared = nullptr);
 
-  // Before the first packet.
+  // The next two must be called before the first packet.
   void set_data_lanes(std::uint32_t lanes);
   void set_head_lifetime(Duration lifetime);
-  // Empty tables: the defaults. From now on; the tables begin with their first entries, unless they are those it has. Packets of
-  // a lane that loses its weight stay in its queue.
+  // Empty tables: the defaults. They apply from the next choice on and start with their first entries,
+  // unless they equal the present ones. Packets of a lane that loses its weight stay in its queue.
   void set_arbitration(const ArbitrationTables& tables);
 
   std::uint32_t data_lanes() const { return data_lanes_; }
   bool has_lane(ib::VirtualLane lane) const { return lane.value < data_lanes_ || lane == kManagementLane; }
 
-  // A packet with its forwarding state and size. Returns whether it is the first of the lane's queue.
+  // The packet must have its forwarding state and size. Returns whether it is the first of the lane's
+  // queue.
   bool push(ib::PacketPtr&& packet, ib::VirtualLane lane, Instant now);
-  // The packet is the next to start on its lane, whose first it becomes.
+  // Puts the packet first in the lane's queue.
   void push_first(ib::PacketPtr&& packet, ib::VirtualLane lane, Instant now);
-  // Bit n: lane n has a packet queued, and the arbiter serves it.
+  // Bit n: lane n has a queued packet, and the arbiter serves it.
   std::uint32_t waiting() const { return waiting_; }
   bool is_empty(ib::VirtualLane lane) const { return at(lane).queue.empty(); }
   // Wire bytes in a lane's queue.
   std::uint32_t queued_bytes(ib::VirtualLane lane) const { return at(lane).queued_bytes; }
-  // The most that there have been.
+  // Maximum so far.
   std::uint32_t most_queued_bytes(ib::VirtualLane lane) const { return at(lane).most_queued_bytes; }
-  // The lane has a packet.
+  // The lane must not be empty.
   const ib::Packet& first(ib::VirtualLane lane) const { return at(lane).queue.front(); }
-  // visit(const ib::Packet&) for each of a lane, in order.
+  // Calls visit(const ib::Packet&) for each packet of a lane, in order.
   template <class Visit>
   void visit(ib::VirtualLane lane, Visit visit) const {
     at(lane).queue.visit(visit);
   }
-  // First packet of the first waiting lane; null: none waits.
+  // First packet of the lowest waiting lane; null: none waits.
   const ib::Packet* first_waiting() const {
     return waiting_ == 0 ? nullptr : &first(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(waiting_))});
   }
-  // Since when the first packet of a lane has been the first and ready; the lane has one.
+  // Time since which the first packet of a lane has been first and ready; the lane must not be empty.
   Instant head_since(ib::VirtualLane lane) const { return at(lane).head_since; }
-  // Since when the first packet of a waiting lane has been the first and ready; kNever: no lane waits.
+  // Earliest such time of all waiting lanes; kNever: no lane waits.
   Instant waiting_since() const;
 
-  // `eligible`: bit n is set when the first packet of lane n may start; not 0. charge() follows with its size.
+  // `eligible`: bit n is set if the first packet of lane n may start; not 0. charge() must follow with the
+  // size of the packet.
   ib::VirtualLane pick(std::uint32_t eligible) { return arbiter_.pick(eligible); }
   void charge(std::uint32_t wire_bytes) { arbiter_.charge(wire_bytes); }
-  // The line was idle for want of packets.
+  // The line was idle for lack of packets.
   void pause() { arbiter_.pause(); }
-  // Takes the first packet of a lane, which starts.
+  // Removes the first packet of a lane, which starts.
   ib::PacketPtr start_first(ib::VirtualLane lane, Instant now);
-  // Takes the first packet of a lane, which does not start. Its drops in a row are counted by expire() alone.
+  // Removes the first packet of a lane, which does not start. Only expire() counts drops in a row.
   ib::PacketPtr take_first(ib::VirtualLane lane, Instant now);
-  // Empties all queues: drop(ib::PacketPtr&&) for each packet, and drained(lane, its queued_bytes() before) after each lane.
+  // Empties all queues: calls drop(ib::PacketPtr&&) for each packet, and drained(lane, earlier
+  // queued_bytes()) after each lane.
   template <class Drop, class Drained>
   void drain(Drop drop, Drained drained);
 
-  // Whether packets expire at all.
+  // Whether packets can expire.
   bool has_lifetime() const { return has_lifetime_; }
-  // The first packet of a lane is dropped instead of started, at a time that has come.
+  // Whether the first packet of a lane must be dropped instead of started.
   bool is_blocked(ib::VirtualLane lane, Instant now) const {
     return is_stalled(at(lane)) || at(lane).queue.front().forwarding.end < now;
   }
-  // When the next of the first packets expires, as far as is known.
+  // Expected time of the next expiry of a first packet.
   Instant next_expiry() const;
-  // Hands each first packet that has expired by `now` to drop(const ib::Packet&, DropReason). Returns whether there were any.
-  // before_drop() is called ahead of each, while it is in the queue.
+  // Passes each first packet that has expired by `now` to drop(const ib::Packet&, DropReason), after
+  // before_drop(), which is called while the packet is in the queue. Returns whether there were any.
   template <class Before, class Drop>
   bool expire(Instant now, Before before_drop, Drop drop);
 
@@ -107,7 +113,7 @@ class OutputScheduler {
   struct Lane {
     ib::PacketQueue queue;  // by ready time, then by arrival
     std::uint32_t queued_bytes = 0, most_queued_bytes = 0;
-    Instant head_since{};  // its first packet is the first, and ready
+    Instant head_since{};  // since when its first packet has been first and ready
     Instant stalled_until{};
     std::uint32_t expired = 0;  // first packets dropped in a row
   };
@@ -118,7 +124,7 @@ class OutputScheduler {
   }
   Lane& numbered(std::size_t index) { return index == 0 ? first_lane_ : other(index); }
   const Lane& numbered(std::size_t index) const { return index == 0 ? first_lane_ : other(index); }
-  // Lanes from 1 on; the first call makes them.
+  // Lanes from 1 on; the first call allocates them.
   Lane& other(std::size_t index);
   const Lane& other(std::size_t index) const;
   std::size_t index(ib::VirtualLane lane) const { return std::min<std::uint32_t>(lane.value, data_lanes_); }
@@ -126,17 +132,17 @@ class OutputScheduler {
   const Lane& at(ib::VirtualLane lane) const { return lane.value == 0 ? first_lane_ : other(index(lane)); }
   static constexpr std::uint32_t bit(ib::VirtualLane lane) { return 1u << lane.value; }
   static std::uint32_t served_by(const ArbiterTables& tables) { return tables.served_lanes | bit(kManagementLane); }
-  // The lane has another first packet.
+  // Must be called when the first packet of the lane has changed.
   static void note_head(Lane& lane, Instant now) {
     if (!lane.queue.empty()) lane.head_since = std::max(now, lane.queue.front().forwarding.begin);
   }
   static bool is_stalled(const Lane& lane) { return lane.head_since < lane.stalled_until; }
-  // When the first packet of a lane has waited too long at the head.
+  // When the first packet of a lane exceeds the head lifetime.
   Instant head_expiry(const Lane& lane) const {
     if (head_lifetime_ == Duration(0)) return kNever;
     return is_stalled(lane) ? lane.head_since : lane.head_since + head_lifetime_;
   }
-  // Or in the switch.
+  // When it exceeds the head lifetime or the switch lifetime.
   Instant expiry(const Lane& lane) const {
     const ib::ForwardingState& first = lane.queue.front().forwarding;
     return std::min(head_expiry(lane), std::max(first.end, first.begin));
@@ -154,7 +160,7 @@ class OutputScheduler {
   const std::uint32_t stall_count_;
   VlArbiter arbiter_;
   Duration head_lifetime_;
-  std::unique_ptr<Lane[]> other_lanes_;  // the other data lanes, and VL15 as the last; null: not used yet
+  std::unique_ptr<Lane[]> other_lanes_;  // data lanes from 1 on, then VL15; null: not used yet
 };
 
 template <class Drop, class Drained>

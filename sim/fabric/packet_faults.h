@@ -1,5 +1,5 @@
-// What a scripted fault does to packets on a link. The port asks when a packet starts; without faults it has
-// nobody to ask.
+// Effects of scripted faults on packets of a link. The port asks when a packet starts; without faults it
+// has no PacketFaults.
 #pragma once
 
 #include "sim/core/time.h"
@@ -10,14 +10,14 @@ namespace verbatim::fabric {
 class Port;
 
 struct PacketFate {
-  bool is_lost = false;        // it takes its time on the line and never arrives
-  bool is_duplicated = false;  // the same packet follows it at once
-  Duration delay{0};           // it arrives so much later; what starts behind it does not wait
+  bool is_lost = false;        // it occupies the line and never arrives
+  bool is_duplicated = false;  // a copy follows it immediately
+  Duration delay{0};           // its arrival is postponed; later packets do not wait
 };
 
 class PacketFaults {
  public:
-  // The packet starts to leave by `port`. It may be changed, but not in size.
+  // The packet starts to leave by `port`. It may be changed, but not its size.
   virtual PacketFate on_packet(const Port& port, ib::Packet& packet) = 0;
 
  protected:

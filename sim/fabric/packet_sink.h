@@ -1,4 +1,4 @@
-// Whatever stands at the end of a link. Data moves forward: receive() takes ownership and never calls back.
+// The device at the end of a link. Data moves forward: receive() takes ownership and never calls back.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace verbatim::fabric {
 // Port of a device, from 1; 0 is a switch's own management port.
 using PortNumber = Id<struct PortNumberTag, std::uint8_t>;
 
-// When the bytes of a packet pass the receiving end of a cable. A cut-through device acts on `head`, a
-// store-and-forward one on `tail`.
+// Times at which a packet passes the receiving end of a cable. A cut-through device acts on `head`, a
+// store-and-forward device on `tail`.
 struct ArrivalTimes {
   Instant head;  // the last byte of the headers a receiver needs (LinkParams::header_bytes) has arrived
   Instant tail;  // the last byte of the packet has arrived
@@ -23,7 +23,8 @@ struct ArrivalTimes {
 
 using ib::DropReason;
 
-// When what comes in goes to the port's owner: when its head arrives, or so long after its last byte.
+// When an arriving packet is passed to the port's owner: when its head arrives, or `behind_tail` after its
+// last byte.
 struct Delivery {
   static constexpr Duration kAtHead{-1};
   Duration behind_tail = kAtHead;
@@ -33,29 +34,29 @@ struct Delivery {
 
 class PacketSink {
  public:
-  // Called when delivery() says, mostly at `times.head`, for a packet coming in by port `in`; the rest of it follows until
-  // `times.tail`.
-  // The packet occupies the port's input buffer until the device gives the space back with Port::release().
+  // Called at the time that delivery() defines, mostly `times.head`, for a packet that arrives by port
+  // `in`; its last byte arrives at `times.tail`. The packet occupies the port's input buffer until the
+  // device calls Port::release().
   virtual void receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) = 0;
 
-  // The packet will come soon: asks for the memory that receive() uses, as Timer::with_prefetch says, in steps from 0 to 4. The
-  // beginning of the sink is there.
+  // Prefetches the memory that receive() will use for an expected packet, as Timer::with_prefetch says, in
+  // steps from 0 to 4. The first lines of the sink are already prefetched.
   virtual void prefetch(PortNumber in, ib::Packet& packet, int step) {
     (void)in;
     (void)packet;
     (void)step;
   }
 
-  // The same for what a room listener uses when a packet leaves its lane.
+  // The same for the memory that a room listener uses when a packet leaves its lane.
   virtual void prefetch_room(ib::VirtualLane lane, int step) {
     (void)lane;
     (void)step;
   }
 
-  // Asked once, when a cable is put into a port.
+  // Called once, when a cable is attached to a port.
   virtual Delivery delivery() const { return {}; }
 
-  // The cable in port `port` has stopped carrying anything, or does again.
+  // The link of port `port` has gone down or come up.
   virtual void link_changed(PortNumber port, bool up) {
     (void)port;
     (void)up;

@@ -1,4 +1,4 @@
-// How frames of PFC are counted by priority, at ports that do so (ib::PriorityCounts).
+// Counts PFC frames by priority, at ports that count them (ib::PriorityCounts).
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace verbatim::fabric {
 
-// The frames that leave an end, or those of its far end.
+// Sent or received pauses.
 using PauseDirection = ib::PriorityCounts::Pauses ib::PriorityCounts::*;
 
-// A frame that names some priorities and asks to pause some of them; null counters: nothing is counted.
+// Counts a frame that names some priorities and pauses some of them; null counters: no effect.
 inline void count_pauses(ib::PriorityCounters* counters, PauseDirection direction, std::uint8_t named, std::uint8_t paused,
                          Instant effective) {
   if (counters == nullptr) [[likely]] return;
@@ -26,7 +26,7 @@ inline void count_pauses(ib::PriorityCounters* counters, PauseDirection directio
   }
 }
 
-// Frames that repeat a pause.
+// Counts frames that repeat a pause.
 inline void count_repeats(ib::PriorityCounters* counters, PauseDirection direction, std::uint8_t named, std::uint64_t frames) {
   if (counters == nullptr) [[likely]] return;
   for (std::size_t i = 0; i < kPriorities; ++i) {

@@ -1,11 +1,11 @@
-// The watchdog of an output whose link has pauses, as SONiC's pfcwd has it. It looks for a priority whose far end pauses
-// without end, as a broken adapter does:
-//
-//  - storm: the queue of the priority is not empty, nothing has left it and it was paused for all of the detection time;
+// Watchdog of an output whose link has pauses, after SONiC's pfcwd. It detects a priority that the far end
+// pauses without end, as a broken adapter does:
+//  - storm: for all of the detection time the priority's queue was not empty, no packet left it, and it was
+//    paused;
 //  - end of a storm: the priority was not paused for all of the restoration time.
 //
-// SONiC polls; here a storm is found at the picosecond in which the detection time is over. The end of a storm is computed when
-// somebody asks (a packet comes, or a pause), and costs no event.
+// SONiC polls; this model finds a storm exactly when the detection time is over. The end of a storm is
+// computed on demand (at the next packet or pause) and costs no event.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace verbatim::fabric {
 
-// As a device profile gives it.
+// Watchdog settings of a device profile.
 struct WatchdogProfile {
   std::string action = "off";  // or one of WatchdogParams::Action: "drop", "forward", "alert"
   Duration detection{200'000'000'000}, restoration{200'000'000'000};
@@ -31,16 +31,16 @@ struct WatchdogProfile {
 
 struct WatchdogParams {
   enum class Action : std::uint8_t {
-    kDrop,     // packets of the queue, and those that come to it, are dropped until the storm is over
-    kForward,  // they leave as if nothing paused them
-    kAlert,    // nothing but the record
+    kDrop,     // drops queued and newly queued packets until the storm is over
+    kForward,  // sends packets in spite of pauses
+    kAlert,    // only records the storm
   };
-  Duration detection{0};  // above zero, as the next
-  Duration restoration{0};
+  Duration detection{0};  // > 0
+  Duration restoration{0};  // > 0
   Action action = Action::kDrop;
 };
 
-// Nothing: it is off.
+// nullopt: the watchdog is off.
 inline std::optional<WatchdogParams> watchdog_of(const WatchdogProfile& profile) {
   using enum WatchdogParams::Action;
   if (profile.action == "off") return std::nullopt;
@@ -52,13 +52,13 @@ class PauseWatchdog {
  public:
   explicit PauseWatchdog(const WatchdogParams& params) : params_(params) {}
 
-  // From `when` on these priorities are paused (bit n: priority n). Calls come in the order of time.
+  // From `when` on these priorities are paused (bit n: priority n). Calls are in order of time.
   void note_paused(std::uint8_t paused, Instant when) {
     end_storms(when);
     for (std::uint32_t changed = paused ^ paused_; changed != 0; changed &= changed - 1) since_[lowest(changed)] = when;
     paused_ = paused;
   }
-  // Storms that are over by `now` end.
+  // Ends the storms that are over by `now`.
   void end_storms(Instant now) {
     for (std::uint32_t rest = stormed_ & ~paused_; rest != 0; rest &= rest - 1) {
       if (since_[lowest(rest)] + params_.restoration > now) continue;
@@ -66,19 +66,19 @@ class PauseWatchdog {
       ended_ = static_cast<std::uint8_t>(ended_ | 1u << lowest(rest));
     }
   }
-  // Those that have ended since the last call.
+  // Priorities whose storms have ended since the last call.
   std::uint8_t take_ended() { return std::exchange(ended_, std::uint8_t{0}); }
 
-  // When there is a storm on a priority whose first packet has been the first since `head_since`, if nothing changes; kNever:
-  // it is not paused, or there is one.
+  // When a storm begins on a priority whose first packet has been first since `head_since`, if nothing
+  // changes; kNever: it is not paused, or has a storm already.
   Instant deadline(std::uint32_t priority, Instant head_since) const {
     if ((paused_ >> priority & 1) == 0 || (stormed_ >> priority & 1) != 0) return kNever;
     return std::max(since_[priority], head_since) + params_.detection;
   }
   void begin_storm(std::uint32_t priority) { stormed_ = static_cast<std::uint8_t>(stormed_ | 1u << priority); }
-  // Bit n: there is a storm on priority n.
+  // Bit n: priority n has a storm.
   std::uint8_t stormed() const { return stormed_; }
-  // Priorities whose packets are dropped, and those whose pauses have no effect.
+  // Priorities whose packets are dropped, and priorities whose pauses are ignored.
   std::uint8_t dropping() const { return params_.action == WatchdogParams::Action::kDrop ? stormed_ : std::uint8_t{0}; }
   std::uint8_t ignored_pauses() const { return params_.action == WatchdogParams::Action::kForward ? stormed_ : std::uint8_t{0}; }
   bool ends_storms() const { return params_.action != WatchdogParams::Action::kAlert; }
@@ -88,7 +88,7 @@ class PauseWatchdog {
 
   const WatchdogParams params_;
   std::uint8_t paused_ = 0, stormed_ = 0, ended_ = 0;
-  std::array<Instant, kPriorities> since_{};  // since when a priority has been paused, or has not been
+  std::array<Instant, kPriorities> since_{};  // start of the present state, paused or not, per priority
 };
 
 }  // namespace verbatim::fabric

@@ -19,7 +19,7 @@ constexpr ib::VirtualLane lowest_of(std::uint32_t lanes) {
   return ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(lanes))};
 }
 
-// The output queue of a lane has changed.
+// Reports the changed output queue of a lane.
 void show_queue(Tracer& tracer, ComponentId port, const OutputScheduler& out, ib::VirtualLane lane) {
   if (tracer.wants_facts()) [[unlikely]] tracer.show_output_queue(port, lane.value, out.queued_bytes(lane));
 }
@@ -75,7 +75,7 @@ void Port::attach(Port& peer, const SharedLinkParams& params) {
   has_credits_ = link_->flow_control().has_credits();
   CHECK(!has_credits_ || input_buffer_bytes_ <= kMostInputBufferBytes);
   has_pauses_ = link_->pauses() != nullptr;
-  // Behind what starts at the same instant.
+  // kTimeout: after the packets that start at the same instant.
   if (!has_pauses_) return;
   extras().pause_timer.reset(new Timer(Timer::of<&Port::on_pause_timer>(engine_, id_, EventClass::kTimeout, this)));
 }
@@ -117,11 +117,11 @@ void Port::enqueue(ib::PacketPtr&& packet, ib::VirtualLane lane) {
   const bool at_once = out_.waiting() == 0 && packet->forwarding.input == 0;
   const bool is_first = out_.push(std::move(packet), lane, engine_.now());
   show_queue(tracer_, id_, out_, lane);
-  // Starting another lane's packet here would free room without informing its listener; that is left to the
-  // timer. So are a switch's packets: what comes in at one instant is arbitrated together.
+  // Starting another lane's packet here would free room without notifying its listener; the timer starts
+  // it. A switch's packets also wait for the timer, which arbitrates all arrivals of an instant together.
   if (at_once) {
     pump();
-  } else if (is_first) {  // behind another packet of its lane it changes nothing
+  } else if (is_first) {  // otherwise the packet is behind another one of its lane and changes no time
     set_wake();
   }
 }
@@ -150,14 +150,14 @@ void Port::on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Ins
 
 bool Port::admit_counted(const ib::Packet& packet) {
   const bool is_admitted = buffer_->admit(number_, packet.lrh.lane, packet.wire_bytes(), engine_.now());
-  if (has_pauses_) judge_pause(packet.lrh.lane);
+  if (has_pauses_) pause_if_full(packet.lrh.lane);
   if (is_admitted) return true;
   if (packet.lrh.lane == kManagementLane) ++counters_.vl15_dropped;
   else if (counters_.priorities != nullptr) ++counters_.priorities->at(packet.lrh.lane.value).rcv_discards;
   return false;
 }
 
-void Port::judge_pause(ib::VirtualLane lane) {
+void Port::pause_if_full(ib::VirtualLane lane) {
   if (lane == kManagementLane || !buffer_->groups()->is_full(buffer_->group_of(number_, lane))) return;
   if ((asked_pauses() >> lane.value & 1) != 0) return;
   link_->pauses()->ask(lane.value, true, engine_.now());
@@ -273,8 +273,8 @@ void Port::send_pause_frame() {
   const auto enabled = static_cast<std::uint8_t>(frame.paused | frame.changed);
   if (!tracer_.shows_packets())
     return tracer_.record(id_, TraceEvent::kPauseFrame, enabled, frame.paused, link().pause_quanta);
-  // The source address is a local one with the port's number, so that a capture shows which port sent the frame. Receivers do
-  // not look at it.
+  // The source address is locally administered and has the port's component number, so that a capture shows
+  // the sending port. Receivers ignore it.
   constexpr std::uint64_t kLocal = 0x0200'0000'0000;
   const ib::MacAddress source{kLocal | id_.value};
   const ib::PacketPtr bytes = ib::make_pause_frame(source, enabled, frame.paused, link().pause_quanta);
@@ -436,7 +436,8 @@ void Port::queue_copy(const ib::Packet& packet, ib::VirtualLane lane) {
 }
 
 void Port::drop(const ib::Packet& packet, DropReason reason) {
-  if (reason != DropReason::kFault) ++counters_.xmit_discards;  // a packet that the cable loses is an error of the far end
+  // A loss on the cable is an error of the far end.
+  if (reason != DropReason::kFault) ++counters_.xmit_discards;
   ib::record_drop(tracer_, id_, packet, reason, id_);
 }
 
@@ -533,11 +534,11 @@ void Port::set_wake() {
   link_->stop_awaiting_grants();
   for (std::uint32_t rest = out_.waiting(); rest != 0; rest &= rest - 1) at = std::min(at, eligible_at(lowest_of(rest)));
   if (at != kNever) at = link_->data_start(at < now ? now : at);
-  if (is_behind_pause_frame(at)) [[unlikely]] at = kNever;  // the frame's timer wakes it again
+  if (is_behind_pause_frame(at)) [[unlikely]] at = kNever;  // the pause timer wakes the port again
   if (out_.has_lifetime()) [[unlikely]] at = std::min(at, std::max(out_.next_expiry(), now));
   if (has_watchdog_) [[unlikely]] {
     note_pauses();
-    // A frame that pauses may have effect behind the wake of a packet that is then found paused.
+    // A pause frame may take effect after the wake-up of a packet that then turns out to be paused.
     at = std::min({at, std::max(next_storm(), now), link_->pauses()->next_effect()});
   }
   if (at == kNever) {

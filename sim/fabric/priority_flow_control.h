@@ -1,13 +1,13 @@
-// Priority-based flow control of Ethernet (IEEE 802.1Qbb) at one end of a link. A lane is a priority, 0 … 7.
+// Ethernet priority-based flow control (IEEE 802.1Qbb) at one end of a link. A lane is a priority, 0 … 7.
+//  - Outgoing data: frames of the far end pause and resume priorities. A frame takes effect the response
+//    time after its last byte has arrived; a packet that has started by then is finished.
+//  - Incoming data: the port decides which priorities the far end should pause (`ask`). A due frame
+//    precedes every data packet, but one that becomes due in the instant in which a data packet starts
+//    follows it. Each frame carries the state of all eight priorities and thus reports every change since
+//    the previous one.
 //
-//  - Data that leaves: the far end's frames pause priorities and resume them. A frame takes effect when its last byte has arrived
-//    and the response time is over; a packet that has started by then is finished.
-//  - Data that comes: the port decides which priorities the far end should pause (`ask`). A frame that is due goes ahead of every
-//    data packet, but one that falls due in the instant in which a data packet starts goes behind it. Each frame carries the
-//    state of all eight priorities, and so reports every change since the one before.
-//
-// A pause lasts until the far end resumes: its end repeats the frame when half of the time has passed for which the frame asks.
-// Those frames take their time on the line, are worked out when somebody asks, and cost no event.
+// A pause lasts until the far end resumes: this end repeats its frame after half of the time that the frame
+// requests. The repeated frames occupy the line, are computed on demand, and cost no event.
 #pragma once
 
 #include <algorithm>
@@ -24,23 +24,23 @@ namespace verbatim::fabric {
 inline constexpr std::uint32_t kPriorities = 8;
 // From the destination address to the frame check sequence (IEEE 802.3 31.3).
 inline constexpr std::uint32_t kPauseFrameBytes = 64;
-// One quantum of a pause is so many bytes of the line's time: 512 bits (IEEE 802.3 31B.2).
+// Line bytes of one pause quantum: 512 bit times (IEEE 802.3 31B.2).
 inline constexpr std::uint32_t kPauseQuantumBytes = 64;
 
 struct PauseFrame {
-  Instant effective;           // at the end that pauses
+  Instant effective;           // time of its effect at the paused end
   std::uint8_t paused = 0;     // bit n: priority n is to be paused
-  std::uint8_t changed = 0;    // those that differ from the frame before
-  std::uint32_t failures = 0;  // of the link, as its sender has counted them
+  std::uint8_t changed = 0;    // priorities that differ from the previous frame
+  std::uint32_t failures = 0;  // sender's count of link failures
 };
 
 class PriorityFlowControl : public WithoutCredits {
  public:
-  // `link` outlives this.
+  // `link` must outlive this.
   explicit PriorityFlowControl(const LinkParams& link) : link_(link) {}
 
-  // When a packet of a lane that is otherwise ready at `at` may start, by the frames that are known; kNever:
-  // it is paused.
+  // When a packet of a lane that is otherwise ready at `at` may start, by the known frames; kNever: the
+  // lane is paused.
   Instant may_start(std::size_t lane, std::uint32_t, Instant at) const {
     bool is_paused = (paused_ >> lane & 1) != 0;
     for (std::size_t i = 0; i < coming_.size(); ++i) {
@@ -51,13 +51,13 @@ class PriorityFlowControl : public WithoutCredits {
     }
     return is_paused ? kNever : at;
   }
-  // A frame has left the far end. They come in the order of their times.
+  // A frame has left the far end. Frames are added in order of time.
   void add_frame(const PauseFrame& frame) { coming_.push_back(frame); }
-  // Frames that have effect by `now`.
+  // Applies the frames that have taken effect by `now`.
   void take_grants(std::size_t, Instant now) {
     take_frames(now, [](const PauseFrame&) {});
   }
-  // The same; visit(const PauseFrame&) for each, in the order of their times.
+  // The same, with visit(const PauseFrame&) for each frame, in order of time.
   template <class Visit>
   void take_frames(Instant now, Visit visit) {
     while (!coming_.empty() && coming_.front().effective <= now) {
@@ -70,15 +70,15 @@ class PriorityFlowControl : public WithoutCredits {
       paused_ = frame.paused;
     }
   }
-  // When the next frame that has left the far end has effect; kNever: there is none.
+  // When the next frame of the far end takes effect; kNever: none.
   Instant next_effect() const { return coming_.empty() ? kNever : coming_.front().effective; }
   std::uint8_t paused() const { return paused_; }
-  // When a lane was resumed last, if no other was behind it; else a time before.
+  // Time at which a lane was last resumed, if no other lane was resumed since; otherwise an earlier time.
   Instant last_resume(std::size_t lane) const {
     return (resumed_ >> lane & 1) != 0 ? resumed_at_ : Instant{};
   }
 
-  // The far end is to pause a lane, or to resume.
+  // Requests that the far end pause or resume a lane.
   void ask(std::size_t lane, bool pause, Instant now) {
     const auto bit = static_cast<std::uint8_t>(1u << lane);
     if (((asked_ & bit) != 0) == pause) return;
@@ -88,11 +88,11 @@ class PriorityFlowControl : public WithoutCredits {
   }
   // Bit n: the far end is asked to pause priority n, by a frame that has left or is due.
   std::uint8_t asked() const { return asked_; }
-  // As the last frame has it, but for a lane that has changed twice since.
+  // State in the last frame, except for lanes that have changed twice since.
   std::uint8_t reported() const { return asked_ ^ changed_; }
-  // Since when a frame is due that reports a change; kNever: none is.
+  // Time since which a frame with a change has been due; kNever: none.
   Instant frame_due() const { return changed_ == 0 ? kNever : due_; }
-  // It leaves now; the line is free.
+  // Sends the frame now; the line must be free.
   PauseFrame send_frame(LineClock& line, Instant now) {
     const Instant arrival = put_on(line, now);
     const PauseFrame frame{arrival + link_.propagation + link_.pause_response, asked_, changed_};
@@ -100,8 +100,8 @@ class PriorityFlowControl : public WithoutCredits {
     return frame;
   }
 
-  // The link has failed: nobody is paused, and frames on it are lost. What is asked for is to be reported
-  // again by restart().
+  // The link has failed: all pauses end, and frames on it are lost. restart() reports this end's requests
+  // again.
   void fail() {
     paused_ = 0;
     changed_ = 0;
@@ -113,7 +113,7 @@ class PriorityFlowControl : public WithoutCredits {
     due_ = now;
   }
 
-  // Frames that repeat a pause, as the other policies' frames.
+  // Repeated pause frames; functions as in the other policies.
   bool is_due(const LineClock& line, Instant now) const { return first_repeat(line) < now; }
   template <class Grant>
   void advance(LineClock& line, Instant now, Grant) {
@@ -141,11 +141,11 @@ class PriorityFlowControl : public WithoutCredits {
   }
   std::uint32_t frame_bytes() const { return link_.bytes_before + kPauseFrameBytes + link_.bytes_after; }
   Instant first_repeat(const LineClock& line) const { return std::max(line.busy_until(), refresh_due_); }
-  // Frames that leave before `end` behind one that leaves at `first`, if nothing else does.
+  // Number of repeated frames after the one at `first` that leave before `end`, if no other frame does.
   std::int64_t repeats_behind(Instant first, Instant end) const {
     return end > first ? (end - first - Duration(1)) / refresh_interval() : 0;
   }
-  // Returns when the last byte of a frame that starts then has left.
+  // Returns when the last byte of a frame that starts at `start` has left.
   Instant put_on(LineClock& line, Instant start) {
     line.begin(start);
     const Instant end = line.after(link_.bytes_before + kPauseFrameBytes);
@@ -157,16 +157,16 @@ class PriorityFlowControl : public WithoutCredits {
 
   const LinkParams& link_;
   Ring<PauseFrame> coming_;   // by time
-  std::uint8_t paused_ = 0;   // of this end, by frames that have had effect
-  std::uint8_t resumed_ = 0;  // by the last frame that resumed any
-  std::uint8_t asked_ = 0;    // of the far end
+  std::uint8_t paused_ = 0;   // priorities paused at this end, by frames in effect
+  std::uint8_t resumed_ = 0;  // priorities resumed by the last frame that resumed any
+  std::uint8_t asked_ = 0;    // priorities that the far end should pause
   std::uint8_t changed_ = 0;  // since the last frame
   std::uint32_t sent_ = 0;
-  Instant due_{};  // since when there are changes
+  Instant due_{};  // since when a change has been due
   Instant refresh_due_ = kNever;
   Instant resumed_at_{};
 };
 
-static_assert(sizeof(PriorityFlowControl) <= 64);  // it is a part of every port
+static_assert(sizeof(PriorityFlowControl) <= 64);  // it is part of every port
 
 }  // namespace verbatim::fabric

@@ -19,7 +19,7 @@ std::uint8_t PriorityMap::dscp_of(const ib::Packet& packet) {
   const ib::FrameLayer headers = ib::parse_frame(packet.payload.bytes()).outer;
   const auto byte = [](std::span<const std::byte> header, std::size_t at) { return std::to_integer<std::uint8_t>(header[at]); };
   if (!headers.ipv4.empty()) return byte(headers.ipv4, 1) >> kDscpShift;
-  // The traffic class lies across the lower half of the first byte and the upper half of the second (RFC 8200 3).
+  // The traffic class spans the lower half of the first byte and the upper half of the second (RFC 8200 3).
   if (!headers.ipv6.empty()) return static_cast<std::uint8_t>((byte(headers.ipv6, 0) & 0xf) << 2 | byte(headers.ipv6, 1) >> 6);
   return ib::Ethernet::kNoDscp;
 }

@@ -1,7 +1,7 @@
-// Priorities of packets on Ethernet, 0 to 7 (IEEE 802.1Q 6.9.3): from the priority code point (PCP) of the VLAN tag, or from the
-// DSCP of the IP header (RFC 2474). An adapter has a map for what it sends; each switch has one of its own and classifies anew
-// what comes in. The priority is stored where packets of InfiniBand have their service level, which chooses the lane
-// (lane_table.h).
+// Priorities 0 to 7 of Ethernet packets (IEEE 802.1Q 6.9.3): from the priority code point (PCP) of the VLAN
+// tag, or from the DSCP of the IP header (RFC 2474). An adapter has a map for outgoing packets; each switch
+// has its own and classifies arriving packets anew. The priority takes the place of the InfiniBand service
+// level, which selects the lane (lane_table.h).
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct DscpMapping {
 
 inline constexpr std::uint32_t kDscps = 64;
 
-// By DSCP. Values that are left out have the priority DSCP / 8 (the class selectors of RFC 2474).
+// Priority of each DSCP. Omitted values have the priority DSCP / 8 (class selectors of RFC 2474).
 inline std::array<std::uint8_t, kDscps> priorities_of(const std::vector<DscpMapping>& given) {
   std::array<std::uint8_t, kDscps> all{};
   for (std::uint32_t dscp = 0; dscp < kDscps; ++dscp) all[dscp] = static_cast<std::uint8_t>(dscp / 8);
@@ -39,25 +39,25 @@ class PriorityMap {
  public:
   static constexpr std::uint32_t kDscps = fabric::kDscps, kPriorities = 8;
 
-  // The map of InfiniBand: the service level of a path is that of its packets.
+  // The map of InfiniBand: the packets of a path have its service level.
   PriorityMap() = default;
   // `trust` is "pcp" or "dscp".
   PriorityMap(std::string_view trust, const std::vector<DscpMapping>& given);
 
-  // The priority of packets that an adapter sends by a path.
+  // Priority of packets that an adapter sends on a path.
   ib::ServiceLevel of_path(std::uint8_t service_level, std::uint8_t traffic_class) const {
     if (trust_ == Trust::kServiceLevel) return ib::ServiceLevel{service_level};
     if (trust_ == Trust::kPcp) return ib::ServiceLevel{static_cast<std::uint8_t>(service_level % kPriorities)};
     return ib::ServiceLevel{by_dscp_[traffic_class >> kDscpShift]};
   }
-  // The priority of a packet of RoCE or a frame by its headers on the wire; it has `ethernet`. 0 by PCP without a tag, and by
-  // DSCP of a frame that is not IP (Linux' mlxsw: the port's default priority, QPDP). The DSCP that has been looked up is stored
-  // in the packet for the switches behind.
+  // Priority of a RoCE packet or frame by its headers on the wire; it must have `ethernet`. 0 by PCP
+  // without a tag, and by DSCP for a frame that is not IP (Linux mlxsw: the port's default priority, QPDP).
+  // The DSCP is cached in the packet for later switches.
   ib::ServiceLevel of(ib::Packet& packet) const;
 
  private:
   enum class Trust : std::uint8_t { kServiceLevel, kPcp, kDscp };
-  static constexpr int kDscpShift = 2;  // of a traffic class, whose lower bits are ECN's
+  static constexpr int kDscpShift = 2;  // position in a traffic class, above the ECN bits
 
   static std::uint8_t dscp_of(const ib::Packet& packet);
 

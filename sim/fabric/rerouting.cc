@@ -10,7 +10,7 @@ namespace verbatim::fabric {
 
 namespace {
 
-// All that lead to a destination; `only` holds the one where there is one.
+// All outputs to a destination; `only` provides the storage for a single one.
 std::span<const PortNumber> outputs(const RouteTable& table, std::uint64_t destination, PortNumber& only) {
   const RouteTable::Entry entry = table.entry(destination);
   if (entry == RouteTable::kNone) return {};
@@ -47,14 +47,16 @@ void Rerouting::catch_up(Instant now) {
 
 PortNumber Rerouting::output(const RouteTable& all, std::uint64_t destination, std::uint64_t hash, std::uint64_t salt,
                              Instant now) {
-  // Any number that differs from 0: the second choice has nothing to do with the first.
+  // Any nonzero number: makes the second choice independent of the first.
   constexpr std::uint64_t kSecondHash = 0x5ec0'4d00'0000'0001;
   catch_up(now);
   PortNumber only, only_own;
   const std::span<const PortNumber> routes = outputs(current_ == nullptr ? all : *current_->routes, destination, only);
   if (routes.empty()) return RouteTable::kNoRoute;
   const std::span<const PortNumber> own = outputs(all, destination, only_own);
-  const auto place = [hash](std::size_t count, std::uint64_t of) { return way_of(hash, of, static_cast<std::uint32_t>(count)); };
+  const auto place = [hash](std::size_t count, std::uint64_t of) {
+    return ecmp_index(hash, of, static_cast<std::uint32_t>(count));
+  };
   const auto may_take = [&](PortNumber port) { return is_in_use(port, now); };
   if (!own.empty()) {
     const PortNumber first = own[place(own.size(), salt)];

@@ -1,18 +1,21 @@
-// Links that are down, at a switch of Ethernet: it avoids them in two steps, as its line cards and its routing protocol do.
+// Failed links at an Ethernet switch, which avoids them in two steps, as its line cards and its routing
+// protocol do.
 //
-// A port whose own link is down leaves the groups of equally good outputs `delay` after the link went down, and returns `delay`
-// after it came up, if the link has been so all the time. Failures elsewhere change all routes, at times that are known before
-// the run (sim/config/reroutes.h): a routing protocol has converged then.
+// A port whose own link is down leaves the groups of equally good outputs `delay` after the failure, and
+// returns `delay` after the repair if the link has stayed up meanwhile. Failures elsewhere change all
+// routes, at times that are known before the run (sim/config/reroutes.h): those at which a routing protocol
+// has converged.
 //
-// The hash of a flow chooses among all outputs that lead to its destination while every link is up. Where this output is not in
-// use, a second hash chooses among those that are. So flows on other outputs stay where they are (resilient hashing), and a flow
-// returns to its output when this is in use again.
+// The hash of a flow chooses among all outputs that lead to its destination with every link up. If this
+// output is not in use, a second hash chooses among those that are. Flows on other outputs keep theirs
+// (resilient hashing), and the flow returns to its first output once this is in use again.
 //
-// On InfiniBand switches do nothing by themselves. All routes change when the subnet manager has swept after a failure or repair,
-// which is known before the run, too.
+// InfiniBand switches do not react themselves. All routes change when the subnet manager has swept after a
+// failure or repair, at a time that is also known before the run.
 //
-// Nothing here is an event: what has come into effect is worked out when a packet asks. The trace has it from then on: one record
-// (routes-changed) of each port that has left its groups or has returned, or of the sweep.
+// None of this is an event: the changes in effect are computed when a packet is looked up. At that time
+// they are traced: one record (routes-changed) for each port that has left its groups or returned, or for
+// the sweep.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +29,28 @@
 
 namespace verbatim::fabric {
 
-// Tables that a subnet manager has written to all switches at one time. The first switch that uses them records it.
+// Tables that a subnet manager has written to all switches at one time; recorded by the first switch that
+// uses them.
 struct RouteSweep {
-  ComponentId manager;       // port of its adapter
-  std::uint64_t tables = 0;  // switches whose tables differ from those before
+  ComponentId manager;       // port of the manager's adapter
+  std::uint64_t tables = 0;  // switches with changed tables
   bool is_recorded = false;
 };
 
-// Routes, and the spanning tree for packets to groups, from a time on.
+// Routes from a time on, and the spanning tree for multicast packets.
 struct RouteChange {
   Instant at{};
-  std::shared_ptr<const RouteTable> routes;  // null: those of the beginning, and its tree
+  std::shared_ptr<const RouteTable> routes;  // null: the initial routes and tree
   std::vector<PortNumber> multicast_ports;
-  std::shared_ptr<const RouteTable> groups;  // of adaptive routing; null: none
-  std::shared_ptr<RouteSweep> sweep;  // null: nobody has swept
+  std::shared_ptr<const RouteTable> groups;  // adaptive routing; null: none
+  std::shared_ptr<RouteSweep> sweep;  // null: no sweep
 };
 
 class Rerouting {
  public:
   explicit Rerouting(Duration delay) : delay_(delay) {}
 
-  // Ascending times; before the first event.
+  // `changes` by ascending times; before the first event.
   void set_changes(std::vector<RouteChange> changes) {
     changes_ = std::move(changes);
     next_ = 0;
@@ -54,10 +58,10 @@ class Rerouting {
     sweep_ = nullptr;
     normal_until_ = next_change();
   }
-  // The link of a port has gone down, or come up.
+  // The link of a port has gone down or come up.
   void on_link(PortNumber port, bool up, Instant now);
 
-  // record(port) for each port that has left its groups, or has returned, since the last call.
+  // Calls record(port) for each port that has left its groups or returned since the last call.
   template <class Record>
   void record_changes(Instant now, Record record) {
     for (ChangedPort& changed : changed_) {
@@ -67,29 +71,30 @@ class Rerouting {
     }
   }
 
-  // Before this time every link is taken to be up; it moves.
+  // Before this time the initial routes apply and no port has left its groups. Link changes and catching up
+  // with `changes` move it.
   Instant normal_until() const { return normal_until_; }
 
-  // By which port a flow leaves; kNoRoute: none leads there. `all` are the routes of the beginning. A port that is down is the
-  // answer where no other leads there.
+  // The port by which a flow leaves; kNoRoute: none leads there. `all`: the initial routes. A port that is
+  // down is returned if no other leads there.
   PortNumber output(const RouteTable& all, std::uint64_t destination, std::uint64_t hash, std::uint64_t salt, Instant now);
-  // All outputs in use that lead there; where none is in use, all that would lead there.
+  // All outputs in use that lead to a destination; if none is in use, all outputs that lead there.
   std::vector<PortNumber> outputs_in_use(const RouteTable& all, std::uint64_t destination, Instant now);
   bool has_changes() const { return !changes_.empty(); }
-  // Null: those of the beginning.
+  // Null: the initial routes.
   const RouteTable* routes(Instant now) {
     catch_up(now);
     return current_ == nullptr ? nullptr : current_->routes.get();
   }
-  // Null: that of the beginning.
+  // Null: the initial tree.
   const std::vector<PortNumber>* multicast_ports(Instant now);
-  // `first`: the groups of the beginning.
+  // `first`: the initial groups.
   const RouteTable* groups(const RouteTable* first, Instant now) {
     if (now < normal_until_) return first;
     catch_up(now);
     return current_ == nullptr ? first : current_->groups.get();
   }
-  // The sweep that has brought about the current routes, until it is recorded; null: there is none.
+  // The sweep that produced the current routes, until it is recorded; null: none.
   RouteSweep* unrecorded_sweep() const { return sweep_ == nullptr || sweep_->is_recorded ? nullptr : sweep_; }
 
  private:
@@ -108,10 +113,10 @@ class Rerouting {
 
   const Duration delay_;
   Instant normal_until_ = kNever;
-  std::vector<ChangedPort> changed_;  // ports that are not up and in use for long
+  std::vector<ChangedPort> changed_;  // ports that are down or have changed recently
   std::vector<RouteChange> changes_;
-  std::size_t next_ = 0;                   // the first that has not come into effect
-  const RouteChange* current_ = nullptr;  // null: the routes of the beginning
+  std::size_t next_ = 0;                   // the next change
+  const RouteChange* current_ = nullptr;  // null: the initial routes
   RouteSweep* sweep_ = nullptr;           // of the last change
 };
 

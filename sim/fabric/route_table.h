@@ -1,5 +1,6 @@
-// Output ports by destination, as every switch of a large fabric has them: 16 bits a destination. Most destinations have one
-// output; a set of outputs that lead there by paths of one length is stored once and shared by all destinations that have it.
+// Output ports by destination, for switches of large fabrics: 16 bits per destination. Most destinations
+// have one output; a set of equally good outputs is stored once and shared by all destinations that have
+// it.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,11 @@ class RouteTable {
  public:
   static constexpr PortNumber kNoRoute{255};
 
-  // Below kSets: the only output, which 0 (the switch itself) and kNoRoute are as well. From there on: a set.
+  // Below kSets: a single output, or 0 (the switch itself), or kNoRoute. From kSets on: a set.
   using Entry = std::uint16_t;
   static constexpr Entry kNone = kNoRoute.value, kSets = 256;
 
-  // All destinations, numbered from 0, are without a route.
+  // All destinations, numbered from 0, have no route.
   explicit RouteTable(std::size_t destinations = 0) : entries_(destinations, kNone) {}
   // A linear forwarding table (IBA 18.2.4.3.1): element n is the output for destination n.
   explicit RouteTable(std::span<const PortNumber> outputs) {
@@ -30,7 +31,7 @@ class RouteTable {
 
   std::size_t size() const { return entries_.size(); }
 
-  // Entry of these ports, ascending; none: kNone. Whoever adds the same set twice stores it twice.
+  // Entry for these ports, in ascending order; none: kNone. Equal sets are not merged.
   Entry add(std::span<const PortNumber> ports) {
     if (ports.empty()) return kNone;
     if (ports.size() == 1) return ports[0].value;
@@ -43,15 +44,15 @@ class RouteTable {
 
   // kNone for destinations beyond the end.
   Entry entry(std::uint64_t destination) const { return destination < entries_.size() ? entries_[destination] : kNone; }
-  // Asks for the memory of entry(destination).
+  // Prefetches entry(destination).
   void prefetch(std::uint64_t destination) const { prefetch_lines(entries_.data() + destination, 0, 1); }
   static bool is_set(Entry entry) { return entry >= kSets; }
-  // `entry` is a set.
+  // `entry` must be a set.
   std::span<const PortNumber> ports_of(Entry entry) const {
     const Set& set = sets_[entry - kSets];
     return {ports_.data() + set.first, set.count};
   }
-  // All outputs of a destination; without a route none.
+  // All outputs of a destination; empty: no route.
   std::vector<PortNumber> ports_to(std::uint64_t destination) const {
     const Entry of = entry(destination);
     if (of == kNone) return {};

@@ -78,7 +78,7 @@ bool SharedBuffer::has_room(const Group& group, std::uint64_t used, std::uint64_
   return used == 0 || (used < limit && used + group.resume_offset <= limit);
 }
 
-// A packet that leaves gives back headroom first.
+// A leaving packet releases headroom first.
 SharedBuffer::Use SharedBuffer::use_of(const Group& group, std::uint64_t kept) {
   const std::uint64_t all = group.used + group.in_headroom;
   const std::uint64_t leaving = all > kept ? all - kept : 0;

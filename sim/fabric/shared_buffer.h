@@ -1,21 +1,20 @@
-// Packet memory that the ports of a device share, as switches of Ethernet have it. A group is a priority of
-// an ingress port; its packets take, in this order,
-//
-//  1. what is reserved for the group;
-//  2. the shared pool, up to a dynamic threshold: alpha (a power of two) times what is free of the pool;
+// Packet memory shared by the ports of a device, as in Ethernet switches. A group is a priority of an
+// ingress port; its packets use, in this order,
+//  1. the reserve of the group;
+//  2. the shared pool, up to a dynamic threshold: alpha (a power of two) times the free part of the pool;
 //  3. the headroom of the group, if it is lossless.
 //
-// A packet that finds no room is dropped. Memory is counted in cells; a packet takes whole ones, all of them
-// from the arrival of its head until its last byte has left. What leaves gives back headroom first, then its
-// share of the pool.
+// A packet that finds no room is dropped. Memory is counted in cells; a packet occupies whole cells, all of
+// them from the arrival of its head until its last byte has left. A leaving packet releases headroom first,
+// then its share of the pool.
 //
-// A lossless group is full, and its sender is to pause, when it uses headroom, or all that it may have
-// without; an empty one is not, as nothing of it could leave and resume the sender. It has room again when
-// no headroom is used and it is below that by the resume offset, or empty.
-// The threshold moves with what other groups take, but a group is judged only when a packet of its own comes
-// or leaves (as published models of Broadcom switches do; HPCC's simulator).
+// A lossless group is full, and its sender should pause, if it uses headroom or all that it may use
+// without. An empty group is never full, as no departure from it could resume the sender. The group has
+// room again if it uses no headroom and is below its limit by the resume offset, or is empty. The threshold
+// moves with the use of other groups, but a group is evaluated only when one of its own packets arrives or
+// leaves (as in published models of Broadcom switches, such as HPCC's simulator).
 //
-// Memory that is given back at an instant serves heads that come later.
+// Memory that is released at an instant is available to later arrivals only.
 #pragma once
 
 #include <cstddef>
@@ -31,49 +30,49 @@ namespace verbatim::fabric {
 
 class SharedBuffer {
  public:
-  // Thresholds are alpha = 2^kLeastAlpha … 2^kMostAlpha, as SONiC's dynamic_th has them.
+  // Thresholds are alpha = 2^kLeastAlpha … 2^kMostAlpha, as SONiC's dynamic_th.
   static constexpr int kLeastAlpha = -8, kMostAlpha = 7;
 
   struct GroupParams {
     std::uint32_t reserved_bytes = 0;
-    std::uint32_t headroom_bytes = 0;  // of a lossless group
+    std::uint32_t headroom_bytes = 0;  // lossless groups only
     std::uint32_t resume_offset_bytes = 0;
     int alpha_log2 = 0;
     bool is_lossless = false;
   };
 
-  // `bytes`: all the memory, of which the groups' reserves and headrooms are taken; the rest is the pool.
+  // `bytes`: all the memory. Reserves and headrooms of the groups are taken from it; the rest is the pool.
   SharedBuffer(std::uint64_t bytes, std::uint32_t cell_bytes);
-  // So many bytes more belong to the pool.
+  // Adds memory to the pool.
   void add_memory(std::uint64_t bytes) { pool_cells_ += bytes / cell_bytes_; }
 
-  // Returns the group's number: 0, 1, … Its memory must be there.
+  // Returns the group's number: 0, 1, … The pool must have its reserve and headroom.
   std::size_t add_group(const GroupParams& params);
 
-  // A packet that comes in now takes its cells; false: there are too few, and it takes none.
+  // Takes the cells of an arriving packet; false: there are too few, and none is taken.
   bool admit(std::size_t group, std::uint32_t wire_bytes, Instant now);
-  // Its cells are free at `when`, now or later.
+  // The packet's cells become free at `when`, not earlier than now.
   void release(std::size_t group, std::uint32_t wire_bytes, Instant when);
 
-  // As of the last admit() or settle().
+  // State as of the last admit() or settle().
   bool is_full(std::size_t group) const;
   bool has_room_again(std::size_t group) const;
-  // Whether a group could have room again if the packets stayed for ever that hold `kept[n]` cells of each group n, and all
-  // others left.
+  // Whether a group could have room again if the packets that hold `kept[n]` cells of each group n stayed
+  // for ever, and all others left.
   bool can_have_room_again(std::size_t group, std::span<const std::uint64_t> kept) const;
   std::size_t size() const { return groups_.size(); }
-  // Whether a packet of the group gave back its cells at this instant.
+  // Whether a packet of the group released its cells at this instant.
   bool has_left(std::size_t group, Instant now) const { return groups_[group].left == now; }
-  // Cells that are released at `now` or before are free.
+  // Frees the cells that are released at `now` or before.
   void settle(Instant now) { settle_until(now + Duration(1)); }
-  // When the next packet of a group gives back its cells, as far as is known; kNever: it is not.
+  // Expected time at which the next packet of a group releases its cells; kNever: not known.
   Instant next_release(std::size_t group) const {
     const Group& of = groups_[group];
     return of.releases.empty() ? kNever : of.releases.front().when;
   }
 
   bool is_lossless(std::size_t group) const { return groups_[group].is_lossless; }
-  // Cells in use, with those that are released and not settled.
+  // Cells in use, including those that are released and not settled.
   std::uint64_t used_cells(std::size_t group) const {
     return groups_[group].used + groups_[group].in_headroom;
   }
@@ -83,7 +82,7 @@ class SharedBuffer {
     return static_cast<std::uint32_t>((bytes + cell_bytes_ - 1) / cell_bytes_);
   }
 
-  // alpha times what is free of the pool, in cells.
+  // alpha times the free part of the pool, in cells.
   std::uint64_t threshold(int alpha_log2) const {
     return times_alpha(free_pool_cells(), alpha_log2);
   }
@@ -100,14 +99,14 @@ class SharedBuffer {
     std::uint32_t reserved = 0, headroom = 0, resume_offset = 0;  // cells, as all below
     std::int8_t alpha_log2 = 0;
     bool is_lossless = false;
-    std::uint64_t used = 0;  // of the reserve and the pool
+    std::uint64_t used = 0;  // reserve and pool
     std::uint64_t in_headroom = 0;
-    Instant left = kNever;   // when a packet gave back its cells last; kNever: none has
+    Instant left = kNever;   // last release of cells; kNever: none yet
     Ring<Release> releases;  // by time
 
     std::uint64_t in_pool() const { return used > reserved ? used - reserved : 0; }
   };
-  // A release of some group; those of all are a heap, the earliest first.
+  // A release of some group; those of all groups form a heap, the earliest first.
   struct Due {
     Instant when;
     std::size_t group = 0;
@@ -115,12 +114,12 @@ class SharedBuffer {
 
   void settle_until(Instant end);
   void give_back(Group& group, std::uint32_t cells);
-  // The use of a group of which nothing but so many cells is left.
+  // Use of a group after all but `kept` of its cells have been released.
   struct Use {
     std::uint64_t used = 0, in_headroom = 0;
   };
   static Use use_of(const Group& group, std::uint64_t kept);
-  // A group without headroom in use that may have `limit` cells.
+  // Whether a group that uses no headroom and may use `limit` cells has room again.
   static bool has_room(const Group& group, std::uint64_t used, std::uint64_t limit);
   // Cells that a group may use without headroom.
   std::uint64_t limit_of(const Group& group) const { return group.reserved + threshold(group.alpha_log2); }

@@ -61,7 +61,8 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
   }
   if (packet->is_to_group) [[unlikely]] return replicate(in, std::move(packet), wire_bytes, lookup, times);
   const PortNumber number = output_for(*packet);
-  // IEEE 802.1Q 8.6.3: what goes to nobody that is known leaves by all ports of the spanning tree, as what goes to a group.
+  // IEEE 802.1Q 8.6.3: a frame to an unknown station leaves by all ports of the spanning tree, as a frame
+  // to a group.
   if (packet->is_frame && number == kNoRoute) return replicate(in, std::move(packet), wire_bytes, lookup, times);
   if (number.value == 0) return drop(*input.port, *packet, wire_bytes, times.tail, DropReason::kOwnLid);
   if (number.value > inputs_.size())
@@ -116,7 +117,8 @@ void Switch::check_claims() {
 
 void Switch::classify(const Port& in, ib::Packet& packet) const {
   packet.lrh.service_level = priority_of(packet);
-  // Credits are of the lane that the sender chose; pauses and drops are of the priority that this switch sees.
+  // Credits belong to the lane that the sender chose; pauses and drops to the priority that this switch
+  // determines.
   if (in.has_credits()) return;
   if (const ib::VirtualLane lane = in.lane_of(packet.lrh.service_level); lane != kManagementLane) packet.lrh.lane = lane;
 }
@@ -174,7 +176,7 @@ ib::VirtualLane Switch::lane_at(PortNumber in, const Port& out, const ib::Packet
 
 Instant Switch::ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
                          ib::Packet& packet, std::uint32_t wire_bytes) const {
-  // Cutting through would let an output that is faster than the input run dry.
+  // An output that is faster than the input would run dry in cut-through mode.
   const bool wait_for_tail = is_faster(out.link().byte_time, in.link().byte_time);
   const std::int64_t from = wait_for_tail ? std::max(lookup, clock_.next_edge_number(times.tail)) : lookup;
   const Instant ready = clock_.edge(from + profile_.cut_through_cycles);
@@ -290,7 +292,7 @@ PortNumber Switch::swept_output_for(const ib::Packet& packet) {
 }
 
 PortNumber Switch::output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const {
-  return ports[way_of(packet.flow_hash, ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
+  return ports[ecmp_index(packet.flow_hash, ecmp_salt_, static_cast<std::uint32_t>(ports.size()))];
 }
 
 void Switch::drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail,

@@ -1,15 +1,18 @@
-// The memory of a device in which packets wait that have come in by its ports. A packet occupies space from the arrival of its
-// head until its last byte has left; while it waits in an output queue it holds a `BufferClaim`, and knows nothing of the port
-// it came in by.
+// Memory of a device for packets that arrive by its ports. A packet occupies space from the arrival of its
+// head until its last byte has left. While it is in an output queue it holds a `BufferClaim` and has no
+// reference to its ingress port.
 //
-// `PerPortBuffer` gives every port a space of its own:
-//  - VL15 has no flow control (IBA 7.6.4): its space is counted here, and a packet that finds too little is dropped.
-//  - Data lanes of a link with credits are not counted: the far end sends only what has room.
+// `PerPortBuffer` gives each port a separate space:
+//  - VL15 has no flow control (IBA 7.6.4): its space is counted, and a packet that finds too little is
+//    dropped.
+//  - Data lanes of a link with credits are not counted: the far end sends only packets that fit.
 //  - Data lanes of a link without flow control (`bound_lanes`) are counted as VL15 is.
-//  - Lanes of a link with pauses are groups of a shared buffer (`shared_buffer.h`): they have a reserve and headroom, but a pool
-//    only where the device has shared memory, of which all its ports' lanes are groups then.
-//  - The crossbar reads so many packets of one input at a time (`crossbar_speedup`).
-// Space that is given back at an instant serves heads that come later.
+//  - Lanes of a link with pauses are groups of a shared buffer (`shared_buffer.h`) with a reserve and
+//    headroom. They have a pool only if the device has shared memory; then the lanes of all links without
+//    credits are groups of it.
+//  - The crossbar reads a limited number of packets of one input at a time (`crossbar_speedup`).
+//
+// Space that is released at an instant is available to later arrivals only.
 #pragma once
 
 #include <algorithm>
@@ -32,37 +35,37 @@ namespace verbatim::fabric {
 
 inline constexpr ib::VirtualLane kManagementLane{15};
 
-// Buffers and credits count blocks of 64 bytes (IBA 7.9.4.4); a packet takes whole blocks.
+// Buffers and credits count blocks of 64 bytes (IBA 7.9.4.4); a packet occupies whole blocks.
 inline constexpr std::uint32_t kCreditBlockBytes = 64;
 constexpr std::uint32_t blocks_of(std::uint32_t wire_bytes) {
   return (wire_bytes + kCreditBlockBytes - 1) / kCreditBlockBytes;
 }
 
-// Why a packet of a lane is dropped that finds no space.
+// Drop reason for a packet of a lane that finds no space.
 constexpr DropReason full_buffer_reason(ib::VirtualLane lane) {
   return lane == kManagementLane ? DropReason::kManagementBuffer : DropReason::kInputBuffer;
 }
 
-// The ingress port, whose link learns of the space that packets leave.
+// The ingress port, whose link is notified of released space.
 class SpaceListener {
  public:
   virtual ComponentId input_id() const = 0;
-  // A packet that came in on `lane` has left, or will have at `when`.
+  // A packet that arrived on `lane` has left, or will have left at `when`.
   virtual void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) = 0;
 
  protected:
   ~SpaceListener() = default;
 };
 
-// The space that a packet occupies which waits in an output queue of the same device.
+// The space that a packet in an output queue of the same device occupies.
 struct BufferClaim {
   static constexpr std::uint32_t kAlone = ~0u;
 
-  PortNumber in;         // by which it came; 0: it occupies nothing
-  ib::VirtualLane lane;  // on which it came in
-  std::uint32_t shared = kAlone;  // one of several copies: number of the claim that they share (`PerPortBuffer::share_claim`)
+  PortNumber in;         // ingress port; 0: it occupies no space
+  ib::VirtualLane lane;  // on which it arrived
+  std::uint32_t shared = kAlone;  // claim number shared with other copies (`PerPortBuffer::share_claim`)
 };
-// As queued packets carry it.
+// Conversion from and to the state that queued packets carry.
 inline BufferClaim claim_of(const ib::Packet& packet) {
   return {PortNumber{packet.forwarding.input}, ib::VirtualLane{packet.forwarding.input_lane},
           packet.shares_claim ? packet.shared_claim : BufferClaim::kAlone};
@@ -80,8 +83,8 @@ struct SharedMemoryParams {
   std::uint32_t cell_bytes = kCreditBlockBytes;
   std::uint32_t reserved_bytes = 0;  // for each lane of a port
   int lossless_alpha_log2 = 0, lossy_alpha_log2 = 0;
-  // A lossy packet is dropped with which its output queue would have more than so much, times what is free of the pool. The bytes
-  // that wait there and those of the packet are rounded up to cells, each as a whole.
+  // A lossy packet is dropped if its output queue would exceed this factor times the free part of the pool.
+  // The queued bytes and those of the packet are rounded up to cells separately.
   int output_alpha_log2 = SharedBuffer::kMostAlpha;
   std::uint32_t resume_offset_bytes = 0;
 
@@ -91,12 +94,12 @@ struct SharedMemoryParams {
 class PerPortBuffer {
  public:
   struct Params {
-    std::uint32_t vl15_bytes = 0;        // per port, rounded down to blocks; 0: everything fits
+    std::uint32_t vl15_bytes = 0;        // per port, rounded down to blocks; 0: unlimited
     std::uint32_t crossbar_speedup = 0;  // packets of one input that leave at a time; 0: any number
     SharedMemoryParams shared{};
   };
 
-  // For the ports `first`, `first` + 1 …
+  // Buffer of the ports `first`, `first` + 1 …
   PerPortBuffer(const Params& params, PortNumber first, std::size_t ports)
       : params_(params),
         first_(first),
@@ -110,7 +113,8 @@ class PerPortBuffer {
   }
 
   void attach(PortNumber in, SpaceListener& port) { at(in).port = &port; }
-  // The link of a port has no credits: each of its lanes has `bytes`, rounded down to blocks, or a part of the shared memory.
+  // For a port whose link has no credits: each lane gets `bytes`, rounded down to blocks, or a group of the
+  // shared memory.
   void bound_lanes(PortNumber in, std::size_t lanes, std::uint32_t bytes, const LinkParams& link) {
     counts_ = true;
     if (has_shared_memory() || link.flow_control == FlowControlKind::kPause) return add_groups(in, lanes, bytes, link);
@@ -121,7 +125,7 @@ class PerPortBuffer {
   // For debug builds.
   InputBytes& bytes_of(PortNumber in) { return at(in).bytes; }
 
-  // The component of an ingress port.
+  // Component of an ingress port.
   ComponentId input_id(PortNumber in) const { return inputs_[place(in)].port->input_id(); }
 
   void prefetch_input(PortNumber in) const {
@@ -130,19 +134,20 @@ class PerPortBuffer {
   }
   const SpaceListener& input(PortNumber in) const { return *inputs_[place(in)].port; }
 
-  // A packet that comes in now takes its space; false: there is too little, and it takes nothing.
+  // Takes the space of an arriving packet; false: there is too little, and none is taken.
   bool admit(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant now) {
     if (has_group(in, lane)) return shared_->admit(group_of(in, lane), wire_bytes, now);
     Space* const space = counted_space(in, lane);
     return space == nullptr || space->take(blocks_of(wire_bytes), now);
   }
-  // Whether a packet that came in may join an output queue in which so many bytes wait.
+  // Whether an arrived packet may join an output queue that holds `queued_bytes`.
   bool may_queue(PortNumber in, ib::VirtualLane lane, std::uint32_t queued_bytes, std::uint32_t wire_bytes) const {
     if (!has_shared_memory() || !has_group(in, lane) || shared_->is_lossless(group_of(in, lane))) return true;
     const std::uint32_t cells = shared_->cells_of(queued_bytes) + shared_->cells_of(wire_bytes);
     return cells <= shared_->threshold(params_.shared.output_alpha_log2);
   }
-  // A packet's lane is a group of it, at ports whose link has pauses; null: no port has such a link, nor shared memory.
+  // The groups of links with pauses or of shared memory, one per lane; null: no port has such a link, and
+  // there is no shared memory.
   SharedBuffer* groups() { return shared_.get(); }
   const SharedBuffer* groups() const { return shared_.get(); }
   std::size_t group_of(PortNumber in, ib::VirtualLane lane) const {
@@ -150,21 +155,21 @@ class PerPortBuffer {
   }
 
   bool has_shared_memory() const { return params_.shared.bytes > 0; }
-  // Whether the packets of a lane of a port are a group.
+  // Whether the packets of a port's lane form a group.
   bool has_group(PortNumber in, ib::VirtualLane lane) const {
     return lane != kManagementLane && inputs_[place(in)].first_group >= 0;
   }
 
-  // Whether the crossbar reads a limited number of packets of an input at a time.
+  // Whether the crossbar limits the packets read from an input at a time.
   bool limits_reads() const { return params_.crossbar_speedup > 0; }
   // When it can read one more packet of an input.
   Instant next_read(PortNumber in, Instant now) { return limits_reads() ? std::max(now, first_read_end(in)) : now; }
-  // It reads one until `end`, from a time on at which it can.
+  // It reads a packet until `end`; the start must be at next_read() or later.
   void add_read(PortNumber in, Instant end) {
     if (limits_reads()) first_read_end(in) = end;
   }
 
-  // The space of a packet is free at `when`, now or later.
+  // The space of a packet becomes free at `when`, not earlier than now.
   void release(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
     if (counts_) [[unlikely]] {
       if (has_group(in, lane)) {
@@ -175,7 +180,8 @@ class PerPortBuffer {
     }
     at(in).port->on_space_released(lane, wire_bytes, when);
   }
-  // So many copies of a packet share one claim, which ends when the last one has left. Returns its number.
+  // Creates a claim shared by `copies` copies of a packet, which ends when the last one has left. Returns
+  // its number.
   std::uint32_t share_claim(std::uint32_t copies) {
     if (free_claims_.empty()) {
       free_claims_.push_back(static_cast<std::uint32_t>(shared_claims_.size()));
@@ -186,7 +192,8 @@ class PerPortBuffer {
     shared_claims_[number] = {copies, {}};
     return number;
   }
-  // A packet that was in an output queue has left at `when`, now or later, or is dropped then: its claim ends.
+  // Ends the claim of a packet from an output queue, which leaves at `when`, not earlier than now, or is
+  // dropped then.
   void end_claim(const BufferClaim& claim, std::uint32_t wire_bytes, Instant when) {
     if (claim.in.value == 0) return;
     if (claim.shared != BufferClaim::kAlone) [[unlikely]] {
@@ -202,8 +209,8 @@ class PerPortBuffer {
 
  private:
   struct SharedClaim {
-    std::uint32_t left = 0;  // copies that have not left
-    Instant latest{};        // the end of those that have
+    std::uint32_t left = 0;  // copies in queues
+    Instant latest{};        // end of those that have left
   };
   struct Release {
     Instant when;
@@ -211,7 +218,7 @@ class PerPortBuffer {
   };
   struct Space {
     std::uint32_t capacity = 0;  // blocks
-    std::uint32_t used = 0;      // with those released since the last packet came
+    std::uint32_t used = 0;      // includes releases since the last arrival
     Ring<Release> releases{};    // by time
 
     bool take(std::uint32_t blocks, Instant now) {
@@ -226,10 +233,10 @@ class PerPortBuffer {
   };
   struct Input {
     SpaceListener* port = nullptr;
-    std::int32_t first_group = -1;      // of its lanes, in the shared buffer; -1: they have none
+    std::int32_t first_group = -1;      // of its lanes, in the shared buffer; -1: none
     [[no_unique_address]] InputBytes bytes;
     std::unique_ptr<Space> management;  // null: not counted
-    std::unique_ptr<Space[]> lanes;     // likewise
+    std::unique_ptr<Space[]> lanes;     // null: not counted
   };
 
   std::size_t place(PortNumber in) const { return static_cast<std::size_t>(in.value - first_.value); }
@@ -247,7 +254,7 @@ class PerPortBuffer {
       } else {
         CHECK(bytes > group.headroom_bytes);
         shared_->add_memory(bytes);
-        // Whole blocks: what the headroom takes of its last one is nobody's reserve.
+        // Whole blocks: the rest of the headroom's last block is not part of the reserve.
         const std::uint32_t blocks = bytes / kCreditBlockBytes, headroom = std::min(blocks_of(group.headroom_bytes), blocks);
         group.headroom_bytes = headroom * kCreditBlockBytes;
         group.reserved_bytes = (blocks - headroom) * kCreditBlockBytes;
@@ -262,7 +269,7 @@ class PerPortBuffer {
     if (lane == kManagementLane) return input.management.get();
     return input.lanes == nullptr ? nullptr : &input.lanes[lane.value];
   }
-  // The first end of the last packets of an input that the crossbar has read.
+  // Earliest end among the last packets that the crossbar reads from an input.
   Instant& first_read_end(PortNumber in) {
     const auto first = reads_.begin() + static_cast<std::ptrdiff_t>(place(in) * params_.crossbar_speedup);
     return *std::min_element(first, first + params_.crossbar_speedup);
@@ -270,12 +277,12 @@ class PerPortBuffer {
 
   const Params params_;
   const PortNumber first_;
-  bool counts_;  // the space of some lane
+  bool counts_;  // the space of some lane is counted
   std::vector<Input> inputs_;
-  std::vector<Instant> reads_;  // by input: ends of the last packets that the crossbar has read, as many as it reads at a time
+  std::vector<Instant> reads_;  // by input: ends of the last crossbar reads, crossbar_speedup of them
   std::unique_ptr<SharedBuffer> shared_;  // null: no lane is a group
   std::vector<SharedClaim> shared_claims_;
-  std::vector<std::uint32_t> free_claims_;  // numbers in it
+  std::vector<std::uint32_t> free_claims_;  // indices of shared_claims_
 };
 
 }  // namespace verbatim::fabric

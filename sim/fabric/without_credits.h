@@ -1,4 +1,4 @@
-// The functions of a policy of flow control (`link_flow_control.h`) as those have them that grant nothing.
+// Base of flow control policies without grants (`link_flow_control.h`).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The scripted faults of adapters: hardware that fails at a given time, for good (hca::Endpoint::fail). Programs on its host get
-// IBV_EVENT_DEVICE_FATAL; peers get no answer any more.
+// Scripted adapter faults: an adapter fails permanently at a given time (hca::Endpoint::fail). Programs on
+// its host get IBV_EVENT_DEVICE_FATAL; peers get no more responses.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class AdapterFaults {
   AdapterFaults(const AdapterFaults&) = delete;
   AdapterFaults& operator=(const AdapterFaults&) = delete;
 
-  // The next fault, from 0. The adapter outlives the last event.
+  // Adds the next fault; faults are numbered from 0. The adapter must outlive the last event.
   void add(Instant at, hca::Endpoint& adapter) { entries_.emplace_back(engine_, at, adapter); }
   std::uint64_t fired(std::size_t fault) const { return entries_.at(fault).fired; }
 
@@ -38,7 +38,7 @@ class AdapterFaults {
   };
 
   Engine& engine_;
-  std::deque<Entry> entries_;  // in the order of the faults
+  std::deque<Entry> entries_;  // by number
 };
 
 }  // namespace verbatim::faults

@@ -1,5 +1,5 @@
-// What fails as a whole though no script says so: links, adapters and programs, at most so many as a run's budget says, each at a
-// time that is chosen before the run. So slices of programs end there as they do at what a script says.
+// Unscripted failures of whole links, adapters and programs, within a run's budget. Their times are chosen
+// before the run, so that slices of programs end at them as at scripted faults.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +13,17 @@
 
 namespace verbatim::faults {
 
-// When each fails: as long after the last start of a program as this says; at the default never. Up to 1.5 s.
+// Time of the failure, counted from the last start of a program, up to 1.5 s; default: no failure.
 inline constexpr DelaySite kLinkDown{"link-down", Duration(1'000'000), 20};
 inline constexpr DelaySite kAdapterFailure{"adapter-failure", Duration(1'000'000), 20};
 inline constexpr DelaySite kProgramKilled{"program-killed", Duration(1'000'000), 20};
-// How long a link is down; at the default for good. Up to 2.5 s.
+// Time until the link is up again, up to 2.5 s; default: never.
 inline constexpr DelaySite kLinkDownTime{"link-down/duration", Duration(10'000'000), 17};
 
-// Which of those that would fail does, where they are more than the budget has left.
+// Selects the failures that happen if there are more than the budget permits.
 inline constexpr std::string_view kWhichFails = "failure/which";
 
-// What may fail: a link, an adapter or a program.
+// A link, adapter or program that may fail.
 struct MayFail {
   const DelaySite* site = nullptr;
   ComponentId actor;
@@ -32,10 +32,10 @@ struct MayFail {
 
 struct DrawnFailure {
   MayFail what;
-  Duration after{};  // the last start
+  Duration after{};  // from the last program start
 };
 
-// Asks about each; of those that would fail, at most `budget` do, each as likely as the others.
+// Chooses for each; of those that would fail, at most `budget` do, with equal probability.
 inline std::vector<DrawnFailure> draw_failures(Choices& choices, std::span<const MayFail> all, std::int64_t budget) {
   std::vector<DrawnFailure> drawn;
   for (const MayFail& one : all) {

@@ -10,8 +10,8 @@ namespace verbatim::faults {
 
 namespace {
 
-// One bit of that byte of the payload is wrong. The bytes are shared with the sender's other packets, so they
-// are copied. A payload without bytes has none to flip.
+// Flips a bit of a byte of the payload. The bytes are shared with other packets of the sender and therefore
+// copied. A payload without bytes is not changed.
 void flip_bit(ib::Payload& payload, std::uint64_t byte) {
   if (payload.length == 0 || !payload.has_bytes()) return;
   const auto bytes = payload.bytes();
@@ -26,7 +26,7 @@ FaultScript::FailingEnd::FailingEnd(Engine& engine, const Rule& rule, fabric::Po
     : rule(rule),
       port(port),
       fired(fired),
-      // After the arrivals of its instant: a packet whose head comes when the link fails is through.
+      // After the arrivals of its instant: a packet whose head arrives when the link fails is not lost.
       timer(Timer::of<&FailingEnd::on_time>(engine, port.id(), EventClass::kTimeout, this)) {
   CHECK(rule.down < rule.up);
   timer.schedule_at(rule.down);
@@ -145,7 +145,7 @@ void FaultScript::hit(Entry& entry, ib::Packet& packet, fabric::PacketFate& fate
       return ib::mark_congestion(packet);
     case Action::kCorrupt:
       flip_bit(packet.payload, entry.rule.byte);
-      packet.flow_hash = 0;  // a frame of a program has its IP header in these bytes
+      packet.flow_hash = 0;  // the payload of a program's frame contains its IP header
       if (packet.ethernet) packet.ethernet->dscp = ib::Ethernet::kUnknownDscp;
       if (!entry.rule.hidden) packet.corrupted = true;
       return;

@@ -1,11 +1,11 @@
-// The scripted faults of a run: rules that hit packets on their way out of a port, links that fail and
-// come back at given times, and ports that pause their far ends without need. Each rule counts the packets it could hit and
-// those it has hit; what happens is a record in the trace.
+// Scripted faults of a run: rules that hit packets leaving a port, links that fail and come up at given
+// times, and ports with pause storms. Each rule counts the packets that it could hit and those that it has
+// hit; each hit is a trace record.
 //
-// A rule looks at a packet when it starts on the link, so numbers count transmissions, repeated ones too. It hits packets by
-// their numbers, or each with a chance, alone or in bursts; each rule draws from a stream of its own.
-// Several rules may hit one packet; each counts it. A copy made by a rule is no victim of others on that
-// link.
+// A rule examines a packet when it starts on the link, so numbers count transmissions, including
+// retransmissions. It hits packets by number or with a probability, alone or in bursts; each rule has its own
+// random stream. Several rules may hit the same packet, and each counts it. A copy made by a rule is not hit
+// by other rules of that link.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ namespace verbatim::faults {
 
 enum class Action : std::uint8_t { kDrop, kDuplicate, kCorrupt, kDelay, kMark, kLinkDown, kPauseStorm };
 
-// Which of the packets a rule could hit it does: the first-th, then every every-th, `count` in all.
+// Selects among the packets that a rule could hit: number `first`, then every `every`-th, `count` in total.
 struct Selection {
   std::uint64_t first = 1;
   std::uint64_t every = 1;
-  std::uint64_t count = 1;  // 0: without end
+  std::uint64_t count = 1;  // 0: unlimited
 
   bool hits(std::uint64_t number) const;
 };
 
-// With how many of `of` each packet is hit, or a burst begins with it.
+// Probability parts/of that a packet is hit, or that a burst begins with it.
 struct Chance {
   std::uint64_t parts = 0, of = 1;
 };
 
-// How many packets are hit in a row, each time: so many, or so many in the mean with lengths that are distributed
-// geometrically. A burst that is to begin within another does not.
+// Number of consecutive packets per hit: fixed, or geometrically distributed with this mean. No burst begins
+// within another one.
 struct Burst {
   std::uint64_t packets = 1;
   bool is_geometric = false;
@@ -48,20 +48,20 @@ struct Burst {
 struct Rule {
   Action action = Action::kDrop;
 
-  // Packets.
+  // For packets.
   std::optional<ib::Operation> operation;  // of any transport; none: every packet
   Selection selection;
-  std::optional<Chance> chance;  // from selection.first on, selection.count times; none: `selection` chooses by number
+  std::optional<Chance> chance;  // from number selection.first on, selection.count times; none: by number
   Burst burst;
-  Instant after{};         // earlier packets do not count
+  Instant after{};         // earlier packets are not counted
   Duration delay{0};       // kDelay
-  bool hidden = false;     // kCorrupt: the ICRC is right for the wrong bytes; packets with payload only
-  std::uint64_t byte = 0;  // kCorrupt: of the payload; the last, if there are fewer
+  bool hidden = false;     // kCorrupt: the ICRC matches the wrong bytes; packets with payload only
+  std::uint64_t byte = 0;  // kCorrupt: position in the payload; the last byte if it is shorter
 
-  // kLinkDown, kPauseStorm: when it begins and ends.
+  // kLinkDown, kPauseStorm: begin and end.
   Instant down{};
   Instant up = kNever;
-  std::uint8_t priorities = 0;  // kPauseStorm: bit n: priority n
+  std::uint8_t priorities = 0;  // kPauseStorm; bit n: priority n
 };
 
 class FaultScript final : public fabric::PacketFaults {
@@ -70,11 +70,12 @@ class FaultScript final : public fabric::PacketFaults {
   FaultScript(const FaultScript&) = delete;
   FaultScript& operator=(const FaultScript&) = delete;
 
-  // The next rule, from 0. `port` is where its packets leave, or an end of the link, which has pauses for a storm; it outlives
-  // the script's last event. What the rule leaves to chance comes from `random`.
+  // Adds the next rule; rules are numbered from 0. `port`: where the packets leave, or an end of the link; a
+  // storm needs a link with pauses. The port must outlive the script's last event. Random draws use
+  // `random`.
   void add(const Rule& rule, fabric::Port& port, const Rng& random = Rng(0, "fault"));
 
-  // How often a rule has fired, and how many packets it could have hit.
+  // Number of hits of a rule, and of packets that it could have hit.
   std::uint64_t fired(std::size_t rule) const { return entries_.at(rule).fired; }
   std::uint64_t seen(std::size_t rule) const { return entries_.at(rule).seen; }
   std::size_t size() const { return entries_.size(); }
@@ -89,28 +90,29 @@ class FaultScript final : public fabric::PacketFaults {
     Rng random;
     std::uint64_t seen = 0;
     std::uint64_t fired = 0;
-    std::uint64_t bursts = 0;  // begun
+    std::uint64_t bursts = 0;  // number of bursts begun
     bool is_in_burst = false;  // the next packet is hit
-    std::uint64_t left = 0;    // of a burst of given length
+    std::uint64_t left = 0;    // rest of a burst of fixed length
 
-    // Whether the next packet that it could hit is hit.
+    // Whether the next eligible packet is hit.
     bool hits();
     bool begins_burst();
     bool continues_burst();
   };
-  // An end of a cable that fails.
+  // A failing end of a cable.
   struct FailingEnd {
     FailingEnd(Engine& engine, const Rule& rule, fabric::Port& port, std::uint64_t* fired);
     void on_time();
 
     const Rule rule;
     fabric::Port& port;
-    std::uint64_t* const fired;  // by one of the two ends; null: by the other
+    std::uint64_t* const fired;  // counter of the rule, incremented by one of the two ends; null at the other
     bool is_down = false;
     Timer timer;
   };
 
-  // A port that asks for pauses without need. Storms of one port may overlap; each priority is paused while one asks for it.
+  // A port with pause storms. Storms of one port may overlap; a priority is paused while at least one storm
+  // includes it.
   struct StormingEnd {
     StormingEnd(FaultScript& script, Entry& entry);
     void on_time();
@@ -126,8 +128,8 @@ class FaultScript final : public fabric::PacketFaults {
 
   Engine& engine_;
   Tracer& tracer_;
-  std::deque<Entry> entries_;  // in the order of the rules
-  std::map<ComponentId, std::vector<Entry*>> of_port_;  // those for its packets
+  std::deque<Entry> entries_;  // by number
+  std::map<ComponentId, std::vector<Entry*>> of_port_;  // packet rules of a port
   std::deque<FailingEnd> failing_ends_;
   std::deque<StormingEnd> storming_ends_;
 };

@@ -1,9 +1,8 @@
-// The scripted faults of the management network: TCP segments and UDP datagrams between hosts that are lost
-// or come later. What a loss leads to is the network's business (sim/supervisor): a datagram is gone, a
-// segment is repeated.
+// Scripted faults of the management network: TCP segments and UDP datagrams between hosts that are lost or
+// late. The supervisor handles the consequences: a datagram is gone, a segment is retransmitted.
 //
-// Rules count as those of packets do: each the transmissions that it could hit, repeated ones too. What one does is a
-// record in the trace, when it is decided: with the first transmission of a segment for all its repetitions.
+// A rule counts the transmissions that it could hit, including retransmissions. Its effect is recorded in the
+// trace when it is decided: for all retransmissions of a segment at its first transmission.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +17,10 @@ namespace verbatim::faults {
 
 struct ManagementRule {
   Selection selection;
-  Instant after{};                      // what leaves earlier does not count
-  Duration delay{0};                    // zero: it is lost
-  std::optional<bool> tcp;              // only TCP, only UDP
-  std::optional<std::size_t> from, to;  // hosts, by index
+  Instant after{};                      // earlier transmissions are not counted
+  Duration delay{0};                    // zero: lost
+  std::optional<bool> tcp;              // true: TCP only; false: UDP only
+  std::optional<std::size_t> from, to;  // host indices
 };
 
 class ManagementFaults {
@@ -38,7 +37,8 @@ class ManagementFaults {
   std::uint64_t fired(std::size_t rule) const { return entries_.at(rule).fired; }
   std::uint64_t seen(std::size_t rule) const { return entries_.at(rule).seen; }
 
-  // One transmission that leaves `from`, which is `sender` in the trace, for `to` at `when`.
+  // Applies the rules to a transmission that leaves host `from`, which is component `sender` in the trace,
+  // for host `to` at `when`.
   Fate on_transmission(bool tcp, std::size_t from, ComponentId sender, std::size_t to, Instant when) {
     Fate fate;
     for (std::size_t i = 0; i < entries_.size(); ++i) {

@@ -40,7 +40,7 @@ bool BufferMemory::visit(ProgramAddress start, std::uint64_t length, Visit visit
   auto it = ranges_.upper_bound(start);
   if (it != ranges_.begin()) {
     --it;
-    // Mostly all of it lies in one range.
+    // Fast path: usually one range contains all of it.
     Range& range = it->second;
     const std::uint64_t offset = start - it->first;
     if (offset <= range.bytes.size() && length <= range.bytes.size() - offset) [[likely]] {
@@ -56,7 +56,7 @@ bool BufferMemory::visit(ProgramAddress start, std::uint64_t length, Visit visit
       ++it;
       continue;
     }
-    if (it->first > at) {  // a hole
+    if (it->first > at) {  // not mapped
       complete = false;
       done = std::min(length, it->first - start);
       continue;

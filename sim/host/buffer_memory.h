@@ -1,5 +1,5 @@
-// Program memory made of plain buffers, for model tests and benchmarks. Ranges are mapped at chosen
-// addresses; everything else is unmapped.
+// Program memory in plain buffers, for model tests and benchmarks. Ranges are mapped at chosen addresses;
+// everything else is unmapped.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@ namespace verbatim::host {
 
 class BufferMemory final : public ProgramMemory {
  public:
-  // Maps `size` zeroed bytes; ranges may not overlap. Returns the bytes, valid until unmapped.
+  // Maps `size` zeroed bytes; ranges must not overlap. Returns the bytes, valid until unmapped.
   std::span<std::byte> map(ProgramAddress start, std::uint64_t size, bool writable = true);
   void unmap(ProgramAddress start);
-  // The mapped bytes at an address, for the test's own use; they must lie in one range.
+  // The mapped bytes at an address, for direct access by tests; they must be in one range.
   std::span<std::byte> at(ProgramAddress start, std::uint64_t size);
 
   bool read(ProgramAddress from, std::span<std::byte> to) override;
@@ -26,8 +26,8 @@ class BufferMemory final : public ProgramMemory {
     std::vector<std::byte> bytes;
     bool writable = true;
   };
-  // Calls visit(offset into [start, start + length), bytes of the range) for every mapped part; false when a
-  // part is not mapped.
+  // Calls visit(offset into [start, start + length), bytes of the range, writable) for each mapped part;
+  // returns false if a part is not mapped.
   template <class Visit>
   bool visit(ProgramAddress start, std::uint64_t length, Visit visit);
 

@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint32_t count_of(std::uint32_t bytes, std::uint32_t unit) {
   return (bytes + unit - 1) / unit;
 }
-// What lies before the end of the page in which the piece begins.
+// Bytes from the start of the piece to the end of its page.
 std::uint32_t bytes_to_page_end(DmaPiece piece) { return DmaPiece::kPageBytes - piece.page_offset; }
 }  // namespace
 
@@ -35,7 +35,7 @@ DmaEngine::DmaEngine(Engine& engine, ComponentId id, const PcieProfile& profile)
 }
 
 std::uint64_t DmaEngine::completion_bytes(DmaPiece request) const {
-  // The first of several is shorter by what lies between the boundary before it and it.
+  // The first of several completions is shorter by the distance from the preceding boundary.
   const std::uint32_t before = request.page_offset % profile_.read_completion_boundary_bytes;
   const std::uint32_t completions =
       request.bytes <= profile_.max_payload_bytes ? 1 : count_of(request.bytes + before, profile_.max_payload_bytes);
@@ -43,7 +43,7 @@ std::uint64_t DmaEngine::completion_bytes(DmaPiece request) const {
 }
 
 bool DmaEngine::has_equal_requests(DmaPiece piece) const {
-  // Of powers of two: requests that are no multiple of the boundary are answered by one completion each.
+  // All sizes are powers of two: a request whose start is not a multiple of the boundary has one completion.
   if (piece.page_offset == 0) return piece.bytes <= DmaPiece::kPageBytes || requests_fill_pages_;
   return piece.page_offset % profile_.read_completion_boundary_bytes == 0 &&
          (piece.bytes <= bytes_to_page_end(piece) ||
@@ -86,7 +86,7 @@ std::optional<DmaEngine::ReadTimes> DmaEngine::read_length(DmaPiece piece, Trail
 }
 
 bool DmaEngine::tags_free(std::uint32_t requests) const {
-  // Completions come in request order, so the tag of the last request is the last to be free.
+  // Completions return in request order, so the tag of the last request is the last one freed.
   return requests > 0 && requests <= tags_.size() && completions_outlast_requests_ &&
          tag_free_at(requests - 1) <= engine_.now();
 }
@@ -118,8 +118,8 @@ DmaEngine::ReadTimes DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t
           ? first_out
           : upstream_.reserve(engine_.now(), std::uint64_t{requests - 1} * profile_.read_header_bytes);
   last_read_touch_ = std::max(last_out + latency, earliest);
-  // Every completion but the last is as long as several request headers, so once the first is on its way the
-  // lane back is busy until the last has passed.
+  // Each completion but the last is longer than several request headers, so the downstream lane is busy from
+  // the first completion to the end of the last.
   const std::uint32_t full = profile_.max_read_request_bytes;
   const std::uint64_t full_bytes = full_completion_bytes_;
   const std::uint64_t last_bytes = completion_bytes(bytes - (requests - 1) * full);
@@ -141,7 +141,7 @@ DmaEngine::ReadTimes DmaEngine::issue_at_once(std::uint32_t bytes, std::uint32_t
   take(tags.first(requests - to_end));
   next_tag_ += requests;
   if (next_tag_ >= tags.size()) next_tag_ -= tags.size();
-  // The last completion may be a shorter one.
+  // The last completion may be shorter.
   tags[next_tag_ == 0 ? tags.size() - 1 : next_tag_ - 1].busy_bytes -= full_bytes - last_bytes;
   return {last_read_touch_, end + profile_.one_way_latency};
 }
@@ -154,7 +154,7 @@ void DmaEngine::issue_reads() {
     while (read.next_piece < read.piece_count) {
       const Instant tag_free = tag_free_at(0);
       if (tag_free > engine_.now()) {
-        // Later writes may pass: the request takes its place in the lane only when it has a tag.
+        // The request is placed on the lane only when it has a tag, so that later writes may pass it.
         tag_timer_.schedule_at(tag_free);
         return;
       }

@@ -9,12 +9,11 @@ namespace verbatim::host {
 ByteTime pcie_byte_time(std::uint32_t generation, std::uint32_t lanes) {
   CHECK(generation >= 2 && generation <= 5);
   CHECK(lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 16);
-  // Symbol time of one bit on one lane, times the bits of a coded byte: 8b/10b carries 8 of 10, 128b/130b 128
-  // of 130.
+  // Bit time on one lane, times the bits of a coded byte: 8b/10b has 8 data bits in 10, 128b/130b 128 in 130.
   std::uint64_t numerator = 0;
   std::uint64_t denominator = 0;
   if (generation == 2) {
-    numerator = 200ull * 10;  // 5 GT/s: 200 ps a bit
+    numerator = 200ull * 10;  // 5 GT/s: 200 ps per bit
     denominator = lanes;
   } else {
     const std::uint64_t giga_transfers = 8ull << (generation - 3);

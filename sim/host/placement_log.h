@@ -1,4 +1,4 @@
-// The last bytes that adapters have written to a program's memory, for those who ask whether it was the program.
+// The latest writes by adapters to a program's memory, for distinguishing them from the program's own writes.
 #pragma once
 
 #include <array>
@@ -16,14 +16,15 @@ class PlacementLog {
     if (entries_ == nullptr) entries_ = std::make_unique<Entries>();
     (*entries_)[count_++ % kEntries] = {address, length, when};
   }
-  // Whether this is what was written last.
+  // Whether this was the last write.
   bool was_last(std::uint64_t address, std::uint64_t length, Instant when) const {
     if (count_ == 0) return false;
     const Entry& last = (*entries_)[(count_ - 1) % kEntries];
     return last.address == address && last.length == length && last.when == when;
   }
-  // Whether an adapter may have written to any of the bytes at `since` or later: what is too long ago is not known.
-  bool may_have_met(std::uint64_t address, std::uint32_t length, Instant since) const {
+  // Whether an adapter may have written to any of the bytes at `since` or later; true if the log does not
+  // reach back that far.
+  bool may_have_written_since(std::uint64_t address, std::uint32_t length, Instant since) const {
     for (std::uint64_t i = 0; i < count_; ++i) {
       if (i == kEntries) return true;
       const Entry& entry = (*entries_)[(count_ - 1 - i) % kEntries];
@@ -32,7 +33,8 @@ class PlacementLog {
     }
     return false;
   }
-  // The last that are known and came at `since` or later, the newest first: visit(address, length, when), which ends it by false.
+  // Calls visit(address, length, when) for the logged writes at `since` or later, the newest first, until it
+  // returns false.
   template <class Visit>
   void visit_since(Instant since, Visit visit) const {
     for (std::uint64_t i = 0; i < count_ && i < kEntries; ++i) {
@@ -51,7 +53,7 @@ class PlacementLog {
 
   using Entries = std::array<Entry, kEntries>;
 
-  std::unique_ptr<Entries> entries_;  // few programs have any
+  std::unique_ptr<Entries> entries_;  // most programs have none
   std::uint64_t count_ = 0;
 };
 

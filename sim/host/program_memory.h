@@ -10,10 +10,11 @@
 
 namespace verbatim::host {
 
-// A virtual address in a simulated process; never dereferenced here.
+// A virtual address in a simulated process; never dereferenced directly.
 using ProgramAddress = std::uint64_t;
 
-// Whoever is to be told that bytes which were placed are not mapped, if anybody, and what it knows the placement by.
+// Notified if placed bytes are not mapped. PlacementFault: an optional client, and its identification of the
+// placement.
 class PlacementClient {
  public:
   virtual void on_placement_fault(std::uint64_t cookie, ProgramAddress address, std::uint32_t length) = 0;
@@ -33,26 +34,27 @@ class ProgramMemory {
  public:
   virtual ~ProgramMemory() = default;
 
-  // Copies bytes from the program; false when any of them is not mapped (then `to` holds zeros for those).
+  // Copies bytes from the program; false: some of them are not mapped, and `to` has zeros in their place.
   virtual bool read(ProgramAddress from, std::span<std::byte> to) = 0;
-  // Copies bytes to the program whatever the protection of its pages; false when any of them is not mapped
-  // (the mapped ones are written).
+  // Copies bytes to the program regardless of page protection; false: some of them are not mapped, and the
+  // others are written.
   virtual bool write(ProgramAddress to, std::span<const std::byte> from) = 0;
-  // As read() and write(), by an adapter at the time at which a transfer touches memory (Touch): a program that runs ahead of
-  // the adapter's time may have done it by itself. That bytes are not mapped to which something is placed may be found later,
-  // but before anybody can know. `follow`: how many bytes of the same message lie behind these; 0: none, or it is not known.
+  // read() and write() by an adapter at the time of a transfer's memory access (Touch). For a program that
+  // runs ahead of the adapter's time, the access may have been done already. A fault of place() may be
+  // reported later, but before it can be observed. `follow`: number of further bytes of the same message
+  // after these; 0: none, or unknown.
   virtual bool gather(ProgramAddress from, std::span<std::byte> to, [[maybe_unused]] std::uint64_t follow) {
     return read(from, to);
   }
   virtual void place(ProgramAddress to, std::span<const std::byte> from, PlacementFault fault) {
     if (!write(to, from)) fault.tell(to, static_cast<std::uint32_t>(from.size()));
   }
-  // As write(), of pages that are most likely not writable for the program.
+  // As write(), for pages that are probably not writable by the program.
   virtual bool write_code(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }
-  // Whether the whole range is mapped, and writable when `writable`. For memory registration.
+  // Whether the whole range is mapped, and writable if `writable`. For memory registration.
   virtual bool is_mapped(ProgramAddress start, std::uint64_t length, bool writable) = 0;
 
-  // What adapters have written here by place(), kept by them.
+  // Writes by adapters through place(); maintained by the adapters.
   PlacementLog placed;
 };
 

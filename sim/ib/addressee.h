@@ -1,4 +1,4 @@
-// To whom packets go, in words: "LID 3, QP 72". The same for a packet and for the path it takes.
+// Destination of a packet as text: "LID 3, QP 72"; the same for a packet and for its path.
 #pragma once
 
 #include <arpa/inet.h>

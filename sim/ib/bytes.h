@@ -1,4 +1,4 @@
-// Headers are big-endian (IBA 1.5): one writer that grows a buffer, one reader that never passes its end.
+// Big-endian headers (IBA 1.5): a writer that appends to a buffer, and a reader that never passes its end.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> from) : from_(from) {}
 
   std::size_t left() const { return from_.size() - at_; }
-  // False once anything beyond the end was asked for; what was got then is 0.
+  // False after a read beyond the end; such a read returns 0.
   bool good() const { return good_; }
 
   std::uint64_t get(int bytes) {

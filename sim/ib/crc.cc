@@ -6,7 +6,7 @@ namespace verbatim::ib {
 
 namespace {
 
-// Generator polynomials with their bits reversed, as registers that shift right need them.
+// Generator polynomials in reversed bit order, for right-shifting registers.
 constexpr std::uint32_t kIcrcPolynomial = 0xedb8'8320;  // 0x04c1'1db7
 constexpr std::uint16_t kVcrcPolynomial = 0xd008;       // 0x100b
 

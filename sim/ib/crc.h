@@ -1,6 +1,5 @@
-// The two cyclic redundancy checks of a packet (IBA 7.8): both take bits least significant first, start with
-// all ones and are complemented at the end; both are stored so that the least significant byte of the
-// register goes first.
+// The two cyclic redundancy checks of a packet (IBA 7.8). Both process bits least significant first, start
+// with all ones, are complemented at the end, and are sent least significant byte first.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +8,11 @@
 
 namespace verbatim::ib {
 
-// Invariant CRC (IBA 7.8.1): the CRC-32 of Ethernet, over what no switch or router changes.
+// Invariant CRC (IBA 7.8.1): the CRC-32 of Ethernet, over the fields that no switch or router changes.
 class Icrc {
  public:
   void add(std::span<const std::byte> bytes);
-  void add_ones(std::size_t count);  // bytes of ones, which stand for what may change
+  void add_ones(std::size_t count);  // bytes of ones, in place of variant fields
   std::uint32_t value() const { return ~state_; }
 
  private:

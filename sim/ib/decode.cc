@@ -21,7 +21,7 @@ Gid ipv4_mapped(std::span<const std::byte> address) {
   return gid;
 }
 
-// Reads one packet; each step says what is wrong with it, or nothing.
+// Reads one packet; each step returns the problem that it found, or nothing.
 class Decoder {
  public:
   explicit Decoder(std::span<const std::byte> bytes) : bytes_(bytes), in_(bytes) {}
@@ -105,7 +105,7 @@ class Decoder {
     if (first >> 28 != 6) return "the network header is not of version 6";
     if (next != next_header) return "the network header is followed by something else";
     if (length + tail_bytes_ != in_.left()) return "the network header tells another length";
-    // Two such addresses are those of an IPv4 packet, and of nothing else on Ethernet.
+    // On Ethernet, two IPv4-mapped addresses belong in an IPv4 header.
     if (next_header == 17 && is_ipv4_mapped(grh.source) && is_ipv4_mapped(grh.destination)) {
       return "IPv4 addresses in an IPv6 header";
     }
@@ -220,7 +220,7 @@ class Decoder {
   ByteReader in_;
   Decoded result_;
   FrameShape shape_;
-  std::size_t tail_bytes_ = 0;  // behind the ICRC
+  std::size_t tail_bytes_ = 0;  // bytes after the ICRC
   bool has_grh_ = false;
 };
 

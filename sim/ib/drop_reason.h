@@ -1,6 +1,5 @@
-// Why a packet goes no further: value `reason` of packet-dropped records. Links and switches first, then what
-// adapters find; packets that arrive where they are not expected are no error of the simulator, and most are
-// silently dropped by specification.
+// Reasons for dropping a packet: value `reason` of packet-dropped records. Links and switches first, then
+// adapters. An unexpected packet is not a simulator error, and most are silently dropped by specification.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +37,7 @@ namespace verbatim::ib {
   X(kUnknownDuplicate, 26, "repeats a READ or atomic that the responder has forgotten")                              \
   X(kWrongQkey, 27, "wrong Q_Key")                                                                           \
   X(kNoReceive, 28, "no receive is posted")                                 /* to an unreliable queue pair */ \
-  X(kRefused, 29, "sequence, rights or length are wrong")                                     /* likewise */ \
+  X(kRefused, 29, "sequence, rights or length are wrong")                       /* to an unreliable queue pair */ \
   X(kNoFlow, 30, "no flow rule matches the frame")                                                           \
   X(kFlowDrop, 31, "a flow rule drops the frame")                                                            \
   X(kWrongVlan, 32, "its VLAN does not match its destination address")
@@ -50,7 +49,7 @@ enum class DropReason : std::uint8_t {
 #undef VERBATIM_DROP_ENUM
 };
 
-// As trails of messages name it.
+// The corresponding cause in trails of messages.
 constexpr TrailLoss loss_of(DropReason reason) {
   switch (reason) {
     case DropReason::kInputBuffer:
@@ -64,7 +63,7 @@ constexpr TrailLoss loss_of(DropReason reason) {
   }
 }
 
-// For people; empty when the number names none.
+// Text for people; empty for an unknown number.
 constexpr std::string_view text_of(DropReason reason) {
   switch (reason) {
 #define VERBATIM_DROP_TEXT(id, number, text) \

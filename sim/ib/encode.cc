@@ -18,13 +18,13 @@ std::span<const std::byte> ipv4_of(const Gid& gid) { return bytes_of(gid).subspa
 
 std::uint32_t pad_bytes(const Packet& packet) { return -packet.payload.length & 3; }
 
-// From the BTH to the ICRC.
+// Size from the BTH to the ICRC.
 std::uint32_t transport_bytes(const Packet& packet) {
   return kBthBytes + info(packet.bth.opcode).extended_header_bytes + packet.payload.length +
          pad_bytes(packet) + kIcrcBytes;
 }
 
-// IBA 8.3, and the header of IPv6, which it was taken from.
+// GRH (IBA 8.3), which has the format of the IPv6 header.
 void put_ipv6(ByteWriter& out, const Grh& grh, std::uint32_t payload_bytes, std::uint8_t next_header) {
   constexpr std::uint32_t kIpVersion = 6;
   out.put(kIpVersion << 28 | std::uint32_t{grh.traffic_class} << 20 | (grh.flow_label & 0xfffff), 4);
@@ -107,7 +107,8 @@ void put_extended_headers(ByteWriter& out, const Packet& packet) {
   if (which.has_atomic_ack_eth) out.put(packet.atomic_ack, 8);
   if (which.has_immediate) out.put(std::as_bytes(std::span(&packet.immediate, 1)));
   if (which.has_invalidate) out.put(packet.invalidate_rkey, 4);
-  out.zeros(which.extended_header_bytes - (out.size() - start));  // of a congestion notification
+  // Reserved bytes of a congestion notification.
+  out.zeros(which.extended_header_bytes - (out.size() - start));
 }
 
 void put_payload(ByteWriter& out, const Packet& packet) {
@@ -159,15 +160,15 @@ std::uint32_t icrc_of(std::span<const std::byte> bytes, const FrameShape& shape)
     for (const std::size_t at : {1, 8, 10, 11}) mask(at);  // type of service, time to live, checksum
   } else if (bth - network >= kGrhBytes) {
     head[network] |= std::byte{0x0f};                              // traffic class
-    for (const std::size_t at : {1, 2, 3, 7}) mask(network + at);  // and flow label, hop limit
+    for (const std::size_t at : {1, 2, 3, 7}) mask(network + at);  // flow label, hop limit
   }
   if (shape.kind != FrameShape::kInfiniBand) {
     mask(bth - 2);  // UDP checksum
     mask(bth - 1);
   }
-  mask(bth + 4);  // FECN, BECN and what is reserved beside them
+  mask(bth + 4);  // FECN, BECN and the reserved bits next to them
   Icrc icrc;
-  if (shape.kind != FrameShape::kInfiniBand) icrc.add_ones(kLrhBytes);  // A17.3.3: in the place of the LRH
+  if (shape.kind != FrameShape::kInfiniBand) icrc.add_ones(kLrhBytes);  // A17.3.3: in place of the LRH
   icrc.add(head);
   icrc.add(bytes.subspan(shape.bth_at + kBthBytes));
   return icrc.value();

@@ -19,7 +19,7 @@ constexpr int kMacBytes = 6;
 bool is_mpls(std::uint16_t type) { return type == kTypeMpls || type == kTypeMplsMulticast; }
 bool is_vlan(std::uint16_t type) { return type == kTypeVlan || type == kTypeServiceVlan; }
 
-// RFC 8200 4.1: those that say in units of 8 bytes how long they are, and fragments.
+// RFC 8200 4.1: extension headers with a length in units of 8 bytes.
 bool is_extension(std::uint8_t header) {
   constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kDestinationOptions = 60;
   return header == kHopByHop || header == kRouting || header == kDestinationOptions;
@@ -55,7 +55,7 @@ void parse_ipv6(FrameLayer& layer, ByteReader& in) {
   }
 }
 
-// RFC 3032 2.1: an entry is label, traffic class, bottom of the stack and time to live. Returns the first.
+// RFC 3032 2.1: an entry has label, traffic class, bottom of stack and time to live. Returns the first entry.
 std::optional<std::uint32_t> parse_labels(ByteReader& in) {
   constexpr std::uint32_t kBottom = 1 << 8;
   const std::uint32_t first = in.get32();
@@ -63,13 +63,13 @@ std::optional<std::uint32_t> parse_labels(ByteReader& in) {
   return in.good() ? std::optional(first) : std::nullopt;
 }
 
-// What labels lead to does not say what it is: IP is known by its version (RFC 4928 2).
+// A label stack does not name its payload: IP is recognised by its version (RFC 4928 2).
 std::uint16_t type_below_labels(ByteReader ahead) {
   const int version = ahead.get8() >> 4;
   return version == 4 ? kTypeIpv4 : version == 6 ? kTypeIpv6 : 0;
 }
 
-// IP and what it carries, of this EtherType.
+// Parses IP, of the given EtherType, and its payload.
 void parse_network(FrameLayer& layer, std::uint16_t type, ByteReader& in) {
   if (type == kTypeIpv4) parse_ipv4(layer, in);
   if (type == kTypeIpv6) parse_ipv6(layer, in);
@@ -96,14 +96,14 @@ FrameLayer parse_layer(ByteReader& in) {
   return layer;
 }
 
-// What a tunnel carries that has no Ethernet header of its own.
+// Parses the payload of a tunnel without an inner Ethernet header.
 void parse_labelled(Frame& frame, ByteReader& in) {
   frame.mpls = parse_labels(in);
   if (frame.mpls) parse_network(frame.inner, type_below_labels(in), in);
 }
 
 void parse_vxlan(Frame& frame, ByteReader& in) {
-  // RFC 7348 5: flags, and the identifier in the second word's upper three bytes.
+  // RFC 7348 5: flags, and the network identifier in the upper three bytes of the second word.
   constexpr std::uint32_t kHasIdentifier = 0x0800'0000;
   const std::uint32_t flags = in.get32();
   const std::uint32_t identifier = in.get32();
@@ -112,7 +112,8 @@ void parse_vxlan(Frame& frame, ByteReader& in) {
   frame.inner = parse_layer(in);
 }
 
-// RFC 2784 2.1, RFC 2890 2: checksum, key and sequence number are there if the flags say so. Routing, of RFC 1701, is not known.
+// RFC 2784 2.1, RFC 2890 2: flags announce checksum, key and sequence number. Routing (RFC 1701) is not
+// supported.
 void parse_gre(Frame& frame, ByteReader& in) {
   constexpr std::uint16_t kChecksum = 0x8000, kRouting = 0x4000, kKey = 0x2000, kSequence = 0x1000, kVersion = 7;
   GreHeader gre{in.get16(), in.get16(), 0};

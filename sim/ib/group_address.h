@@ -1,6 +1,6 @@
-// Multicast groups by address. On InfiniBand the LID tells that a packet is for a group (IBA 4.1.3, 9.2.3.2); on Ethernet the
-// station address does, which follows from the group's GID: an IPv6 multicast address, or an IPv4 one mapped into IPv6 (IBA
-// annex A17.4.5; RFC 2464 section 7, RFC 1112 section 6.4).
+// Addresses of multicast groups. On InfiniBand the LID identifies a multicast packet (IBA 4.1.3, 9.2.3.2). On
+// Ethernet the MAC address does, which is derived from the group's GID: an IPv6 multicast address, or an IPv4
+// one mapped into IPv6 (IBA annex A17.4.5; RFC 2464 section 7, RFC 1112 section 6.4).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr bool is_multicast(const Gid& gid) {
   return gid.raw[0] == kIpv6Group || (is_ipv4_mapped(gid) && gid.raw[12] >> 4 == kIpv4Groups);
 }
 
-// 33:33 and the last four bytes of an IPv6 address; 01:00:5e and the last 23 bits of an IPv4 one.
+// 33:33 and the last four bytes of an IPv6 address; 01:00:5e and the last 23 bits of an IPv4 address.
 constexpr MacAddress group_mac(const Gid& gid) {
   constexpr std::uint64_t kIpv6Prefix = 0x3333'0000'0000, kIpv4Prefix = 0x0100'5e00'0000;
   const std::uint64_t last = std::uint64_t{gid.raw[13]} << 16 | std::uint64_t{gid.raw[14]} << 8 | gid.raw[15];

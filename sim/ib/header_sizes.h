@@ -1,15 +1,14 @@
-// Sizes of the parts of packets and frames (IBA 5.2, 9.2; annex A17).
+// Sizes in bytes of the parts of packets and frames (IBA 5.2, 9.2; annex A17).
 #pragma once
 
 #include <cstdint>
 
 namespace verbatim::ib {
 
-// Bytes before and behind everything else, and the parts of the two kinds of frames.
 inline constexpr std::uint32_t kLrhBytes = 8;
 inline constexpr std::uint32_t kGrhBytes = 40;
 inline constexpr std::uint32_t kBthBytes = 12;
-// Bits of the byte behind the P_Key in the BTH; the other six are reserved.
+// Bits of the byte after the P_Key in the BTH; the other six are reserved.
 inline constexpr std::uint32_t kFecn = 0x80;
 inline constexpr std::uint32_t kBecn = 0x40;
 inline constexpr std::uint32_t kIcrcBytes = 4;

@@ -1,5 +1,6 @@
-// Packets and datagrams with keys that are not the port's: PortInfo counts them (IBA 14.2.5.6), and traps 257 and 258 tell a
-// subnet manager of each (IBA 14.2.5.1). Subnet management datagrams with a wrong M_Key are an agent's to count.
+// Packets and datagrams with wrong keys: PortInfo counts them (IBA 14.2.5.6), and traps 257 and 258 report
+// each to a subnet manager (IBA 14.2.5.1). Subnet management datagrams with a wrong M_Key are counted by the
+// agent.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace verbatim::ib {
 
-// 16 bits that stay at their greatest value until an agent sets them.
+// A 16-bit counter that saturates until an agent sets it.
 class ViolationCounter {
  public:
   void count() {
@@ -26,8 +27,7 @@ struct KeyViolations {
   ViolationCounter pkey, qkey, mkey;
 };
 
-// What such a packet says of itself. A packet without a DETH does not name the queue pair that it comes from, one without a
-// GRH has no GIDs: 0.
+// Identification of the packet. Without a DETH the source queue pair is unknown, without a GRH the GIDs: 0.
 struct KeyViolation {
   std::uint32_t key = 0;  // its P_Key or Q_Key
   ServiceLevel service_level;
@@ -36,7 +36,7 @@ struct KeyViolation {
   Gid source_gid, destination_gid;
 };
 
-// Who is told of the violations at one port, when they are found. It may send datagrams at once.
+// Notified of the violations at one port when they are detected. It may send datagrams at once.
 class KeyViolationListener {
  public:
   virtual void on_bad_pkey(const KeyViolation& violation) = 0;

@@ -1,4 +1,5 @@
-// What a LID can name (IBA 4.1.3): 0 is reserved, from 0xC000 on they are multicast, the last one is permissive.
+// Ranges of LIDs (IBA 4.1.3): 0 is reserved, 0xC000 and above are multicast, except 0xFFFF, which is
+// permissive.
 #pragma once
 
 #include "sim/ib/packet.h"

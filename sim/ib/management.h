@@ -1,5 +1,5 @@
-// Management datagrams as adapters carry them (IBA 13.4): 256 bytes between queue pairs 1, the general services interface, or
-// queue pairs 0, the subnet management interface (IBA 14.1), whose packets go on VL15.
+// Management datagrams at adapters (IBA 13.4): 256 bytes between queue pairs 1, the general services
+// interface, or queue pairs 0, the subnet management interface (IBA 14.1), whose packets use VL15.
 #pragma once
 
 #include <array>
@@ -19,34 +19,34 @@ inline constexpr Qpn kGeneralServicesQp{1};
 inline constexpr std::uint32_t kGeneralServicesQkey = 0x8001'0000;
 
 struct ManagementDatagram {
-  // The other end: where it goes to, or comes from. On Ethernet the GRH alone says so.
+  // The far end: destination or source. On Ethernet the GRH alone identifies it.
   Lid lid;
   ServiceLevel service_level;
   std::uint16_t pkey = 0xffff;
   std::optional<Grh> grh;  // as on the wire
   Mad mad{};
-  // Which of the two interfaces it leaves or has come by, and the far end's queue pair.
+  // Interface by which it is sent or received, and the far end's queue pair.
   Qpn queue = kGeneralServicesQp;
   Qpn remote_queue = kGeneralServicesQp;
-  std::uint32_t qkey = kGeneralServicesQkey;  // that it is sent with; of queue pair 0: none
+  std::uint32_t qkey = kGeneralServicesQkey;  // sent with it; unused by queue pair 0
 
   bool is_subnet_management() const { return queue == kSubnetManagementQp; }
 };
 
-// Who gets the datagrams of one port.
+// Receiver of the datagrams of one port.
 class ManagementAgent {
  public:
   virtual void on_datagram(const ManagementDatagram& datagram) = 0;
-  // The port's cable has stopped carrying anything, or does again.
+  // The port's link has gone down or come up.
   virtual void on_link(bool up) = 0;
-  // The adapter has failed for good: nothing comes any more.
+  // The adapter has failed permanently: no more calls follow.
   virtual void on_failure() {}
 
  protected:
   ~ManagementAgent() = default;
 };
 
-// Through which they are sent.
+// Sends them.
 class ManagementPort {
  public:
   virtual void send(const ManagementDatagram& datagram) = 0;

@@ -4,7 +4,7 @@ namespace verbatim::ib {
 
 namespace {
 
-// Which headers follow the BTH, in bits, and where the packet stands.
+// Headers that follow the BTH, and position of the packet in its message; bits.
 enum Trait : std::uint32_t {
   kFirst = 1 << 0,
   kLast = 1 << 1,
@@ -25,7 +25,7 @@ struct OperationRow {
   std::uint32_t traits;
 };
 
-// IBA 9.2.1, table 38, the operations in the order of their codes.
+// IBA 9.2.1, table 38; operations in the order of their codes.
 constexpr OperationRow kOperations[] = {
     {Operation::kSendFirst, "Send First", kFirst | kPayload | kRequest},
     {Operation::kSendMiddle, "Send Middle", kPayload | kRequest},
@@ -59,12 +59,12 @@ constexpr bool is_defined(Transport transport, Operation operation) {
       return true;
     case Transport::kXrc:
       return operation != Operation::kAtomicWrite;
-    case Transport::kUc:  // sends and writes, nothing that is answered
+    case Transport::kUc:  // sends and writes, which are not acknowledged
       return operation <= Operation::kWriteOnlyImm;
-    case Transport::kUd:  // one packet, one message
+    case Transport::kUd:  // a message is one packet
       return operation == Operation::kSendOnly || operation == Operation::kSendOnlyImm;
     case Transport::kCnp:
-      return false;  // not made of operations
+      return false;  // has no operations
   }
   return false;
 }
@@ -101,7 +101,7 @@ constexpr std::array<OpcodeInfo, 256> make_table() {
       table[static_cast<std::uint8_t>(make_opcode(transport, row.operation))] = make_info(transport, row);
     }
   }
-  // Congestion notification: 16 reserved bytes behind the BTH; 0x80 on InfiniBand (IBA A10.3.2), 0x81 on
+  // Congestion notification: 16 reserved bytes after the BTH; 0x80 on InfiniBand (IBA A10.3.2), 0x81 on
   // RoCEv2 (A17.9.2).
   for (const std::uint8_t code : {0x80, 0x81}) {
     table[code].name = "CNP";

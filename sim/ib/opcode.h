@@ -1,4 +1,4 @@
-// BTH opcodes (IBA 9.2.1, table 38) and what follows from each.
+// BTH opcodes (IBA 9.2.1, table 38) and their properties.
 #pragma once
 
 #include <array>
@@ -37,11 +37,11 @@ enum class Operation : std::uint8_t {
   kAtomicWrite = 0x1d,  // IBA 1.6
 };
 
-// A BTH opcode: any transport with any operation; is_defined() tells the legal ones.
+// A BTH opcode: a transport and an operation. OpcodeInfo::defined says whether the combination is legal.
 enum class Opcode : std::uint8_t {
   kRcAcknowledge = 0x11,
   kCongestionPacket = 0x80,        // notification on InfiniBand (IBA A10.3.2), called CN
-  kCongestionNotification = 0x81,  // likewise on RoCEv2 (IBA A17.9.3), called CNP
+  kCongestionNotification = 0x81,  // notification on RoCEv2 (IBA A17.9.3), called CNP
 };
 constexpr bool is_notification(Opcode o) { return (static_cast<std::uint8_t>(o) & ~1u) == 0x80; }
 
@@ -55,7 +55,7 @@ constexpr Operation operation_of(Opcode o) {
   return static_cast<Operation>(static_cast<std::uint8_t>(o) & 0x1f);
 }
 
-// One row of the opcode table: which headers follow the BTH, and the packet's place in its message.
+// Row of the opcode table: headers after the BTH, and the packet's place in its message.
 struct OpcodeInfo {
   std::string_view name;  // Wireshark's spelling without the transport, for example "SEND First"
   bool defined = false;
@@ -73,7 +73,7 @@ struct OpcodeInfo {
   bool has_xrc_eth = false;
   std::uint8_t extended_header_bytes = 0;  // all headers between BTH and payload
 };
-// For every 8-bit value; `defined` is false for those that name nothing.
+// One row for each 8-bit value; `defined` is false for undefined opcodes.
 extern const std::array<OpcodeInfo, 256> kOpcodeTable;
 inline const OpcodeInfo& info(Opcode opcode) { return kOpcodeTable[static_cast<std::uint8_t>(opcode)]; }
 

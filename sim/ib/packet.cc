@@ -18,11 +18,12 @@ namespace {
 
 constexpr std::align_val_t kAlignment{alignof(Packet)};
 
-// Packets that are free, the last one that was given back first. They come from blocks of many, which are freed with the pool.
+// Free packets, the last freed one first. They are allocated in blocks of many, which are freed with the
+// pool.
 class PacketPool {
  public:
   ~PacketPool() {
-    if (packets_out_ != 0) return;  // of a thread that ends before its packets
+    if (packets_out_ != 0) return;  // the thread ends before its packets: their memory stays
     while (blocks_ != nullptr) ::operator delete(std::exchange(blocks_, blocks_->next), kAlignment);
   }
   void* take() {
@@ -51,11 +52,11 @@ class PacketPool {
     packets_ += packets;
   }
 
-  static constexpr std::size_t kLeastPackets = 15, kMostPackets = 1023;  // of a block
+  static constexpr std::size_t kLeastPackets = 15, kMostPackets = 1023;  // per block
   Free* free_ = nullptr;
-  Free* blocks_ = nullptr;        // each begins with a place for its link
-  std::size_t packets_ = 0;       // of all blocks
-  std::ptrdiff_t packets_out_ = 0;  // taken here, less given back here
+  Free* blocks_ = nullptr;        // each block begins with its link
+  std::size_t packets_ = 0;       // in all blocks
+  std::ptrdiff_t packets_out_ = 0;  // taken from this pool minus given back to it
 };
 
 thread_local PacketPool packet_pool;

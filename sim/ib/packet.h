@@ -1,6 +1,6 @@
-// One packet on its way through the fabric: headers as values, payload shared and immutable. Exactly one
-// owner at any time; retransmissions and multicast copies share the payload's bytes. Wire bytes (and the
-// ICRC) are made only for those who look, from these fields.
+// One packet in the fabric: headers as values, payload shared and immutable. It has exactly one owner;
+// retransmissions and multicast copies share the payload's bytes. Wire bytes and the ICRC are computed from
+// these fields only for observers.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ using ServiceLevel = Id<struct ServiceLevelTag, std::uint8_t>;
 struct Gid {
   std::uint8_t raw[16] = {};
 
-  // The bytes as they are in memory, to be compared four at a time: several addresses are looked at for each packet.
+  // The raw bytes as words: comparing four bytes at a time speeds up the address checks of each packet.
   constexpr std::array<std::uint32_t, 4> words() const;
   friend constexpr bool operator==(const Gid& a, const Gid& b) { return a.words() == b.words(); }
 };
@@ -64,22 +64,24 @@ struct Grh {
 
 using MacAddress = Id<struct MacAddressTag, std::uint64_t>;  // 48 bits, the first byte in the highest
 
-// RoCEv2 (IBA annex A17): Ethernet, IP and UDP take the places of LRH and GRH. The IP addresses are the GIDs
-// of the packet's GRH, IPv4 when both are IPv4-mapped.
+// RoCEv2 (IBA annex A17): Ethernet, IP and UDP replace LRH and GRH. The IP addresses are the GIDs of the
+// packet's GRH; IPv4 if both are IPv4-mapped.
 struct Ethernet {
   MacAddress source;
   MacAddress destination;
-  std::uint16_t udp_source_port = 0xc000;  // entropy for routes of equal cost
-  std::uint16_t vlan = 0;                  // tag control information of 802.1Q: priority and identifier; 0: there is no tag
-  // DSCP of the IP header as the first switch that needs it has looked it up (sim/fabric/priority_map.h), or one of these.
+  std::uint16_t udp_source_port = 0xc000;  // entropy for ECMP
+  // 802.1Q tag control information: priority and identifier; 0: no tag.
+  std::uint16_t vlan = 0;
+  // DSCP of the IP header, cached by the first switch that needs it (sim/fabric/priority_map.h), or one of
+  // the values below.
   std::uint8_t dscp = kUnknownDscp;
-  static constexpr std::uint8_t kUnknownDscp = 0xff, kNoDscp = 0xfe;  // nobody has looked it up; a frame that is not IP
+  static constexpr std::uint8_t kUnknownDscp = 0xff, kNoDscp = 0xfe;  // not determined yet; frame without IP
 };
-// Of tag control information (802.1Q 9.6).
+// Fields of tag control information (802.1Q 9.6).
 inline constexpr std::uint16_t kVlanIdentifier = 0x0fff;
 inline constexpr int kVlanPriorityShift = 13;
 inline constexpr std::uint16_t kRoceUdpPort = 4791;
-// To a group of stations, or to all (IEEE 802.3 3.2.3).
+// Whether it is a multicast or broadcast address (IEEE 802.3 3.2.3).
 constexpr bool is_group(MacAddress mac) { return (mac.value >> 40 & 1) != 0; }
 
 struct Bth {
@@ -87,7 +89,7 @@ struct Bth {
   bool solicited : 1 = false;
   bool mig_request : 1 = true;
   bool ack_request : 1 = false;
-  // Congestion on the packet's path, and on that of the peer's packets (IBA A10, A17.9.3).
+  // Congestion on this packet's path (FECN), and on the path of the peer's packets (BECN) (IBA A10, A17.9.3).
   bool fecn : 1 = false;
   bool becn : 1 = false;
   std::uint16_t pkey = 0xffff;
@@ -118,7 +120,7 @@ struct AtomicEth {
   std::uint64_t compare = 0;
 };
 
-// A flag of one packet; its copies do not have it.
+// A flag that copies of a packet do not inherit.
 struct UncopiedFlag {
   bool value = false;
 
@@ -127,49 +129,50 @@ struct UncopiedFlag {
   UncopiedFlag& operator=(const UncopiedFlag&) { return *this; }
 };
 
-// State that ports keep of a packet at a link. It waits in an output queue, or is on a line.
+// State of ports about a packet in an output queue or on a line.
 struct ForwardingState {
-  // On a line: the head of the packet arrives, and its last byte. In a queue: it may start, and its lifetime in the switch ends.
+  // On a line: arrival of the head, and of the last byte. In a queue: earliest start, and end of the lifetime
+  // in the switch.
   Instant begin{}, end{};
-  // On a line: failures of the link that the sender has counted (`sim/fabric/arrivals.h`).
+  // On a line: the sender's count of link failures (`sim/fabric/arrivals.h`).
   std::uint32_t failures = 0;
-  // In a queue of a switch: the port and lane by which it came in and whose buffer it occupies; port 0: none.
+  // In a queue of a switch: ingress port and lane, whose buffer it occupies; port 0: none.
   std::uint8_t input = 0, input_lane = 0;
 };
 
 struct alignas(64) Packet : TracedPacket {
-  // Ports read and write the first cache line at every link, up to `trail`, and switches also the second, up to `ethernet`:
-  // kPacketLineBytes each.
+  // Ports access the first cache line, up to `trail`, at every link; switches also the second, up to
+  // `ethernet`. Each has kPacketLineBytes.
   Packet* next = nullptr;  // in a PacketQueue
   [[no_unique_address]] ForwardingState forwarding;
-  bool is_copy : 1 = false;  // made by a fault, and none of its victims
-  // Its claim on a buffer ends with those of other copies (`shared_claim`).
+  bool is_copy : 1 = false;  // duplicate made by a scripted fault, to which faults do not apply
+  // Its buffer claim ends together with that of other copies (`shared_claim`).
   bool shares_claim : 1 = false;
-  bool is_to_group : 1 = false;  // as is_to_group() says, from the first port on
-  // An Ethernet frame as its program wrote it, with nothing of RoCE: all of it is payload, up to where the frame check
-  // sequence follows, and `ethernet` has its addresses. Of the BTH and its headers nothing counts.
+  bool is_to_group : 1 = false;  // is_to_group(), set by the first port
+  // An Ethernet frame as a program wrote it, without RoCE headers: all of it, without the frame check
+  // sequence, is payload, and `ethernet` has its addresses. The BTH and the headers below are unused.
   bool is_frame : 1 = false;
   bool corrupted : 1 = false;  // a fault flipped a bit: the ICRC does not match
-  // wire_bytes() as the first port that sends it has computed it, for the switches behind.
+  // wire_bytes() as computed by the first port that sends it, for later switches.
   std::uint32_t sent_bytes = 0;
   Lrh lrh;
   Bth bth;
-  // Its way from the call that posted the message, for observers; empty unless someone asks.
+  // Steps since the call that posted the message, for observers; empty unless trails are enabled.
   Trail trail;
 
-  std::optional<Ethernet> ethernet;  // on a RoCE link, and then with a GRH
-  // Hash of its flow (sim/fabric/flow_hash.h) as the first switch that needs it has computed it; 0: none has.
+  std::optional<Ethernet> ethernet;  // on a RoCE link; then the packet has a GRH
+  // Flow hash (sim/fabric/flow_hash.h) as computed by the first switch that needs it; 0: none.
   std::uint64_t flow_hash = 0;
   Payload payload;
-  std::uint32_t shared_claim = 0;  // number of a claim that copies share (`PerPortBuffer::share_claim`)
-  // How often its PSN was sent before; for observers, not on the wire.
+  std::uint32_t shared_claim = 0;  // claim number shared by copies (`PerPortBuffer::share_claim`)
+  // Number of earlier transmissions of its PSN; for observers, not on the wire.
   std::uint8_t retransmission = 0;
-  // Bytes that it has for telemetry (`telemetry.h`), on Ethernet; and whether it is a TelemetryPacket.
+  // Bytes reserved for telemetry (`telemetry.h`), on Ethernet; whether it is a TelemetryPacket.
   std::uint8_t telemetry_bytes = 0;
   UncopiedFlag has_telemetry;
-  bool any_way = false;  // its sender lets switches choose a path for this packet alone; no bit on the wire says so in public
+  bool may_take_any_path = false;  // switches may choose a path for this packet alone; no published bit on the wire
 
-  Reth reth;  // valid when has_reth(bth.opcode); likewise below
+  Reth reth;  // valid if has_reth(bth.opcode); the next ones correspondingly
   Aeth aeth;
   Deth deth;
   AtomicEth atomic;
@@ -179,16 +182,16 @@ struct alignas(64) Packet : TracedPacket {
   std::optional<Grh> grh;
   std::uint32_t immediate = 0;  // network byte order
 
-  // Bytes between the first byte of the LRH and the last of the VCRC (IBA 7.7): headers, payload padded to
-  // four bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Framing
-  // symbols, preambles and gaps of the link are the channel's matter.
+  // Bytes from the first byte of the LRH to the last of the VCRC (IBA 7.7): headers, payload padded to four
+  // bytes, ICRC and VCRC; on Ethernet from the destination address to the frame check sequence. Without the
+  // link's framing symbols, preambles and gaps, which the channel adds.
   std::uint32_t wire_bytes() const;
 
-  // One is made and destroyed per packet sent: each thread keeps those that are free.
+  // A packet is allocated for each transmission: each thread has a pool of free ones.
   static void* operator new(std::size_t size);
   static void* operator new(std::size_t size, std::align_val_t) { return operator new(size); }
   static void operator delete(void* packet) noexcept;
-  // The packet may be one with telemetry, which is larger.
+  // Also destroys a TelemetryPacket, which is larger.
   static void operator delete(Packet* packet, std::destroying_delete_t) noexcept;
 
  private:
@@ -204,7 +207,7 @@ inline void Packet::operator delete(Packet* packet, std::destroying_delete_t) no
 inline constexpr std::size_t kPacketLineBytes = 64;
 static_assert(sizeof(Packet) <= 256);
 
-// A RoCEv2 packet between IPv4 addresses.
+// Whether it is a RoCEv2 packet between IPv4 addresses.
 inline bool is_over_ipv4(const Packet& packet) {
   return packet.grh && is_ipv4_mapped(packet.grh->source) && is_ipv4_mapped(packet.grh->destination);
 }
@@ -214,7 +217,7 @@ inline std::uint32_t Packet::wire_bytes() const {
   const std::uint32_t padded = (payload.length + 3) & ~3u;
   const std::uint32_t transport = kBthBytes + info(bth.opcode).extended_header_bytes + padded + kIcrcBytes;
   if (!ethernet) return kLrhBytes + (grh ? kGrhBytes : 0) + transport + kVcrcBytes;
-  // Always more than the 64 bytes that a frame must have.
+  // Always above Ethernet's minimum of 64 bytes.
   const std::uint32_t link = kEthernetBytes + (ethernet->vlan != 0 ? kVlanTagBytes : 0) + kFrameCheckBytes;
   return link + (is_over_ipv4(*this) ? kIpv4Bytes : kIpv6Bytes) + kUdpBytes + transport + telemetry_bytes;
 }

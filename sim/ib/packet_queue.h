@@ -1,5 +1,6 @@
-// Packets in the order of a time that each has, linked through themselves: a queue takes no memory for its packets, and whoever
-// looks at the first one reads the packet alone. The last one is not read when another follows, as it may lie far from any cache.
+// A linked list of packets in order of a time, with the links in the packets: it allocates nothing, and
+// access to the first packet touches that packet alone. insert() at the end does not read the last packet,
+// which may not be cached.
 #pragma once
 
 #include <utility>
@@ -29,7 +30,7 @@ class PacketQueue {
   Packet& front() { return *first_; }
   const Packet& front() const { return *first_; }
 
-  // Before all others, whatever their times. `time` is that of the packet.
+  // Inserts before all others, whatever their times. `time` is the packet's.
   void push_front(PacketPtr&& packet, Instant time) {
     packet->next = first_;
     first_ = packet.release();
@@ -37,8 +38,8 @@ class PacketQueue {
     last_ = first_;
     last_time_ = time;
   }
-  // Inserts a packet behind those with its time or an earlier one; time_of(const Packet&) gives the times. Packets mostly come in
-  // order. Returns whether it is the first.
+  // Inserts a packet after those with an equal or earlier time; time_of(const Packet&) returns the times.
+  // Packets mostly arrive in order. Returns whether it is the first.
   template <class TimeOf>
   bool insert(PacketPtr&& packet, TimeOf time_of) {
     const Instant time = time_of(*packet);
@@ -74,8 +75,8 @@ class PacketQueue {
   }
 
   Packet* first_ = nullptr;
-  Packet* last_ = nullptr;  // null: it is empty
-  Instant last_time_{};     // of last_
+  Packet* last_ = nullptr;  // null: the queue is empty
+  Instant last_time_{};     // time of last_
 };
 
 }  // namespace verbatim::ib

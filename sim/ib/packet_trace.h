@@ -1,5 +1,5 @@
-// Records of packets: the BTH identifies the packet, `detail` is the event's fourth value. An Ethernet frame of a program
-// has no BTH: in the places of opcode, queue pair and PSN stand kFrameRecord and its two addresses.
+// Records of packets: the BTH identifies the packet, `detail` is the event's fourth value. An Ethernet frame
+// of a program has no BTH: kFrameRecord and its two addresses replace opcode, queue pair and PSN.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace verbatim::ib {
 
-inline constexpr std::uint64_t kFrameRecord = 0x100;  // no opcode
+inline constexpr std::uint64_t kFrameRecord = 0x100;  // not an 8-bit opcode
 
-// `port` is where an observer of the wire would see it; not part of the record.
+// `port` is the place where an observer of the wire would see the packet; not part of the record.
 inline void record(Tracer& tracer, ComponentId component, TraceEvent event, const Packet& packet,
                    std::uint64_t detail, ComponentId port) {
   if (packet.is_frame) [[unlikely]] {

@@ -7,7 +7,7 @@
 
 namespace verbatim::ib {
 
-// Two sizes cover everything that is sent often: an MTU of 4096 bytes, and small messages.
+// Pools for the two frequent sizes: an MTU of 4096 bytes, and small messages.
 class PayloadPool {
  public:
   using Block = PayloadBuffer::Block;

@@ -1,6 +1,6 @@
-// Payload bytes: gathered once by a DMA read, then shared and immutable on their way through the fabric.
-// Buffers are counted and pooled, because one is needed per packet; a simulation runs in one thread, so the
-// count is a plain integer and each thread keeps its own pool.
+// Payload bytes: gathered once by a DMA read, then shared and immutable. Buffers are reference-counted and
+// pooled, as each packet needs one. A simulation runs in one thread, so the count is a plain integer, and
+// each thread has its own pool.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class PayloadBuffer {
   std::span<const std::byte> bytes() const {
     return block_ == nullptr ? std::span<const std::byte>() : std::span(block_->data(), block_->size);
   }
-  // For the one who fills the buffer, before anyone shares it.
+  // Writable bytes, for the creator of the buffer, before it is shared.
   std::span<std::byte> fill() {
     CHECK(block_ != nullptr && block_->references == 1);
     return {block_->data(), block_->size};
@@ -56,15 +56,15 @@ class PayloadBuffer {
   Block* block_ = nullptr;
 };
 
-// Traffic of a work source has a length and no buffer: nothing is gathered, copied or placed, and where such a packet is
-// written out (captures, ICRC) its payload is zeros.
+// Traffic of a work source has a length and no buffer: nothing is gathered, copied or placed, and the payload
+// is written as zeros (captures, ICRC).
 struct Payload {
   PayloadBuffer buffer;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
   bool has_bytes() const { return length == 0 || buffer; }
-  // Only of a payload that has_bytes(). Callers that may meet a work source's packet ask first; a queue pair of a program
-  // never does, as its peer is a program's, too.
+  // Requires has_bytes(). Code that may handle a work source's packets must check first; a program's queue
+  // pair never receives one, as its peer belongs to a program, too.
   std::span<const std::byte> bytes() const {
     CHECK(has_bytes());
     return buffer.bytes().subspan(offset, length);

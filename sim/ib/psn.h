@@ -1,5 +1,5 @@
 // Packet sequence number: 24 bits, compared in serial order (IBA 9.7.2). There is no operator<, because the
-// order of two PSNs depends on how far they are apart.
+// order of two PSNs depends on their distance.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Psn {
   friend constexpr Psn operator-(Psn psn, std::uint32_t n) { return {(psn.value - n) & kMask}; }
 };
 
-// Positive when `to` is later.
+// Positive if `to` is later.
 constexpr std::int32_t distance(Psn from, Psn to) { return serial_distance(from.value, to.value); }
 constexpr bool is_before(Psn a, Psn b) { return distance(a, b) > 0; }
 

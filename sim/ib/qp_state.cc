@@ -42,7 +42,7 @@ unsigned set_of(QpType type) {
   return 0;
 }
 
-// Each row adds attributes to one transition for some types. A transition without a row is not valid.
+// A row adds attributes to a transition for some types. A transition without a row is invalid.
 struct Row {
   QpState from, to;
   unsigned types;
@@ -137,7 +137,7 @@ QpTransition qp_transition(QpState from, QpState to, QpType type) {
 }
 
 bool is_modify_allowed(QpState from, QpState to, QpType type, std::uint32_t mask) {
-  // IBV_QP_CUR_STATE tells states apart that an adapter may leave by itself; no other has it.
+  // IBV_QP_CUR_STATE distinguishes states that an adapter may leave by itself; other states do not accept it.
   if ((mask & kQpCurrentState) != 0 && !has_current_state(from)) return false;
   const QpTransition transition = qp_transition(from, to, type);
   if (!transition.valid) return false;

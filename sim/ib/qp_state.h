@@ -1,5 +1,5 @@
-// Which changes of state a queue pair may make, and which attributes each needs and allows: IBA 10.3.1 and
-// tables 91 and 92 as the Linux core applies them to every adapter.
+// Valid state transitions of a queue pair, with their required and optional attributes: IBA 10.3.1 and tables
+// 91 and 92, as the Linux core applies them to every adapter.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct QpTransition {
 
 QpTransition qp_transition(QpState from, QpState to, QpType type);
 
-// Whether the change may be asked for with exactly the attributes in `mask`.
+// Whether the transition is valid with exactly the attributes in `mask`.
 bool is_modify_allowed(QpState from, QpState to, QpType type, std::uint32_t mask);
 
-// The bits of an attr_mask by name: "IBV_QP_AV | IBV_QP_PATH_MTU"; "nothing" for 0.
+// The bits of an attr_mask as text: "IBV_QP_AV | IBV_QP_PATH_MTU"; "nothing" for 0.
 std::string names_of_attributes(std::uint32_t mask);
 
 }  // namespace verbatim::ib

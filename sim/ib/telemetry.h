@@ -1,12 +1,13 @@
-// Records that switches write into a packet on its way, for controllers of rates that ask for them (`sim/hca/congestion`), as
-// HPCC has it (Li et al., SIGCOMM 2019, 4.1): each switch that the packet leaves adds a record of its output. The receiver's
-// acknowledgement brings all of them to the sender.
+// In-band telemetry for rate controllers (`sim/hca/congestion`), as in HPCC (Li et al., SIGCOMM 2019, 4.1):
+// each switch that a packet leaves adds a record about its output. The receiver's acknowledgement returns all
+// records to the sender.
 //
-// The sender reserves kTelemetryBytes of the frame, as HPCC's simulator does: packets keep their size on their way. Its
-// records have 8 bytes: the rate (3 bits), the time (24, ns), bytes sent (20, units of 128) and queued (17, units of 80).
-// Here the time and the bytes sent do not wrap, and the rate is any. Captures do not show the bytes.
+// The sender reserves kTelemetryBytes of the frame, as HPCC's simulator does, so that packets do not grow. A
+// record has 8 bytes on the wire: the rate (3 bits), the time (24, ns), bytes sent (20, units of 128) and
+// queued (17, units of 80). In this model the time and the bytes sent do not wrap, and any rate is possible.
+// Captures do not show these bytes.
 //
-// The number of switches alone takes no bytes: the hop limit of the IP header shows it.
+// The number of switches alone needs no bytes: it follows from the hop limit of the IP header.
 #pragma once
 
 #include <array>
@@ -24,16 +25,16 @@ inline constexpr std::uint32_t kTelemetrySentUnit = 128, kTelemetryQueuedUnit = 
 enum class TelemetryKind : std::uint8_t { kNone, kHops, kRecords };
 
 struct TelemetryHop {
-  Instant time{};            // when the packet begins to leave; whole ns
-  std::uint64_t sent = 0;    // bytes that had left by this output before, whole units
-  std::uint32_t queued = 0;  // bytes that it leaves behind, of all priorities, whole units
+  Instant time{};            // start of the packet at the output; whole ns
+  std::uint64_t sent = 0;    // bytes sent by this output before, whole units
+  std::uint32_t queued = 0;  // bytes left behind, of all priorities, whole units
   std::uint64_t rate_kbps = 0;
 };
 
 struct Telemetry {
   TelemetryKind kind = TelemetryKind::kNone;
-  bool is_echo = false;   // in an acknowledgement: switches leave it as it is
-  std::uint8_t hops = 0;  // switches on the way; the first kTelemetryHops have records
+  bool is_echo = false;   // in an acknowledgement: switches do not change it
+  std::uint8_t hops = 0;  // switches on the path; the first kTelemetryHops have records
   std::array<TelemetryHop, kTelemetryHops> records{};
 
   void add(Instant now, std::uint64_t sent, std::uint64_t queued, std::uint64_t rate_kbps) {
@@ -53,9 +54,9 @@ struct TelemetryPacket final : Packet {
   Telemetry telemetry;
 };
 
-// The same packet with room for telemetry.
+// Returns the same packet with room for telemetry.
 PacketPtr with_telemetry(PacketPtr packet, const Telemetry& telemetry);
-// Null: it has none.
+// Null: none.
 inline Telemetry* telemetry_of(Packet& packet) {
   return packet.has_telemetry.value ? &static_cast<TelemetryPacket&>(packet).telemetry : nullptr;
 }

@@ -1,5 +1,5 @@
-// The enumerations of the verbs interface with the values of <infiniband/verbs.h>, which the model does not
-// include; a test compares the two.
+// Enumerations of the verbs interface with the values of <infiniband/verbs.h>, which the model does not
+// include; a test compares them.
 #pragma once
 
 #include <cstdint>
@@ -99,7 +99,7 @@ enum class WcOpcode : std::uint8_t {
   kAtomicWrite = 9,
   kReceive = 128,
   kReceiveRdmaWithImm = 129,
-  // Of shared receive queues with tag matching.
+  // For shared receive queues with tag matching.
   kTagAdd = 130,
   kTagDelete = 131,
   kTagSync = 132,
@@ -143,8 +143,9 @@ enum class AsyncEventType : std::uint32_t {
 constexpr bool is_mtu(std::uint32_t mtu) { return mtu >= 1 && mtu <= 5; }
 constexpr std::uint32_t mtu_bytes(std::uint32_t mtu) { return 128u << mtu; }
 
-// The greatest MTU whose packets of RoCEv2 fit into an interface's MTU, as Linux computes it (include/rdma/ib_addr.h,
-// iboe_get_mtu): beside the payload there is room for GRH, UDP, BTH, XRCETH, AtomicETH and ICRC. 0: not even 256 bytes fit.
+// The largest MTU whose RoCEv2 packets fit into an interface's MTU, as Linux computes it
+// (include/rdma/ib_addr.h, iboe_get_mtu): payload, GRH, UDP, BTH, XRCETH, AtomicETH and ICRC. 0: not even 256
+// bytes fit.
 constexpr std::uint32_t mtu_within(std::uint32_t interface_mtu) {
   constexpr std::uint32_t kXrcEthBytes = 4, kAtomicEthBytes = 28;
   constexpr std::uint32_t kHeaders = kGrhBytes + kUdpBytes + kBthBytes + kXrcEthBytes + kAtomicEthBytes + kIcrcBytes;

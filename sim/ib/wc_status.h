@@ -1,4 +1,4 @@
-// The statuses of work completions by name: of <infiniband/verbs.h>, and as ibv_wc_status_str() says them.
+// Names of work completion statuses: enumerators of <infiniband/verbs.h>, and texts of ibv_wc_status_str().
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ struct WcStatusName {
   std::string_view text;  // "transport retry counter exceeded"
 };
 
-// By the number of the status, from 0.
+// Indexed by the status.
 inline constexpr WcStatusName kWcStatusNames[] = {
 #define VERBATIM_WC_STATUS_NAME(id, name, text) {name, text},
     VERBATIM_WC_STATUSES(VERBATIM_WC_STATUS_NAME)

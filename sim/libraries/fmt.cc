@@ -1,5 +1,5 @@
-// The compiled part of fmt (all functions that its headers declare and do not define). Debian ships it as a shared object
-// only, which would cost the loader milliseconds at each start of a program.
+// The compiled part of fmt (all functions that its headers declare and do not define). Debian ships it only
+// as a shared object, which would cost the loader milliseconds at each start of a program.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -6,7 +6,7 @@ namespace verbatim::mad::cm {
 
 namespace {
 
-// Places are counted from behind the common header.
+// Positions are counted from the end of the common header.
 template <class Fields, class Info>
 void visit_path(Fields& fields, std::size_t at, Info& path) {
   fields.number(at, 0, 16, path.local_lid);
@@ -28,7 +28,7 @@ void visit_ids(Fields& fields, Message& message) {
   fields.number(4, 0, 32, message.remote_comm_id);
 }
 
-// One for each message; `kind` only says which.
+// One overload per message; the last parameter only selects it.
 template <class Fields, class Message>
 void visit(Fields& fields, Message& req, const Req*) {
   fields.number(0, 0, 32, req.local_comm_id);
@@ -137,7 +137,7 @@ void visit(Fields& fields, Message& reply, const SidrRep*) {
   fields.bytes(96, reply.private_data);
 }
 
-// Its path is laid out otherwise than those of a REQ.
+// The path has another layout than those of a REQ.
 template <class Fields, class Message>
 void visit(Fields& fields, Message& lap, const Lap*) {
   visit_ids(fields, lap);

@@ -1,5 +1,5 @@
-// Messages of the communication management class (IBA 12.6). Fields have the specification's names; reserved ones are zero
-// when written and ignored when read.
+// Messages of the communication management class (IBA 12.6). Fields have the specification's names; reserved
+// ones are written as zero and ignored when read.
 #pragma once
 
 #include <array>
@@ -91,7 +91,7 @@ struct PathInfo {
 struct Req {
   static constexpr std::uint16_t kAttribute = 0x10;
   std::uint32_t local_comm_id = 0;
-  // Enhanced connection establishment: the vendor of 24 bits, and its options in the attribute modifier.
+  // Enhanced connection establishment: the 24-bit vendor, and its options in the attribute modifier.
   std::uint32_t vendor_id = 0, ece_options = 0;
   std::uint64_t service_id = 0;
   std::uint64_t local_ca_guid = 0;
@@ -139,7 +139,7 @@ struct Rej {
 struct Rep {
   static constexpr std::uint16_t kAttribute = 0x13;
   std::uint32_t local_comm_id = 0, remote_comm_id = 0;
-  std::array<std::uint8_t, 3> vendor_id{};  // the high byte first
+  std::array<std::uint8_t, 3> vendor_id{};  // most significant byte first
   std::uint32_t ece_options = 0;
   std::uint32_t local_qkey = 0, local_qpn = 0, local_eecn = 0;
   std::uint32_t starting_psn = 0;
@@ -196,7 +196,7 @@ struct SidrRep {
   friend bool operator==(const SidrRep&, const SidrRep&) = default;
 };
 
-// Loads an alternate path.
+// Load alternate path.
 struct Lap {
   static constexpr std::uint16_t kAttribute = 0x19;
   std::uint32_t local_comm_id = 0, remote_comm_id = 0;
@@ -217,11 +217,11 @@ struct Apr {
   friend bool operator==(const Apr&, const Apr&) = default;
 };
 
-// A datagram of the class.
+// Returns a datagram of the class.
 template <class Message>
 ib::Mad encode(const Message& message, std::uint64_t transaction);
 
-// Nothing: the datagram is of another class, version, method or attribute.
+// nullopt: the datagram is of another class, version, method or attribute.
 template <class Message>
 std::optional<Message> decode(const ib::Mad& mad);
 

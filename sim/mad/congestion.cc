@@ -21,7 +21,7 @@ void visit_key(Fields& fields, Info& info) {
 }
 
 constexpr std::uint8_t kResponseTime = 18;
-constexpr std::uint16_t kSendsTraps = 1;  // of ClassPortInfo's capability mask
+constexpr std::uint16_t kSendsTraps = 1;  // bit of ClassPortInfo's capability mask
 
 template <class Fields, class Target>
 void visit_trap_target(Fields& fields, Target& target) {

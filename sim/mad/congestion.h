@@ -1,5 +1,6 @@
-// Datagrams of congestion control management (IBA A10.4): a key, and the attributes of switches and adapters. Fields are where
-// libibmad has them. OpenSM has them at the same places, but for those of an adapter's log, which it does not read.
+// Datagrams of congestion control management (IBA A10.4): the key, and the attributes of switches and
+// adapters. Fields are at libibmad's positions. OpenSM has them at the same positions, except those of an
+// adapter's log, which it does not read.
 #pragma once
 
 #include <array>
@@ -13,7 +14,7 @@
 namespace verbatim::mad::congestion {
 
 inline constexpr std::uint8_t kClassVersion = 2;
-// The log takes the place of log data and management data, every other attribute that of management data.
+// A log replaces log data and management data, every other attribute only management data.
 inline constexpr std::size_t kLogOffset = 32, kLogBytes = 224, kDataOffset = 64, kDataBytes = 192;
 using Data = std::array<std::byte, kDataBytes>;
 using LogData = std::array<std::byte, kLogBytes>;
@@ -30,7 +31,7 @@ void put_data(ib::Mad& mad, const Data& data);
 void put_log(ib::Mad& mad, const LogData& log);
 
 struct KeyInfo {
-  std::uint64_t key = 0;  // 0: every key is right
+  std::uint64_t key = 0;  // 0: every key is accepted
   bool is_protected = false;
   std::uint16_t lease_period = 0, violations = 0;
 
@@ -38,34 +39,34 @@ struct KeyInfo {
   static KeyInfo decode(std::span<const std::byte> bytes);
 };
 
-// Where traps of the class are to go (IBA 13.4.8.1): what Set writes of ClassPortInfo.
+// Destination of the class's traps (IBA 13.4.8.1): the part of ClassPortInfo that Set writes.
 struct TrapTarget {
-  ib::Gid gid;  // zero: without a GRH
+  ib::Gid gid;  // zero: no GRH
   std::uint8_t traffic_class = 0, service_level = 0, hop_limit = 0;
   std::uint32_t flow_label = 0;
-  std::uint16_t lid = 0;  // 0: to nobody
+  std::uint16_t lid = 0;  // 0: no destination
   std::uint16_t pkey = 0;
   std::uint32_t qp = 0, qkey = 0;
 
-  // With the rest of ClassPortInfo, as an agent answers.
+  // Includes the rest of ClassPortInfo, for an agent's response.
   Data encode() const;
   static TrapTarget decode(std::span<const std::byte> bytes);
 };
 
 struct Info {
   std::uint16_t capabilities = 0;
-  std::uint8_t table_blocks = 0;  // of 64 entries
+  std::uint8_t table_blocks = 0;  // blocks of 64 entries
 
   Data encode() const;
 };
 
-// Bit n of a mask of ports, the highest of the first byte is bit 255.
+// Mask of ports: bit n is port n; the most significant bit of the first byte is bit 255.
 using PortMask = std::array<std::byte, 32>;
 bool has_port(const PortMask& mask, std::uint8_t port);
 void set_port(PortMask& mask, std::uint8_t port);
 
 struct SwitchSetting {
-  // Bits of control_map: which of the others are valid.
+  // Bits of control_map: the valid fields below.
   static constexpr std::uint32_t kVictimMask = 1, kCreditMask = 2, kThreshold = 4, kStarvation = 8, kMarkingRate = 16;
 
   std::uint32_t control_map = 0;
@@ -78,7 +79,7 @@ struct SwitchSetting {
   static SwitchSetting decode(std::span<const std::byte> bytes);
 };
 
-// Settings of 32 ports; block n begins with port 32 n.
+// Settings of 32 ports; block n starts with port 32 n.
 struct PortSettings {
   static constexpr std::size_t kPorts = 32;
   struct Element {
@@ -94,7 +95,7 @@ struct PortSettings {
 };
 
 struct CaSetting {
-  std::uint16_t port_control = 0;  // bit 0: by service level, instead of by queue pair
+  std::uint16_t port_control = 0;  // bit 0: by service level instead of by queue pair
   std::uint16_t control_map = 0;   // bit n: the entry of service level n is valid
   std::array<ib::InjectionSetting::Level, ib::kServiceLevels> levels;
 
@@ -115,7 +116,7 @@ Data encode_time_stamp(std::uint32_t ticks);
 LogData encode_log(const ib::MarkingLog& log, Instant now);
 LogData encode_log(const ib::InjectionLog& log, std::uint16_t own_lid, Instant now);
 
-// Ticks of ib::kCongestionTick, modulo 2^32.
+// In units of ib::kCongestionTick, modulo 2^32.
 std::uint32_t ticks_of(Instant now);
 
 }  // namespace verbatim::mad::congestion

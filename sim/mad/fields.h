@@ -1,5 +1,6 @@
-// Fields of management datagrams by their place in bits, the first bit of a byte the highest. A format is one function that
-// names every field with its place; a FieldWriter goes through it to make the bytes, a FieldReader to take them apart.
+// Fields of management datagrams by bit position; bit 0 of a byte is its most significant bit. A format is
+// one function that lists every field with its position; a FieldWriter runs it to produce the bytes, a
+// FieldReader to parse them.
 #pragma once
 
 #include <array>
@@ -29,7 +30,7 @@ class FieldWriter {
  public:
   explicit FieldWriter(std::span<std::byte> bytes) : bytes_(bytes) {}
 
-  // `bits` of a number from bit `bit` of byte `byte` on; what is more than fits is cut off.
+  // Writes the low `bits` bits of a number, from bit `bit` of byte `byte` on.
   template <class T>
   void number(std::size_t byte, unsigned bit, unsigned bits, const T& value) {
     const std::uint64_t all = detail::number_of(value);

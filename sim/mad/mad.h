@@ -1,4 +1,4 @@
-// What all management datagrams begin with (IBA 13.4.3), and which classes there are.
+// Common header of management datagrams (IBA 13.4.3), and management classes.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline constexpr std::uint8_t kGetResponse = kGet | kResponseBit;
 inline constexpr std::uint8_t kGetTableResponse = kGetTable | kResponseBit;
 inline constexpr std::uint8_t kDeleteResponse = kDelete | kResponseBit;
 
-// Status of an answer (IBA 13.4.7).
+// Status of a response (IBA 13.4.7).
 inline constexpr std::uint16_t kBadVersion = 0x0004;
 inline constexpr std::uint16_t kUnsupportedMethod = 0x0008;
 inline constexpr std::uint16_t kUnsupportedAttribute = 0x000c;
@@ -54,7 +54,7 @@ struct Header {
 
 inline constexpr std::size_t kHeaderBytes = 24;
 
-// Answers, and what ends the repetitions of a trap.
+// Whether it is a response or TrapRepress, which ends the repetition of a trap.
 constexpr bool is_answer(const Header& header) {
   return (header.method & kResponseBit) != 0 || header.method == kTrapRepress;
 }

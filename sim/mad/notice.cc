@@ -23,7 +23,7 @@ void visit_notice(Fields& fields, Attribute& notice) {
   fields.gid(64, notice.issuer_gid);
 }
 
-// One for each kind of details; the last parameter only says which.
+// One overload per kind of details; the last parameter only selects it.
 template <class Fields, class Details>
 void visit(Fields& fields, Details& details, const GidDetails*) {
   fields.gid(6, details.gid);

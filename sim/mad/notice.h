@@ -1,6 +1,6 @@
-// The Notice attribute (IBA 13.4.8.2), in which traps and reports tell what has happened, and the details of those traps that
-// every subnet has (IBA 14.2.5.1). Fields have the specification's names; reserved ones are zero when written and ignored when
-// read.
+// The Notice attribute (IBA 13.4.8.2), by which traps and reports describe an event, and the details of the
+// traps of IBA 14.2.5.1. Fields have the specification's names; reserved ones are written as zero and ignored
+// when read.
 #pragma once
 
 #include <array>
@@ -25,36 +25,36 @@ struct Notice {
 
   bool is_generic = true;
   Type type = Type::kInformational;  // 7 bits
-  std::uint32_t producer_type = kChannelAdapter;  // 24 bits; of one that is not generic the vendor
-  std::uint16_t trap_number = 0;                  // likewise the device
+  std::uint32_t producer_type = kChannelAdapter;  // 24 bits; not generic: the vendor
+  std::uint16_t trap_number = 0;                  // not generic: the device
   std::uint16_t issuer_lid = 0;
   bool notice_toggle = false;
   std::uint16_t notice_count = 0;  // 15 bits
   NoticeDetails details{};
-  ib::Gid issuer_gid;  // where it is forwarded by an administrator; zero in a trap
+  ib::Gid issuer_gid;  // set if forwarded by an administrator; zero in a trap
   friend bool operator==(const Notice&, const Notice&) = default;
 
   std::array<std::byte, kBytes> encode() const;
   static Notice decode(std::span<const std::byte, kBytes> bytes);
 };
 
-// Details, by the traps that have them.
+// Details, named after the traps that have them.
 
-// A port's GID is in service, or is not any more; a group has been made, or is gone.
+// A port's GID is in service or out of service; a group was created or deleted.
 struct GidDetails {
   static constexpr std::uint16_t kInService = 64, kOutOfService = 65, kGroupCreated = 66, kGroupDeleted = 67;
   ib::Gid gid;
   friend bool operator==(const GidDetails&, const GidDetails&) = default;
 };
 
-// The state of a link of a switch has changed.
+// The state of a switch's link has changed.
 struct LinkStateDetails {
   static constexpr std::uint16_t kTrap = 128;
   std::uint16_t lid = 0;
   friend bool operator==(const LinkStateDetails&, const LinkStateDetails&) = default;
 };
 
-// A port has reached the threshold of a counter, or hears nothing of credits.
+// A port has reached a counter's threshold, or its flow control watchdog has expired.
 struct PortDetails {
   static constexpr std::uint16_t kLocalLinkIntegrity = 129, kBufferOverrun = 130, kFlowControlWatchdog = 131;
   std::uint16_t lid = 0;
@@ -62,8 +62,8 @@ struct PortDetails {
   friend bool operator==(const PortDetails&, const PortDetails&) = default;
 };
 
-// PortInfo's CapabilityMask has changed, or what `other_changes` says: bit 0 NodeDescription, 1 LinkWidthEnabled, 2
-// LinkSpeedEnabled.
+// PortInfo's CapabilityMask has changed, or the items in `other_changes`: bit 0 NodeDescription, 1
+// LinkWidthEnabled, 2 LinkSpeedEnabled.
 struct CapabilityDetails {
   static constexpr std::uint16_t kTrap = 144;
   std::uint16_t lid = 0;
@@ -81,7 +81,7 @@ struct SystemImageDetails {
   friend bool operator==(const SystemImageDetails&, const SystemImageDetails&) = default;
 };
 
-// A subnet management datagram came with a wrong M_Key.
+// A subnet management datagram had a wrong M_Key.
 struct BadMKeyDetails {
   static constexpr std::uint16_t kTrap = 256;
   std::uint16_t lid = 0, dr_slid = 0;
@@ -95,7 +95,7 @@ struct BadMKeyDetails {
   friend bool operator==(const BadMKeyDetails&, const BadMKeyDetails&) = default;
 };
 
-// A datagram of congestion control came with a wrong CC_Key. Fields are where Linux has them
+// A congestion control datagram had a wrong CC_Key. Fields are at Linux's positions
 // (drivers/infiniband/hw/qib/qib_mad.h).
 struct BadCongestionKeyDetails {
   static constexpr std::uint16_t kTrap = 0;
@@ -109,7 +109,8 @@ struct BadCongestionKeyDetails {
   friend bool operator==(const BadCongestionKeyDetails&, const BadCongestionKeyDetails&) = default;
 };
 
-// A packet came with a wrong P_Key or Q_Key: the first of each two names its source, the second its destination.
+// A packet had a wrong P_Key or Q_Key: the first of two fields belongs to its source, the second to its
+// destination.
 struct BadKeyDetails {
   static constexpr std::uint16_t kBadPKey = 257, kBadQKey = 258;
   std::uint16_t lid1 = 0, lid2 = 0;
@@ -120,7 +121,7 @@ struct BadKeyDetails {
   friend bool operator==(const BadKeyDetails&, const BadKeyDetails&) = default;
 };
 
-// The same, found by a switch.
+// A packet had a wrong P_Key, detected by a switch.
 struct BadPKeyAtSwitchDetails {
   static constexpr std::uint16_t kTrap = 259;
   std::uint16_t data_valid = 0;
@@ -138,15 +139,15 @@ NoticeDetails encode_details(const Details& details);
 template <class Details>
 Details decode_details(const NoticeDetails& bytes);
 
-// The traps of a channel adapter's port with this LID.
+// Traps of a channel adapter's port with this LID.
 Notice bad_pkey_notice(std::uint16_t issuer_lid, const ib::KeyViolation& violation);
 Notice bad_qkey_notice(std::uint16_t issuer_lid, const ib::KeyViolation& violation);
 Notice capability_notice(const CapabilityDetails& details);
-// Of a switch with this LID.
+// Trap of a switch with this LID.
 Notice link_state_notice(std::uint16_t issuer_lid);
-// Of either: a subnet management datagram from `source` has come with a wrong M_Key.
+// Trap of either: a subnet management datagram from `source` had a wrong M_Key.
 Notice bad_mkey_notice(Notice::Producer producer, std::uint16_t issuer_lid, const ib::Mad& request, std::uint16_t source);
-// The same of congestion control, with a wrong CC_Key.
+// Trap of either: a congestion control datagram had a wrong CC_Key.
 Notice bad_congestion_key_notice(Notice::Producer producer, std::uint16_t issuer_lid, const ib::ManagementDatagram& request);
 
 }  // namespace verbatim::mad

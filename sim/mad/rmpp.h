@@ -1,4 +1,4 @@
-// The header of reliable multi-packet transactions (IBA 13.6.2), and where the data of a class begin behind it.
+// Header of reliable multi-packet transactions (IBA 13.6.2), and the offset of the data after it.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct RmppHeader {
   std::uint8_t response_time = 0x1f;
   std::uint8_t flags = 0;
   std::uint8_t status = 0;
-  std::uint32_t segment = 0;     // of an acknowledgement: the last that has come
-  std::uint32_t length = 0;      // of data: bytes; of an acknowledgement: the last that may come
+  std::uint32_t segment = 0;     // ACK: the last segment received
+  std::uint32_t length = 0;      // DATA: bytes; ACK: the last segment that may be sent
 
   bool is_active() const { return (flags & kActive) != 0; }
   bool is_last() const { return (flags & kLast) != 0; }
@@ -28,15 +28,15 @@ struct RmppHeader {
   void put(ib::Mad& mad) const;
 };
 
-// Behind it all is data, of which the class's own header is a part.
+// The rest of the datagram is data, which includes the class's own header.
 inline constexpr std::size_t kRmppEnd = 36;
 inline constexpr std::uint32_t kRmppData = ib::kMadBytes - kRmppEnd;
 
-// Whether a class has such headers: subnet administration, and vendors' classes with an organisation's number.
+// Whether a class has RMPP headers: subnet administration, and vendor classes with an organisation's number.
 constexpr bool has_rmpp(std::uint8_t management_class) {
   return management_class == kSubnetAdministration || (management_class >= 0x30 && management_class <= 0x4f);
 }
-// Where the attribute begins: behind the class's header.
+// Offset of the attribute, after the class's header.
 constexpr std::size_t data_offset(std::uint8_t management_class) {
   constexpr std::size_t kAdministration = 56, kVendor = 40, kSmp = 64, kOther = 24;
   if (management_class == kSubnetAdministration) return kAdministration;

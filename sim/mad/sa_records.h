@@ -1,4 +1,5 @@
-// Records of the subnet administrator (IBA 15.2.5), and the datagrams that ask for them and bring them (IBA 15.2.1).
+// Records of the subnet administrator (IBA 15.2.5), and the datagrams that query and return them (IBA
+// 15.2.1).
 #pragma once
 
 #include <array>
@@ -14,11 +15,11 @@ namespace verbatim::mad::sa {
 inline constexpr std::uint8_t kClassVersion = 2;
 inline constexpr std::size_t kDataBytes = 200;
 
-// Status of an answer: ERR_NO_RESOURCES, ERR_NO_RECORDS.
+// Status of a response: ERR_NO_RESOURCES, ERR_NO_RECORDS.
 inline constexpr std::uint16_t kNoResources = 0x0100, kNoRecords = 0x0300;
 
 struct Message {
-  Header header;  // class and versions are written as they must be
+  Header header;  // encode() sets class and versions
   std::uint64_t sm_key = 0;
   std::uint16_t attribute_offset = 0;
   std::uint64_t component_mask = 0;
@@ -33,7 +34,7 @@ std::optional<Message> decode(const ib::Mad& mad);
 struct PathRecord {
   static constexpr std::uint16_t kAttribute = 0x35;
   static constexpr std::size_t kBytes = 64;
-  // Of the component mask.
+  // Bits of the component mask.
   static constexpr std::uint64_t kDgid = 1 << 2, kSgid = 1 << 3, kReversible = 1 << 11, kNumbPath = 1 << 12, kPkey = 1 << 13;
 
   std::uint64_t service_id = 0;
@@ -59,7 +60,7 @@ struct PathRecord {
 struct McMemberRecord {
   static constexpr std::uint16_t kAttribute = 0x38;
   static constexpr std::size_t kBytes = 52;
-  // Of the component mask.
+  // Bits of the component mask.
   static constexpr std::uint64_t kMgid = 1 << 0, kPortGid = 1 << 1, kQkey = 1 << 2, kTrafficClass = 1 << 6, kPkey = 1 << 7,
                                  kSl = 1 << 12, kFlowLabel = 1 << 13, kJoinState = 1 << 16;
 

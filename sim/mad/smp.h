@@ -1,5 +1,4 @@
-// Datagrams of subnet management and what they carry (IBA 14.2): the route that may be written in one, and the attributes of
-// nodes, switches and ports.
+// Subnet management datagrams (IBA 14.2): directed routes, and the attributes of nodes, switches and ports.
 #pragma once
 
 #include <array>
@@ -19,7 +18,8 @@ Data data_of(const ib::Mad& mad);
 void put_data(ib::Mad& mad, const Data& data);
 std::uint64_t mkey_of(const ib::Mad& mad);
 
-// IBA 14.2.1.2. Of the paths, entry n is the port that hop n leaves or came by, from 1.
+// IBA 14.2.1.2. Entry n of a path, from 1, is the egress port of hop n, or its ingress port in the return
+// path.
 struct DirectedRoute {
   static constexpr std::size_t kHops = 64;
   bool is_return = false;  // the D bit
@@ -36,7 +36,8 @@ inline constexpr std::uint16_t kNotice = 0x0002, kNodeDescription = 0x0010, kNod
                                kGuidInfo = 0x0014, kPortInfo = 0x0015, kPkeyTable = 0x0016, kSlToVlTable = 0x0017,
                                kVlArbitrationTable = 0x0018, kLinearForwardingTable = 0x0019,
                                kMulticastForwardingTable = 0x001b, kSmInfo = 0x0020;
-// ExtendedPortInfo of the vendor whose device numbers the adapters have: links of FDR10. Managers ask for it by device number.
+// ExtendedPortInfo of the vendor whose device ids the adapters have: FDR10 links. Managers query it by device
+// id.
 inline constexpr std::uint16_t kVendorPortInfo = 0xff90;
 
 enum class NodeType : std::uint8_t { kChannelAdapter = 1, kSwitch = 2 };
@@ -70,7 +71,7 @@ struct SwitchInfo {
   static SwitchInfo decode(std::span<const std::byte> bytes);
 };
 
-// Bits of PortInfo's capabilities.
+// Bits of PortInfo's capability mask.
 inline constexpr std::uint32_t kIsSubnetManager = 1u << 1, kHasNotice = 1u << 2, kHasTrap = 1u << 3, kHasMigration = 1u << 5,
                                kHasServiceLevels = 1u << 6, kHasExtendedSpeeds = 1u << 14,
                                kHasCommunicationManagement = 1u << 16, kHasClientReregistration = 1u << 25;

@@ -9,8 +9,8 @@ namespace verbatim::management {
 
 namespace congestion = mad::congestion;
 
-// A lease begins with the first wrong key and ends with the first right one. Nothing happens when it is over: the next datagram
-// finds it so.
+// A lease begins with the first wrong key and ends with the first correct one. Its expiry is no event: the
+// next datagram detects it.
 bool CongestionAgent::check_key(const ib::Mad& request, bool sets, Instant now) {
   if (lease_began_ && key_.lease_period != 0 &&
       now >= *lease_began_ + std::chrono::seconds(key_.lease_period))
@@ -87,7 +87,7 @@ std::uint16_t CongestionAgent::attribute(std::uint16_t id, const Question& quest
   }
 }
 
-// Whoever asks without the key does not see it. Violations are set to what is written, as those of PortInfo.
+// The key is hidden from a Get without it. Set writes the violation counter, as that of PortInfo.
 std::uint16_t CongestionAgent::key_info(const Question& question, congestion::Data& data, std::uint64_t key) {
   const bool knows_key = key == key_.key || question.sets;
   if (question.sets) {

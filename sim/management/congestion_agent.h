@@ -1,9 +1,10 @@
-// The congestion control agent of a node (IBA A10.4): keeps the settings that a manager writes, gives them to the node's ports,
-// and answers with the log.
+// The congestion control agent of a node (IBA A10.4): stores the settings that a manager writes, applies them
+// to the node's ports, and reports the log.
 //
-// A key that is not 0 must be in every Set, and with the protect bit in every Get, too. A datagram with a wrong one is counted
-// and gets no answer; the node sends a trap to where ClassPortInfo says (trap_target). When the lease period has passed since the
-// first wrong key without a right one, every key is right until a manager sets CongestionKeyInfo; 0: it never passes.
+// A nonzero key must be in every Set and, with the protect bit, in every Get. A datagram with a wrong key is
+// counted and gets no response; the node sends a trap to the destination in ClassPortInfo (trap_target). When
+// the lease period has passed since the first wrong key without a correct one, every key is accepted until a
+// manager sets CongestionKeyInfo; a period of 0 never passes.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@
 
 namespace verbatim::management {
 
-// The device whose ports the settings are for.
+// The device that the settings apply to.
 class CongestionHardware {
  public:
-  // A switch's port.
+  // For a port of a switch.
   virtual void set_marking(std::uint8_t port, const ib::MarkingSetting& setting) = 0;
-  // An adapter.
+  // For an adapter.
   virtual void set_injection(const ib::InjectionSetting& setting) = 0;
-  // A switch's, and an adapter's. Null: it is empty.
+  // Logs of a switch, and of an adapter. Null: empty.
   virtual ib::MarkingLog* marking_log() = 0;
   virtual ib::InjectionLog* injection_log() = 0;
 
@@ -32,15 +33,16 @@ class CongestionHardware {
 
 class CongestionAgent {
  public:
-  // Both outlive it.
+  // Both must outlive the agent.
   CongestionAgent(const Node& node, CongestionHardware& hardware) : node_(node), hardware_(hardware) {}
 
-  // The answer to what has come in by a port; to what is no Get or Set, one that says so. Nothing: the key is wrong.
+  // Response to a datagram received by a port; one that is not Get or Set gets a response with an error
+  // status. nullopt: the key is wrong.
   std::optional<ib::Mad> answer(const ib::Mad& request, std::uint8_t in_port, Instant now);
 
   const mad::congestion::TrapTarget& trap_target() const { return trap_target_; }
 
-  // As a manager would set them.
+  // Applies the setting as if a manager had sent it.
   void set_switch(const mad::congestion::SwitchSetting& setting);
   void set_injection(const ib::InjectionSetting& setting);
 
@@ -53,7 +55,7 @@ class CongestionAgent {
   };
 
   bool check_key(const ib::Mad& request, bool sets, Instant now);
-  // The status; `mad` as it was given becomes what is so.
+  // Returns the status, and replaces `mad` by the resulting values.
   std::uint16_t attribute(std::uint16_t id, const Question& question, ib::Mad& mad);
   std::uint16_t key_info(const Question& question, mad::congestion::Data& data, std::uint64_t key);
   std::uint16_t switch_setting(const Question& question, mad::congestion::Data& data);
@@ -66,11 +68,12 @@ class CongestionAgent {
   const Node& node_;
   CongestionHardware& hardware_;
   mad::congestion::KeyInfo key_;
-  std::optional<Instant> lease_began_;  // nothing: no wrong key has come since the last right one
+  std::optional<Instant> lease_began_;  // nullopt: no wrong key since the last correct one
   bool is_lease_over_ = false;
   mad::congestion::TrapTarget trap_target_;
   mad::congestion::SwitchSetting switch_;
-  std::vector<mad::congestion::PortSettings::Element> ports_;  // by port; those that are valid count instead of the switch's
+  // By port; valid ones override the switch's setting.
+  std::vector<mad::congestion::PortSettings::Element> ports_;
   std::uint16_t ca_control_map_ = 0;
   ib::InjectionSetting injection_;
 };

@@ -9,14 +9,15 @@ namespace {
 
 using mad::smp::DirectedRoute;
 
-constexpr Hop kHopHere{Hop::Way::kHere, 0, {}};
-constexpr Hop by_port(std::uint8_t port) { return {Hop::Way::kByPort, port, {}}; }
-constexpr Hop by_lid(std::uint16_t lid) { return {Hop::Way::kByLid, 0, ib::Lid{lid}}; }
+constexpr Hop kHopHere{Hop::Action::kHere, 0, {}};
+constexpr Hop by_port(std::uint8_t port) { return {Hop::Action::kByPort, port, {}}; }
+constexpr Hop by_lid(std::uint16_t lid) { return {Hop::Action::kByLid, 0, ib::Lid{lid}}; }
 constexpr bool is_permissive(std::uint16_t lid) { return lid == ib::kPermissiveLid.value; }
 
 Hop depart_on(DirectedRoute& route, ib::Lid reply_to) {
   if (!route.is_return) {
-    if (!is_permissive(route.drslid)) return by_lid(reply_to.value);  // to the node where the written part begins
+    // To the node where the directed part begins.
+    if (!is_permissive(route.drslid)) return by_lid(reply_to.value);
     if (route.hop_pointer != 0) return {};
     route.hop_pointer = 1;
     if (route.hop_count > 0) return by_port(route.initial_path[1]);
@@ -46,7 +47,7 @@ Hop arrive_on(DirectedRoute& route, std::uint8_t in_port, std::uint8_t ports) {
   return forwards ? by_lid(route.drslid) : Hop{};
 }
 
-// A hop count beyond the paths, which nobody can follow.
+// The hop count exceeds the paths of the datagram.
 bool is_too_long(const DirectedRoute& route) {
   return route.hop_count >= DirectedRoute::kHops || route.hop_pointer > DirectedRoute::kHops;
 }
@@ -65,7 +66,7 @@ Hop arrive(ib::Mad& mad, std::uint8_t in_port, std::uint8_t ports) {
   DirectedRoute route = DirectedRoute::of(mad);
   if (is_too_long(route)) return {};
   const Hop hop = arrive_on(route, in_port, ports);
-  if (hop.way == Hop::Way::kByPort && (hop.port == 0 || hop.port > ports)) return {};
+  if (hop.action == Hop::Action::kByPort && (hop.port == 0 || hop.port > ports)) return {};
   route.put(mad);
   return hop;
 }

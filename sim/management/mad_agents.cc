@@ -21,7 +21,7 @@ std::uint32_t oui_of(const ib::Mad& mad) {
   return oui;
 }
 
-// Both classes of subnet management are of the same agents' kind, but each is registered for itself.
+// The two classes of subnet management are registered separately.
 bool is_same_kind(const MadRegistration& a, const MadRegistration& b) {
   return a.queue == b.queue && a.management_class == b.management_class && a.class_version == b.class_version &&
          (!has_oui(a.management_class) || a.oui == b.oui);
@@ -30,7 +30,7 @@ bool is_same_kind(const MadRegistration& a, const MadRegistration& b) {
 }  // namespace
 
 struct MadAgents::Pending {
-  // `message`: of several segments, by RMPP; empty: the datagram is all of it.
+  // `message`: to be sent in segments by RMPP; empty: the datagram is the whole message.
   Pending(MadAgents& all, std::uint32_t agent, const PendingKey& key, const Sending& sending, MadBytes message)
       : all(all),
         agent(agent),
@@ -127,7 +127,7 @@ int MadAgents::send(std::uint32_t number, Sending sending, MadBytes message) {
   return 0;
 }
 
-MadAgents::Agent* MadAgents::who_gets(const ib::ManagementDatagram& datagram, const mad::Header& header,
+MadAgents::Agent* MadAgents::find_agent(const ib::ManagementDatagram& datagram, const mad::Header& header,
                                       std::uint32_t* number) {
   if (mad::is_answer(header) && header.method != mad::kTrapRepress) {
     *number = static_cast<std::uint32_t>(header.transaction_id >> 32);
@@ -152,14 +152,14 @@ bool MadAgents::deliver(const ib::ManagementDatagram& datagram) {
   const bool has_rmpp = mad::has_rmpp(header.management_class) && mad::RmppHeader::of(datagram.mad).is_active();
   if (has_rmpp && mad::RmppHeader::of(datagram.mad).type != mad::RmppType::kData && sender_.on_datagram(datagram)) return true;
   std::uint32_t number = 0;
-  const Agent* agent = who_gets(datagram, header, &number);
+  const Agent* agent = find_agent(datagram, header, &number);
   if (agent == nullptr) return false;
-  hand_over(number, *agent, datagram);
+  deliver_to(number, *agent, datagram);
   return true;
 }
 
-// An answer must be one to something that was asked and still waits.
-void MadAgents::hand_over(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram) {
+// A response is accepted only for a pending request.
+void MadAgents::deliver_to(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram) {
   const mad::Header header = mad::header_of(datagram.mad);
   const PendingKey key{header.transaction_id, header.management_class};
   const bool is_answer = mad::is_answer(header) && header.method != mad::kTrapRepress;

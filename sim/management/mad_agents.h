@@ -1,6 +1,6 @@
-// Agents that programs register at a port (Linux: ib_mad): they send datagrams, hear of the answers or that none came, and get
-// the questions of others that they have registered for. Messages longer than a datagram come and go by RMPP when the agent
-// wants it.
+// Agents that programs register at a port (Linux: ib_mad): they send datagrams, get the responses or
+// timeouts, and receive the requests that they registered for. Messages longer than a datagram use RMPP if
+// the agent enables it.
 #pragma once
 
 #include <bitset>
@@ -20,7 +20,7 @@ class MadClient {
  public:
   // `datagram.mad` has the first bytes of `message`.
   virtual void on_message(std::uint32_t agent, const ib::ManagementDatagram& datagram, MadBytes message) = 0;
-  // Of a message that was to be answered: nobody did. `datagram` is as it was sent.
+  // A request has timed out. `datagram` is the request as sent.
   virtual void on_unanswered(std::uint32_t agent, const ib::ManagementDatagram& datagram) = 0;
 
  protected:
@@ -29,35 +29,37 @@ class MadClient {
 
 struct MadRegistration {
   ib::Qpn queue = ib::kGeneralServicesQp;
-  std::uint8_t management_class = 0;  // 0: it gets answers only
+  std::uint8_t management_class = 0;  // 0: it gets responses only
   std::uint8_t class_version = 0;
-  std::uint32_t oui = 0;              // of vendors' classes from 0x30 to 0x4f
-  std::bitset<128> methods;           // questions that it gets
-  std::uint8_t rmpp_version = 0;      // 0: none
+  std::uint32_t oui = 0;              // of vendor classes from 0x30 to 0x4f
+  std::bitset<128> methods;           // requests that it receives
+  std::uint8_t rmpp_version = 0;      // 0: no RMPP
   bool does_rmpp_itself = false;
 };
 
 class MadAgents {
  public:
-  // `port`: by which datagrams leave. Both outlive it.
+  // Datagrams leave by `port`. Both references must outlive this.
   MadAgents(Engine& engine, ComponentId source, ib::ManagementPort& port);
   ~MadAgents();
 
-  // Classes whose questions others on this host answer: nobody can register for them.
+  // Reserves a class for other agents of this host: registrations for its requests are refused.
   void reserve(std::uint8_t management_class) { reserved_.insert(management_class); }
-  // The agent's number, or -errno: another agent gets such questions already, or there are no such ones.
+  // Returns the agent's number or -errno: another agent receives these requests, or the registration is
+  // invalid.
   std::int64_t add(const MadRegistration& registration, MadClient& client);
   void remove(std::uint32_t agent);
 
   struct Sending {
-    ib::ManagementDatagram datagram;  // the way; its bytes are the message's
-    std::uint32_t timeout_ms = 0;     // 0: it needs no answer
+    ib::ManagementDatagram datagram;  // destination; its bytes are replaced by the message
+    std::uint32_t timeout_ms = 0;     // 0: no response expected
     std::uint32_t retries = 0;
   };
-  // 0 or -errno. The transaction identifier's upper half becomes the agent's own unless the message is an answer.
+  // Returns 0 or -errno. The upper half of the transaction id is replaced by the agent's number unless the
+  // message is a response.
   int send(std::uint32_t agent, Sending sending, MadBytes message);
 
-  // A datagram has come. Whether an agent has taken it.
+  // A datagram has arrived. Returns whether an agent took it.
   bool deliver(const ib::ManagementDatagram& datagram);
 
  private:
@@ -68,9 +70,9 @@ class MadAgents {
   struct Pending;
   using PendingKey = std::pair<std::uint64_t, std::uint8_t>;  // transaction, class
 
-  Agent* who_gets(const ib::ManagementDatagram& datagram, const mad::Header& header, std::uint32_t* number);
+  Agent* find_agent(const ib::ManagementDatagram& datagram, const mad::Header& header, std::uint32_t* number);
   bool overlaps(const MadRegistration& registration) const;
-  void hand_over(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram);
+  void deliver_to(std::uint32_t number, const Agent& agent, const ib::ManagementDatagram& datagram);
 
   Engine& engine_;
   const ComponentId source_;
@@ -83,20 +85,21 @@ class MadAgents {
   std::map<PendingKey, std::unique_ptr<Pending>> pending_;
 };
 
-// Who waits at a port for what may never come.
+// Waits at a port for events that a failed adapter never produces.
 class PortWatcher {
  public:
-  // PortManagement::has_failed() from now on.
+  // PortManagement::has_failed() has become true.
   virtual void on_port_failed() = 0;
 
  protected:
   ~PortWatcher() = default;
 };
 
-// What /dev/infiniband/umad and issm lead to: the management of one port.
+// Management of one port, as /dev/infiniband/umad and issm need it.
 class PortManagement {
  public:
-  // In the order in which they are told. A watcher leaves before it goes.
+  // Watchers are notified in the order in which they were added. A watcher must be removed before it is
+  // destroyed.
   void add_watcher(PortWatcher& watcher) { watchers_.push_back(&watcher); }
   void remove_watcher(PortWatcher& watcher) { std::erase(watchers_, &watcher); }
   void tell_failure() const {
@@ -106,9 +109,9 @@ class PortManagement {
   virtual MadAgents& agents() = 0;
   virtual const std::vector<std::uint16_t>& pkeys() const = 0;
   virtual const std::vector<ib::Gid>& gids() const = 0;
-  virtual bool has_subnet_management() const = 0;  // Ethernet has none
+  virtual bool has_subnet_management() const = 0;  // false on Ethernet
   virtual void set_subnet_manager(bool is_one) = 0;
-  // The adapter has failed for good, and carries nothing any more.
+  // The adapter has failed permanently and carries no datagrams.
   virtual bool has_failed() const = 0;
 
  protected:

@@ -28,7 +28,7 @@ McMemberRecord record_in(const mad::sa::Message& message) {
   return McMemberRecord::decode(std::span(message.data).first<McMemberRecord::kBytes>());
 }
 
-// What a member is told of its group.
+// Attributes of the group in a member's record.
 void describe(McMemberRecord& record, const Membership& facts) {
   constexpr std::uint8_t kExactly = 2;
   record.mgid = facts.group;
@@ -132,7 +132,8 @@ std::optional<ib::Mad> MulticastGroups::answer(const ib::Mad& mad, std::uint8_t 
       message->header.status = kInvalidRequest;
       return mad::sa::encode(*message);
     }
-    if (record.mgid == ib::Gid{}) {  // IBA 15.2.5.17.3: the administrator names it, transient and link-local
+    // IBA 15.2.5.17.3: the administrator assigns a transient, link-local MGID.
+    if (record.mgid == ib::Gid{}) {
       ++made_;
       record.mgid.raw[0] = 0xff;
       record.mgid.raw[1] = 0x12;

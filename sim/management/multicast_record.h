@@ -1,4 +1,4 @@
-// Multicast groups at the subnet administrator (IBA 15.2.5.17): joining and leaving, and what answers.
+// Multicast groups at the subnet administrator (IBA 15.2.5.17): join, leave, and the responses.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace verbatim::management {
 
-// What a member of a group sends with.
+// Attributes that a member of a group sends with.
 struct Membership {
   ib::Gid group;
   ib::Lid lid;
@@ -24,24 +24,25 @@ struct Membership {
   std::uint32_t flow_label = 0;
 };
 
-// As a full member; a group that nobody has joined yet begins with these keys. A zero `group` asks for a new one.
+// Join as a full member; a new group gets these keys. A zero `group` requests a new group.
 ib::Mad encode_join(const ib::Gid& group, const ib::Gid& port, std::uint16_t pkey, std::uint32_t qkey);
 ib::Mad encode_leave(const ib::Gid& group, const ib::Gid& port);
-// Nothing: it is no such answer, or a refusal.
+// nullopt: not such a response, or a refusal.
 std::optional<Membership> decode_join_answer(const ib::Mad& mad);
 
-// The groups of a subnet. Switches flood what goes to any of their LIDs, so a group is no more than its record.
+// The multicast groups of a subnet: attributes and members. Switches flood packets to any of their LIDs, so
+// there are no routes.
 class MulticastGroups {
  public:
-  // Each member's record.
+  // The record of each member.
   std::vector<std::vector<std::byte>> records() const;
-  // Nothing: it is no question about groups.
+  // nullopt: not a request about groups.
   std::optional<ib::Mad> answer(const ib::Mad& mad, std::uint8_t mtu, std::uint8_t rate);
 
  private:
   using Key = std::array<std::uint8_t, 16>;
   struct Group {
-    // A member's.
+    // The record of a member.
     std::vector<std::byte> record(const Key& member) const;
 
     Membership facts;
@@ -51,7 +52,7 @@ class MulticastGroups {
 
   std::map<Key, Group> groups_;
   std::set<std::uint16_t> lids_;  // in use
-  std::uint32_t made_ = 0;        // groups without a name of their own
+  std::uint32_t made_ = 0;        // number of MGIDs assigned
 };
 
 }  // namespace verbatim::management

@@ -9,7 +9,7 @@ namespace verbatim::management {
 
 namespace {
 
-// What the firmware of a node takes for a datagram, one after the other: assumed.
+// Time of the node's firmware per datagram, one at a time: assumed.
 constexpr Duration kFirmwareWork = std::chrono::microseconds(5);
 
 bool is_directed(const ib::ManagementDatagram& datagram) {
@@ -52,15 +52,15 @@ void NodeAgents::on_work(Work work) {
 
 void NodeAgents::take(Hop hop, const ib::ManagementDatagram& datagram, std::uint8_t in_port) {
   ib::ManagementDatagram onward = datagram;
-  switch (hop.way) {
-    case Hop::Way::kDrop:
+  switch (hop.action) {
+    case Hop::Action::kDrop:
       return;
-    case Hop::Way::kHere:
+    case Hop::Action::kHere:
       return serve(datagram, in_port);
-    case Hop::Way::kByPort:
+    case Hop::Action::kByPort:
       onward.lid = ib::kPermissiveLid;
       return outlet_.send_by(hop.port, onward);
-    case Hop::Way::kByLid:
+    case Hop::Action::kByLid:
       onward.lid = hop.lid;
       return outlet_.send_to_lid(onward);
   }
@@ -70,8 +70,8 @@ void NodeAgents::send(const ib::ManagementDatagram& datagram) {
   if (!is_directed(datagram)) return outlet_.send_to_lid(datagram);
   ib::ManagementDatagram leaving = datagram;
   const Hop hop = depart(leaving.mad, datagram.lid);
-  // What stays here has come in by the node's own port, and takes the time of any other.
-  if (hop.way == Hop::Way::kHere) {
+  // A datagram to this node itself counts as received by the node's own port, and takes the firmware's time.
+  if (hop.action == Hop::Action::kHere) {
     leaving.lid = ib::kPermissiveLid;
     leaving.remote_queue = leaving.queue;
     const auto own = static_cast<std::uint8_t>(node_.is_switch() ? 0 : 1);
@@ -136,7 +136,7 @@ void NodeAgents::serve(const ib::ManagementDatagram& datagram, std::uint8_t in_p
       congestion_traps_->repress(header))
     return;
   if (outlet_.deliver(datagram) || !asks) return;
-  // IBA 13.4.5: what nobody here knows is refused.
+  // IBA 13.4.5: unsupported requests are refused.
   ib::Mad answer = datagram.mad;
   mad::Header refusal = header;
   refusal.method = mad::kGetResponse;

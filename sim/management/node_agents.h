@@ -1,5 +1,5 @@
-// The agents of one node, switch or adapter: which datagram is for them, what they answer, and the way on of those whose route
-// is written in them.
+// The agents of one node, switch or adapter: selects the agent for a datagram, sends its response, and
+// forwards directed-route SMPs.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace verbatim::management {
 
-// How datagrams leave a node, and who else on it takes some.
+// Sends datagrams of a node, and passes datagrams to its other agents.
 class NodeOutlet {
  public:
-  // By a port whatever the LID: to the other end of its cable.
+  // Sends by a port regardless of the LID: to the other end of its cable.
   virtual void send_by(std::uint8_t port, const ib::ManagementDatagram& datagram) = 0;
-  // To datagram.lid.
+  // Sends to datagram.lid.
   virtual void send_to_lid(const ib::ManagementDatagram& datagram) = 0;
-  // Is not for the node's own agents. Whether there is anybody here who takes it.
+  // A datagram for none of the node's own agents. Returns whether another agent took it.
   virtual bool deliver(const ib::ManagementDatagram& datagram) = 0;
 
  protected:
@@ -35,17 +35,17 @@ class NodeOutlet {
 
 class NodeAgents : private TrapRoute {
  public:
-  // `source`: of the events of its work. All outlive it.
+  // `source`: component of its events. All references must outlive this.
   NodeAgents(Engine& engine, ComponentId source, Node& node, NodeHardware& hardware, const PortCounters& counters,
              CongestionHardware& congestion, NodeOutlet& outlet);
 
-  // Has come in by a port, all of it at `when`, which is not before now. Whether somebody takes it.
+  // A datagram received by a port, complete at `when`, which is not in the past.
   void receive(const ib::ManagementDatagram& datagram, std::uint8_t in_port, Instant when);
-  // The same without the firmware's work, for whom the processor gets it at once.
+  // The same without the firmware's time, for datagrams that bypass the firmware.
   void serve(const ib::ManagementDatagram& datagram, std::uint8_t in_port);
-  // Leaves the node: along the route written in it, to its LID, or to somebody here.
+  // Sends a datagram of this node: along its directed route, to its LID, or to an agent of this node.
   void send(const ib::ManagementDatagram& datagram);
-  // The subnet manager is to know of it.
+  // Reports an event to the subnet manager.
   void trap(const mad::Notice& notice);
 
   const PerformanceAgent& performance() const { return performance_; }
@@ -57,7 +57,7 @@ class NodeAgents : private TrapRoute {
     std::uint8_t in_port = 0;
   };
 
-  // Traps of congestion control.
+  // Route of congestion control traps.
   std::optional<ib::ManagementDatagram> trap_datagram() const override;
   std::size_t notice_offset() const override { return mad::congestion::kDataOffset; }
   std::size_t notice_bytes() const override { return mad::Notice::kBytes; }
@@ -72,7 +72,7 @@ class NodeAgents : private TrapRoute {
   PerformanceAgent performance_;
   CongestionAgent congestion_;
   TrapSender traps_;
-  std::unique_ptr<TrapSender> congestion_traps_;  // null: there was none
+  std::unique_ptr<TrapSender> congestion_traps_;  // null: no such trap so far
   const ComponentId source_;
   Instant ready_{};  // for the next datagram
   DelayLine<Work> work_;

@@ -1,4 +1,4 @@
-// A way between two ports, as a path record tells it (IBA 15.2.5.16).
+// A path between two ports, as in a path record (IBA 15.2.5.16).
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Path {
   std::uint8_t rate = 0;              // code of ibv_rate
   std::uint8_t packet_life_time = 0;  // 4.096 us << value
 
-  // Packets have a GRH: on Ethernet all have, else those that leave the subnet.
+  // Whether packets have a GRH: all on Ethernet, otherwise those that leave the subnet.
   bool is_global() const { return hop_limit > 1 || dlid.value == 0; }
   Path reversed() const {
     Path path = *this;
@@ -30,7 +30,7 @@ struct Path {
     std::swap(path.slid, path.dlid);
     return path;
   }
-  // Of a management datagram that goes this way.
+  // A management datagram for this path.
   ib::ManagementDatagram datagram() const {
     ib::ManagementDatagram datagram;
     datagram.lid = dlid;
@@ -41,7 +41,8 @@ struct Path {
   }
 };
 
-// 4.096 us << code, in milliseconds and never less than one, as Linux' connection manager counts (cm_convert_to_ms).
+// 4.096 us << code, in milliseconds, at least one, as computed by Linux' connection manager
+// (cm_convert_to_ms).
 constexpr std::int64_t milliseconds_of(std::uint8_t code) {
   constexpr int kMost = 31, kOne = 8;
   return std::int64_t{1} << (std::clamp<int>(code, kOne, kMost) - kOne);

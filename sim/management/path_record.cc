@@ -73,7 +73,7 @@ std::optional<PathAnswer> decode_path_answer(const ib::Mad& mad) {
     return std::nullopt;
   PathAnswer answer;
   if (message->header.status != 0) {
-    answer.error = EINVAL;  // as Linux tells every refusal
+    answer.error = EINVAL;  // Linux reports every refusal as EINVAL
     return answer;
   }
   answer.path = to_path(PathRecord::decode(std::span(message->data).first<PathRecord::kBytes>()));
@@ -90,7 +90,7 @@ std::optional<ib::Mad> answer_path_question(const ib::Mad& mad, const PathFinder
   const PathRecord asked = PathRecord::decode(std::span(message->data).first<PathRecord::kBytes>());
   const bool has_ends = (message->component_mask & PathRecord::kDgid) != 0 && (message->component_mask & PathRecord::kSgid) != 0;
   const bool has_pkey = (message->component_mask & PathRecord::kPkey) != 0;
-  if (!has_ends) return std::nullopt;  // a question for whoever it may be
+  if (!has_ends) return std::nullopt;  // not a request for a single path
   const auto found = paths.find(asked.sgid, asked.dgid, has_pkey ? std::optional(asked.pkey) : std::nullopt);
   message->header.method = mad::kGetResponse;
   message->header.status = found ? 0 : mad::sa::kNoRecords;

@@ -1,4 +1,4 @@
-// Questions and answers about paths as datagrams of the subnet administrator (IBA 15.2.5.16), and what answers them.
+// Path record queries and responses of the subnet administrator (IBA 15.2.5.16).
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace verbatim::management {
 
-// What the manager of a subnet knows of the ways through it.
+// The subnet manager's knowledge of paths.
 class PathFinder {
  public:
-  // Nothing: one of them is not of this subnet, or they have no partition in common.
+  // nullopt: one of the GIDs is not in this subnet, or they have no partition in common.
   virtual std::optional<Path> find(const ib::Gid& from, const ib::Gid& to, std::optional<std::uint16_t> pkey) const = 0;
 
  protected:
@@ -24,16 +24,16 @@ class PathFinder {
 ib::Mad encode_path_question(const ib::Gid& from, const ib::Gid& to, std::uint16_t pkey);
 
 struct PathAnswer {
-  int error = 0;  // errno: there is no such path
+  int error = 0;  // errno: no such path
   Path path;
 };
-// Nothing: it is no answer to such a question.
+// nullopt: not a response to such a query.
 std::optional<PathAnswer> decode_path_answer(const ib::Mad& mad);
 
-// Nothing: it is no question about a path.
+// nullopt: not a path query.
 std::optional<ib::Mad> answer_path_question(const ib::Mad& mad, const PathFinder& paths);
 
-// A path record, as it is on the wire.
+// Conversion to and from a path record on the wire.
 std::array<std::byte, 64> record_of(const Path& path);
 Path path_of(std::span<const std::byte, 64> record);
 

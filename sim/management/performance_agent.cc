@@ -12,10 +12,10 @@ namespace {
 constexpr std::uint16_t kClassPortInfo = 0x0001, kPortCounters = 0x0012, kPortCountersExtended = 0x001d;
 constexpr std::size_t kDataAt = 64, kDataBytes = 192;
 constexpr std::uint8_t kAllPorts = 255;
-// Of the capability mask: all ports can be selected, there are counters of 64 bits, and PortXmitWait.
+// Capability mask: all ports can be selected, 64-bit counters, PortXmitWait.
 constexpr std::uint16_t kAllPortSelect = 1 << 8, kExtendedWidth = 1 << 9, kHasTransmitWait = 1 << 12;
 
-// A counter: its place, its bit in CounterSelect (16 and up: in CounterSelect2).
+// Position of a counter, and its bit in CounterSelect (16 and up: in CounterSelect2).
 struct Field {
   std::uint64_t PortCounts::*counter;
   std::uint8_t byte, bit, bits, select;
@@ -45,7 +45,7 @@ struct ShortFormat {
   static constexpr std::size_t kEnd = 44;
 };
 
-// IBA 16.1.4.11. The data counters of both formats are one.
+// IBA 16.1.4.11. The data counters of both formats are the same.
 struct ExtendedFormat {
   static constexpr Field kFields[] = {
       {&PortCounts::words_transmitted, 8, 0, 64, 0},      {&PortCounts::words_received, 16, 0, 64, 1},
@@ -55,7 +55,7 @@ struct ExtendedFormat {
   static constexpr std::size_t kEnd = 72;
 };
 
-// Those of packets to one port are what is left, and have no counter of their own.
+// Unicast packets are the difference of all packets and multicast packets.
 void put_unicast(mad::FieldWriter& fields, const PortCounts& counts) {
   fields.number(40, 0, 64, counts.packets_transmitted - counts.multicast_transmitted);
   fields.number(48, 0, 64, counts.packets_received - counts.multicast_received);
@@ -64,7 +64,7 @@ void put_unicast(mad::FieldWriter& fields, const PortCounts& counts) {
 constexpr std::uint64_t kEndOf64 = ~0ull;
 constexpr std::uint64_t end_of(unsigned bits) { return bits == 64 ? kEndOf64 : (1ull << bits) - 1; }
 
-// All counters, so that sums and differences miss none.
+// All counters, for sums and differences.
 constexpr std::uint64_t PortCounts::*kAllCounters[] = {
     &PortCounts::words_transmitted,      &PortCounts::words_received,         &PortCounts::packets_transmitted,
     &PortCounts::packets_received,       &PortCounts::multicast_transmitted,  &PortCounts::multicast_received,
@@ -159,7 +159,7 @@ ib::Mad PerformanceAgent::answer(const ib::Mad& request, std::uint8_t in_port) {
   } else if (header.attribute_id == kPortCountersExtended) {
     header.status = counters<ExtendedFormat>(mad, sets, in_port, mask, 0);
   } else {
-    header.status = mad::kUnsupportedAttribute;  // no samples are taken: PortSamplesControl is not there
+    header.status = mad::kUnsupportedAttribute;  // PortSamplesControl is not supported
   }
   header.method = mad::kGetResponse;
   mad::put_header(mad, header);

@@ -12,12 +12,12 @@ using mad::RmppType;
 
 namespace {
 
-// As Linux (mad_rmpp.c): a window of 64 segments, two seconds for an acknowledgement; what has not gone on for 40 seconds is
-// forgotten.
+// As in Linux (mad_rmpp.c): a window of 64 segments, and two seconds for an acknowledgement. Messages without
+// progress for 40 seconds are discarded.
 constexpr std::uint32_t kWindow = 64;
 constexpr Duration kAckTimeout = std::chrono::seconds(2), kForgetting = std::chrono::seconds(40);
 constexpr int kRetries = 5;
-// What a host keeps of one message that others send it.
+// Maximum size of a received message.
 constexpr std::size_t kLongest = std::size_t{16} << 20;
 
 }  // namespace
@@ -48,7 +48,7 @@ struct RmppSender::Message {
     header.type = RmppType::kData;
     header.flags = RmppHeader::kActive;
     header.segment = number;
-    if (number == 1) {  // IBA 13.6.2.1: of all segments together
+    if (number == 1) {  // IBA 13.6.2.1: the length of all segments together
       header.flags |= RmppHeader::kFirst;
       header.length = segments * mad::kRmppData - padding;
     }
@@ -68,7 +68,7 @@ struct RmppSender::Message {
 
   void on_timer() {
     if (++tries > kRetries) {
-      all.messages_.erase(key);  // and this with it
+      all.messages_.erase(key);  // destroys this object, too
       return;
     }
     sent = acknowledged;
@@ -98,11 +98,11 @@ RmppSender::Key RmppSender::key_of(const ib::ManagementDatagram& datagram) {
 }
 
 void RmppSender::send(const ib::ManagementDatagram& datagram, std::span<const std::byte> message) {
-  ib::ManagementDatagram way = datagram;
-  std::copy_n(message.begin(), std::min(message.size(), way.mad.size()), way.mad.begin());
-  const Key key = key_of(way);
+  ib::ManagementDatagram outgoing = datagram;
+  std::copy_n(message.begin(), std::min(message.size(), outgoing.mad.size()), outgoing.mad.begin());
+  const Key key = key_of(outgoing);
   messages_.erase(key);
-  auto one = std::make_unique<Message>(*this, key, way, message);
+  auto one = std::make_unique<Message>(*this, key, outgoing, message);
   Message& begun = *one;
   messages_.emplace(key, std::move(one));
   begun.go_on();
@@ -117,7 +117,7 @@ bool RmppSender::on_datagram(const ib::ManagementDatagram& datagram) {
     messages_.erase(found);
     return true;
   }
-  // IBA 13.6.6.1: one that tells of what was not sent, or takes back a window, is of no use.
+  // IBA 13.6.6.1: ignores an acknowledgement of segments that were not sent, or one that shrinks the window.
   if (header.type != RmppType::kAck || header.segment > message.sent || header.length < header.segment) return true;
   if (header.segment < message.acknowledged) return true;
   message.acknowledged = header.segment;
@@ -146,7 +146,7 @@ std::optional<MadBytes> RmppReceiver::on_segment(const ib::ManagementDatagram& d
   Message& message = found->second;
   message.last = engine_.now();
   const std::size_t offset = mad::data_offset(head.management_class);
-  // What has come already, or is not the next: the sender learns how far it got.
+  // A duplicate or out-of-order segment: acknowledges the last one in order.
   if (message.is_complete || header.segment != message.segments + 1) {
     acknowledge(datagram, message);
     return std::nullopt;

@@ -1,5 +1,6 @@
-// Reliable multi-packet transactions (IBA 13.6): answers that are longer than a datagram. The receiver tells how many segments
-// may come; the sender repeats from the last one acknowledged until it hears of more.
+// Reliable multi-packet transactions (IBA 13.6), for messages longer than a datagram. The receiver announces
+// how many segments may be sent; the sender repeats from the last acknowledged segment until it gets further
+// acknowledgements.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,19 @@
 
 namespace verbatim::management {
 
-// A message as agents hand it over: the datagram's first bytes up to where its data begin, and all data behind.
+// A message as agents exchange it: the first datagram's bytes before its data, then all data.
 using MadBytes = std::vector<std::byte>;
 
 class RmppSender {
  public:
-  // `port`: by which segments and acknowledgements leave. Both outlive it.
+  // Segments and acknowledgements leave by `port`. Both references must outlive this.
   RmppSender(Engine& engine, ComponentId source, ib::ManagementPort& port);
   ~RmppSender();
 
-  // Sends a message by the way of `datagram`. `message` begins with a datagram's header, and is not shorter.
+  // Sends a message to the destination of `datagram`. `message` begins with a datagram's header and is not
+  // shorter than it.
   void send(const ib::ManagementDatagram& datagram, std::span<const std::byte> message);
-  // An acknowledgement, a stop or an abort has come. Whether it was of something sent here.
+  // An acknowledgement, stop or abort has arrived. Returns whether it belongs to a message of this sender.
   bool on_datagram(const ib::ManagementDatagram& datagram);
 
  private:
@@ -50,7 +52,7 @@ class RmppReceiver {
  public:
   RmppReceiver(Engine& engine, ib::ManagementPort& port) : engine_(engine), port_(port) {}
 
-  // A segment has come: the whole message when it is complete.
+  // A segment has arrived. Returns the whole message once it is complete.
   std::optional<MadBytes> on_segment(const ib::ManagementDatagram& datagram);
 
  private:

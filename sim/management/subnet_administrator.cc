@@ -8,12 +8,12 @@
 namespace verbatim::management {
 
 namespace {
-// What OpenSM takes for a question, from the port to the program and back: assumed.
+// OpenSM's time per request, from the port to the program and back: assumed.
 constexpr Duration kWork = std::chrono::microseconds(50);
 
 constexpr std::uint16_t kAdministratorInfo = 0x01, kInformInfo = 0x03, kServiceRecord = 0x31;
 constexpr std::size_t kServiceBytes = 176;
-// What an administrator keeps of services.
+// Maximum number of service records.
 constexpr std::size_t kMostServices = 4096;
 
 MadBytes bytes_of(const mad::sa::Message& message) {
@@ -21,7 +21,7 @@ MadBytes bytes_of(const mad::sa::Message& message) {
   return MadBytes(mad.begin(), mad.end());
 }
 
-// The same service: its number, port and partition (IBA 15.2.5.14).
+// Whether service id, port and partition are equal (IBA 15.2.5.14).
 bool is_same_service(std::span<const std::byte> a, std::span<const std::byte> b) {
   constexpr std::size_t kKeyBytes = 26;
   return std::equal(a.begin(), a.begin() + kKeyBytes, b.begin());
@@ -52,7 +52,7 @@ SubnetAdministrator::SubnetAdministrator(Engine& engine, ComponentId source, ib:
       sender_(engine, source, port),
       answers_(DelayLine<Answer>::of<&SubnetAdministrator::on_answered>(engine, source, EventClass::kSupervisor, this)) {}
 
-// One after the other.
+// Answers one request at a time.
 bool SubnetAdministrator::on_datagram(const ib::ManagementDatagram& datagram) {
   const mad::RmppHeader rmpp = mad::RmppHeader::of(datagram.mad);
   if (rmpp.is_active() && rmpp.type != mad::RmppType::kData) return sender_.on_datagram(datagram);
@@ -78,7 +78,7 @@ MadBytes SubnetAdministrator::answer(const mad::sa::Message& question) {
   if (header.attribute_id == kServiceRecord) return answer_service(question);
   if (header.attribute_id == kAdministratorInfo && header.method == mad::kGet) return bytes_of(class_port_info(question));
   if (header.attribute_id == kInformInfo && header.method == mad::kSet) {
-    mad::sa::Message accepted = question;  // nobody is ever told anything: there are no traps
+    mad::sa::Message accepted = question;  // accepted, but no report is ever sent
     accepted.header.method = mad::kGetResponse;
     return bytes_of(accepted);
   }

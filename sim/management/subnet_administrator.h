@@ -1,4 +1,4 @@
-// The subnet administrator (IBA 15): answers questions about the subnet that its manager has brought up.
+// The subnet administrator (IBA 15): answers requests about the subnet.
 #pragma once
 
 #include "sim/core/delay_line.h"
@@ -14,21 +14,21 @@ namespace verbatim::management {
 
 class SubnetAdministrator {
  public:
-  // `mtu` and `rate`: codes, of the multicast groups that it makes.
+  // `mtu` and `rate`: codes, for multicast groups that it creates.
   SubnetAdministrator(Engine& engine, ComponentId source, ib::ManagementPort& port, const SubnetView& subnet,
                       const PathFinder& paths, std::uint8_t mtu, std::uint8_t rate);
 
-  // Whether it is for the administrator.
+  // Returns whether the datagram is for the administrator.
   bool on_datagram(const ib::ManagementDatagram& datagram);
 
  private:
   struct Answer {
     ib::ManagementDatagram datagram;
-    MadBytes message;  // empty: the datagram is all
+    MadBytes message;  // empty: the datagram is the whole answer
   };
 
   void on_answered(Answer answer);
-  // Of what is neither a path between two ports nor a membership; empty: it is nothing that the administrator knows of.
+  // Answers requests except path queries and multicast memberships; empty: unknown request.
   MadBytes answer(const mad::sa::Message& question);
   MadBytes answer_service(const mad::sa::Message& question);
 
@@ -37,7 +37,7 @@ class SubnetAdministrator {
   const PathFinder& paths_;
   const std::uint8_t mtu_, rate_;
   MulticastGroups groups_;
-  Instant ready_{};  // for the next question
+  Instant ready_{};  // for the next request
   const SubnetRecords records_;
   std::vector<Record> services_;
   RmppSender sender_;

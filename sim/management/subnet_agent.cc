@@ -18,7 +18,7 @@ using mad::smp::PortState;
 constexpr std::size_t kForwardingBlock = 64, kMulticastBlock = 32, kPkeyBlock = 32, kGuidBlock = 8;
 constexpr std::size_t kPortsPerMask = 16;
 
-// Entries of `bits` each, all that fit.
+// Calls entry(index, byte, bit) for `entries` consecutive entries of `bits` each.
 template <class Entry>
 void for_entries(std::size_t entries, unsigned bits, const Entry& entry) {
   for (std::size_t i = 0; i < entries; ++i) entry(i, i * bits / 8, static_cast<unsigned>(i * bits % 8));
@@ -49,7 +49,7 @@ std::optional<ib::Mad> SubnetAgent::answer(const ib::Mad& request, std::uint8_t 
   return answer;
 }
 
-// IBA 14.2.4.2: without protection anybody may read, and sees the key; with 1 anybody may read, but not the key.
+// IBA 14.2.4.2: protection level 0 allows Get by anybody and shows the key, level 1 hides the key.
 bool SubnetAgent::check_key(const ib::Mad& request, bool sets, std::uint8_t in_port, bool* hides_key) {
   const std::uint8_t base = node_.is_switch() ? 0 : in_port;
   const PortInfo& info = node_.ports[base].info;
@@ -99,7 +99,7 @@ std::uint16_t SubnetAgent::attribute(std::uint16_t id, const Question& question,
     case mad::smp::kMulticastForwardingTable:
       return node_.is_switch() ? multicast(question, data) : mad::kUnsupportedAttribute;
     case mad::smp::kVendorPortInfo:
-      data = {};  // no port has such a link
+      data = {};  // no port has an FDR10 link
       return 0;
     default:
       return mad::kUnsupportedAttribute;
@@ -164,7 +164,8 @@ std::uint16_t SubnetAgent::port_info(const Question& question, Data& data) {
   return status;
 }
 
-// IBA 7.2.7, 14.2.5.6: only the steps from Init to Armed to Active, and to Down, from where the link comes back to Init.
+// IBA 7.2.7, 14.2.5.6: only the steps from Init to Armed to Active, and to Down, from which the link comes up
+// in Init.
 std::uint16_t SubnetAgent::set_port_state(std::uint8_t number, const PortInfo& to) {
   PortInfo& info = node_.ports[number].info;
   const bool is_own = node_.is_switch() && number == 0;
@@ -198,7 +199,7 @@ std::uint16_t SubnetAgent::switch_info(const Question& question, Data& data) {
     info.default_multicast_primary = to.default_multicast_primary;
     info.default_multicast_not_primary = to.default_multicast_not_primary;
     info.life_time = to.life_time;
-    if (to.port_state_change) info.port_state_change = false;  // written as one it is cleared (IBA 14.2.5.4)
+    if (to.port_state_change) info.port_state_change = false;  // cleared by writing one (IBA 14.2.5.4)
     info.multicast_top = to.multicast_top;
   }
   data = info.encode();
@@ -233,8 +234,8 @@ std::uint16_t SubnetAgent::pkey_table(const Question& question, Data& data) {
   return 0;
 }
 
-// IBA 14.2.5.8: bits 0 to 7 of the modifier are the output, bits 8 to 15 the input. A table that is set for one input is that of
-// all others, too, as long as these have none of their own.
+// IBA 14.2.5.8: bits 0 to 7 of the modifier are the output, bits 8 to 15 the input. A table that is set for
+// one input also applies to all inputs without a table of their own.
 std::uint16_t SubnetAgent::sl_to_vl(const Question& question, Data& data) {
   const std::uint8_t number = port_of(node_.is_switch() ? question.modifier & 0xff : question.in_port, question.in_port);
   if (number == kNoPort) return mad::kInvalidField;
@@ -282,7 +283,7 @@ std::uint16_t SubnetAgent::forwarding(const Question& question, Data& data) {
   return 0;
 }
 
-// IBA 14.2.5.12: 32 groups, and of each 16 ports, which the highest bits of the modifier tell.
+// IBA 14.2.5.12: a block has 32 groups with 16 ports each, which the upper bits of the modifier select.
 std::uint16_t SubnetAgent::multicast(const Question& question, Data& data) {
   const std::size_t first = std::size_t{question.modifier & 0x1ff} * kMulticastBlock;
   const std::size_t first_port = std::size_t{question.modifier >> 28} * kPortsPerMask;

@@ -1,5 +1,5 @@
-// The subnet management agent of a node (IBA 14.3): answers what the subnet manager asks of it and does what it is told, when
-// the management key is right.
+// The subnet management agent of a node (IBA 14.3): executes the subnet manager's Get and Set requests if the
+// management key is correct.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace verbatim::management {
 
 class SubnetAgent {
  public:
-  // Both outlive it.
+  // Both must outlive the agent.
   SubnetAgent(Node& node, NodeHardware& hardware) : node_(node), hardware_(hardware) {}
 
-  // The answer to a Get or Set that has come in by a port. Nothing: it has the wrong key, which is counted, and is ignored
+  // Response to a Get or Set received by a port. nullopt: a wrong key; the request is counted and ignored
   // (IBA 14.2.4).
   std::optional<ib::Mad> answer(const ib::Mad& request, std::uint8_t in_port);
 
@@ -28,7 +28,7 @@ class SubnetAgent {
 
   // Whether the request may be executed.
   bool check_key(const ib::Mad& request, bool sets, std::uint8_t in_port, bool* hides_key);
-  // Each: the status, and `data` as it was given becomes what is so.
+  // Each function returns the status and replaces `data` by the resulting values.
   std::uint16_t attribute(std::uint16_t id, const Question& question, mad::smp::Data& data);
   std::uint16_t port_info(const Question& question, mad::smp::Data& data);
   std::uint16_t set_port_state(std::uint8_t port, const mad::smp::PortInfo& to);
@@ -39,7 +39,7 @@ class SubnetAgent {
   std::uint16_t vl_arbitration(const Question& question, mad::smp::Data& data);
   std::uint16_t forwarding(const Question& question, mad::smp::Data& data);
   std::uint16_t multicast(const Question& question, mad::smp::Data& data);
-  // The port that a modifier means; kNoPort: there is none.
+  // The port selected by a modifier; kNoPort: none.
   std::uint8_t port_of(std::uint32_t number, std::uint8_t in_port) const;
 
   Node& node_;

@@ -7,7 +7,7 @@
 namespace verbatim::management {
 
 namespace {
-// How often a question is asked before its time is over, and never more often than each 100 ms.
+// Maximum number of transmissions of a query, and minimum interval between them in ms.
 constexpr std::uint32_t kTries = 4;
 constexpr std::uint32_t kLeastInterval = 100;
 
@@ -61,7 +61,7 @@ void SubnetQueries::ask(SubnetQueryClient& client, const ib::Mad& question, std:
   asked.on_timer();
 }
 
-void SubnetQueries::tell(const ib::Mad& message) { send(in_transaction(message, next_transaction())); }
+void SubnetQueries::send_once(const ib::Mad& message) { send(in_transaction(message, next_transaction())); }
 
 void SubnetQueries::forget(SubnetQueryClient& client) {
   std::erase_if(queries_, [&](const auto& one) { return &one.second->client == &client; });

@@ -1,4 +1,4 @@
-// Questions to the subnet administrator (IBA 15.4), each asked again until it is answered or has taken too long.
+// Queries of the subnet administrator (IBA 15.4), each repeated until it is answered or times out.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace verbatim::management {
 
 class SubnetQueryClient {
  public:
-  // The answer; null: there was none.
+  // The answer; null: timeout.
   virtual void on_answer(const ib::Mad* answer) = 0;
 
  protected:
@@ -22,17 +22,17 @@ class SubnetQueryClient {
 
 class SubnetQueries {
  public:
-  // `manager`: where the subnet administrator is.
+  // `manager`: LID of the subnet administrator.
   SubnetQueries(Engine& engine, ComponentId source, ib::ManagementPort& port, ib::Lid manager);
   ~SubnetQueries();
 
-  // One question of a client at a time, in a transaction of its own; `timeout_ms` is at least 1.
+  // Starts a query; a client has one at a time. `timeout_ms` is at least 1.
   void ask(SubnetQueryClient& client, const ib::Mad& question, std::uint32_t timeout_ms);
   void set_manager(ib::Lid manager) { manager_ = manager; }
   void forget(SubnetQueryClient& client);
-  // Sent once; nobody waits for the answer.
-  void tell(const ib::Mad& message);
-  // Of class SubnAdm, an answer.
+  // Sends a message once, without waiting for an answer.
+  void send_once(const ib::Mad& message);
+  // A response of class SubnAdm has arrived.
   void on_datagram(const ib::ManagementDatagram& datagram);
 
  private:

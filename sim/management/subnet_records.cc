@@ -19,7 +19,7 @@ constexpr std::uint16_t kNodeRecord = 0x11, kPortInfoRecord = 0x12, kSlToVlRecor
 constexpr std::uint16_t kTooManyRecords = 0x0400;  // ERR_TOO_MANY_RECORDS
 constexpr std::size_t kMostRecords = 100'000;
 
-// A component of a record: where it lies, in bits. The mask's bit is its place in the list.
+// Position of a record's component, in bits. Its index in the list is its bit in the component mask.
 struct Component {
   std::uint16_t at, bits;
 };
@@ -30,7 +30,7 @@ struct Format {
 };
 
 constexpr std::uint16_t kPortInfoAt = 32;
-// IBA 15.2.5: of PortInfo the components that are asked for, up to the lanes.
+// IBA 15.2.5; of PortInfo only the components up to the lanes.
 const Format kFormats[] = {
     {kNodeRecord, 108, {{0, 16},   {16, 16}, {32, 8},   {40, 8},   {48, 8},   {56, 8},  {64, 64}, {128, 64},
                         {192, 64}, {256, 16}, {272, 16}, {288, 32}, {320, 8}, {328, 24}, {352, 512}}},
@@ -70,7 +70,8 @@ bool is_equal(std::span<const std::byte> a, std::span<const std::byte> b, const 
   return true;
 }
 
-// IBA 15.2.5.3: with the highest bit of the modifier those whose capabilities include all that are asked for.
+// IBA 15.2.5.3: with the highest bit of the modifier, a record matches if its capabilities include all
+// requested ones.
 bool has_capabilities(std::span<const std::byte> record, std::span<const std::byte> asked) {
   constexpr std::size_t kAt = (kPortInfoAt + 160) / 8;
   for (std::size_t i = kAt; i < kAt + 4; ++i) {
@@ -79,7 +80,7 @@ bool has_capabilities(std::span<const std::byte> record, std::span<const std::by
   return true;
 }
 
-bool is_meant(const Format& format, const Record& record, const sa::Message& question) {
+bool matches(const Format& format, const Record& record, const sa::Message& question) {
   constexpr std::uint32_t kBitwise = 1u << 31;
   constexpr std::size_t kCapabilities = 7;
   for (std::size_t i = 0; i < format.components.size(); ++i) {
@@ -107,7 +108,7 @@ struct PortPlace {
 
 }  // namespace
 
-// Ports of adapters, and of switches all with port 0.
+// All ports of adapters, and all ports of switches including port 0.
 template <class Add>
 void SubnetRecords::for_ports(const Add& add) const {
   for (std::size_t index = 0; index < subnet_.node_count(); ++index) {
@@ -145,7 +146,7 @@ std::vector<Record> SubnetRecords::all(std::uint16_t attribute) const {
         Record& record = begin(at.lid);
         record[2] = std::byte{at.number};
         mad::smp::PortInfo info = at.port.info;
-        info.mkey = 0;  // of no concern to those who do not have it (IBA 15.2.5.3)
+        info.mkey = 0;  // hidden from requests without it (IBA 15.2.5.3)
         info.local_port = at.number;
         put(record, 4, info.encode());
         return;
@@ -222,7 +223,7 @@ std::vector<Record> SubnetRecords::all(std::uint16_t attribute) const {
   return records;
 }
 
-// All ways from and to adapters that the question leaves possible.
+// All paths from and to adapters that match the query.
 std::vector<Record> SubnetRecords::paths(const sa::Message& question) const {
   using sa::PathRecord;
   const PathRecord asked = PathRecord::decode(std::span(question.data).first<PathRecord::kBytes>());
@@ -261,7 +262,7 @@ std::optional<std::vector<Record>> SubnetRecords::select(const sa::Message& ques
   if (format->attribute == sa::PathRecord::kAttribute) return paths(question);
   const bool of_groups = format->attribute == sa::McMemberRecord::kAttribute;
   std::vector<Record> records = of_groups ? std::vector<Record>(groups.begin(), groups.end()) : all(format->attribute);
-  std::erase_if(records, [&](const Record& record) { return !is_meant(*format, record, question); });
+  std::erase_if(records, [&](const Record& record) { return !matches(*format, record, question); });
   return records;
 }
 
@@ -270,7 +271,7 @@ MadBytes answer_of(const sa::Message& question, const std::vector<Record>& recor
   const bool is_table = question.header.method == mad::kGetTable;
   answer.header.method = question.header.method | mad::kResponseBit;
   answer.data = {};
-  constexpr std::size_t kUnit = 8;  // of the attribute offset
+  constexpr std::size_t kUnit = 8;  // unit of the attribute offset
   const std::size_t size = records.empty() ? 0 : (records[0].size() + kUnit - 1) / kUnit * kUnit;
   if (!is_table) {
     answer.header.status = records.empty() ? sa::kNoRecords : records.size() > 1 ? kTooManyRecords : std::uint16_t{0};

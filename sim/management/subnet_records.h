@@ -1,5 +1,5 @@
-// What the subnet administrator knows of the nodes and links of its subnet, as records (IBA 15.2.5), and which of them a question
-// means: all that agree with it in the components that its mask names (IBA 15.2.1.3).
+// Records of the subnet's nodes and links (IBA 15.2.5), and selection of the records that a query matches:
+// those that agree with it in the components of its mask (IBA 15.2.1.3).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace verbatim::management {
 
-// The subnet, as its manager has found it.
+// The subnet as its manager has discovered it.
 class SubnetView {
  public:
   struct End {
@@ -35,10 +35,11 @@ using Record = std::vector<std::byte>;
 
 class SubnetRecords {
  public:
-  // Both outlive it.
+  // Both must outlive this.
   SubnetRecords(const SubnetView& subnet, const PathFinder& paths) : subnet_(subnet), paths_(paths) {}
 
-  // Those of the attribute that the question means, of `groups` those of multicast. Nothing: there are no such records.
+  // Records of the queried attribute that match; `groups`: records of the multicast groups. nullopt: no such
+  // attribute.
   std::optional<std::vector<Record>> select(const mad::sa::Message& question, std::span<const Record> groups) const;
 
  private:
@@ -51,7 +52,7 @@ class SubnetRecords {
   const PathFinder& paths_;
 };
 
-// The answer to a Get, which means one record at the most, or to a GetTable.
+// Response to a Get, which must match at most one record, or to a GetTable.
 MadBytes answer_of(const mad::sa::Message& question, const std::vector<Record>& records);
 
 }  // namespace verbatim::management

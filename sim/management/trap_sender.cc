@@ -33,7 +33,7 @@ std::optional<ib::ManagementDatagram> SubnetTrapRoute::trap_datagram() const {
 }
 
 std::size_t SubnetTrapRoute::notice_offset() const { return mad::smp::kDataOffset; }
-// Without the GID of its issuer, for which a subnet management datagram has no room.
+// Without the issuer's GID, for which a subnet management datagram has no room.
 std::size_t SubnetTrapRoute::notice_bytes() const { return std::tuple_size_v<mad::smp::Data>; }
 
 TrapSender::TrapSender(Engine& engine, ComponentId source, const Node& node, NodeOutlet& outlet, const TrapRoute* route)
@@ -45,9 +45,9 @@ TrapSender::TrapSender(Engine& engine, ComponentId source, const Node& node, Nod
       timer_(Timer::of<&TrapSender::on_time>(engine, source, EventClass::kSupervisor, this)) {}
 
 void TrapSender::raise(const mad::Notice& notice, Duration firmware_work) {
-  const bool is_told =
+  const bool is_pending =
       std::ranges::any_of(pending_, [&](const Pending& trap) { return trap.notice == notice; });
-  if (!has_manager() || is_told || pending_.size() >= kMostPending) return;
+  if (!has_manager() || is_pending || pending_.size() >= kMostPending) return;
   pending_.push_back({notice, ++last_transaction_});
   if (!timer_.scheduled()) timer_.schedule_at(std::max(engine_.now() + firmware_work, next_));
 }

@@ -1,5 +1,5 @@
-// Traps of one node (IBA 13.4.9, 14.2.5.1): reports to a manager what has happened, again and again until the manager represses
-// it. A node without a LID, or that knows of no manager, sends none.
+// Traps of one node (IBA 13.4.9, 14.2.5.1): reports an event to a manager repeatedly until the manager
+// represses the trap. A node without a LID or without a known manager sends none.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ namespace verbatim::management {
 
 class NodeOutlet;
 
-// Where traps of a management class go.
+// Destination of traps of a management class.
 class TrapRoute {
  public:
-  // With a header that lacks transaction and method alone; nothing: nobody has asked for traps.
+  // Datagram with a header that lacks only transaction and method; nullopt: no destination is set.
   virtual std::optional<ib::ManagementDatagram> trap_datagram() const = 0;
-  // Bytes of the datagram before the attribute, and those of it for which there is room.
+  // Offset of the attribute in the datagram, and the maximum size of the attribute.
   virtual std::size_t notice_offset() const = 0;
   virtual std::size_t notice_bytes() const = 0;
 
@@ -29,7 +29,7 @@ class TrapRoute {
   ~TrapRoute() = default;
 };
 
-// To the subnet manager whose LID PortInfo has.
+// Route to the subnet manager whose LID is in PortInfo.
 class SubnetTrapRoute final : public TrapRoute {
  public:
   explicit SubnetTrapRoute(const Node& node) : node_(node) {}
@@ -43,21 +43,21 @@ class SubnetTrapRoute final : public TrapRoute {
 
 class TrapSender {
  public:
-  // No trap leaves sooner after another than PortInfo's SubnetTimeOut says, 4.096 us * 2^n (IBA 14.2.5.6).
-  // What nobody represses is sent so often and then given up (assumed: firmware repeats without end, which
-  // here would keep a run whose programs wait for each other from being found out); a manager that comes
-  // later asks for counters and states anyway.
+  // Minimum interval between traps: PortInfo's SubnetTimeOut, 4.096 us * 2^n (IBA 14.2.5.6). A trap that is
+  // not repressed is dropped after this many transmissions (assumed: firmware repeats it without end, which
+  // would prevent the detection of deadlocks among programs). A manager that starts later reads counters and
+  // states anyway.
   static constexpr std::uint32_t kTimesSent = 10;
-  // Different ones that wait; more are not told (assumed).
+  // Maximum number of distinct pending traps; further ones are dropped (assumed).
   static constexpr std::size_t kMostPending = 8;
 
-  // `source`: of its timer's events. All outlive it. Null `route`: to the subnet manager.
+  // `source`: component of its timer. All references must outlive this. Null `route`: to the subnet manager.
   TrapSender(Engine& engine, ComponentId source, const Node& node, NodeOutlet& outlet, const TrapRoute* route = nullptr);
 
-  // Something has happened; what is told already is not told twice. The first datagram leaves when the
-  // firmware has done its work, `firmware_work` from now.
+  // Reports an event, unless the same trap is pending. The first datagram leaves after the firmware's
+  // processing time `firmware_work`.
   void raise(const mad::Notice& notice, Duration firmware_work);
-  // A TrapRepress has come. Whether it was for a trap of this node.
+  // A TrapRepress has arrived. Returns whether it was for a trap of this node.
   bool repress(const mad::Header& header);
 
   std::size_t pending() const { return pending_.size(); }
@@ -80,9 +80,9 @@ class TrapSender {
   NodeOutlet& outlet_;
   const SubnetTrapRoute usual_route_;
   const TrapRoute* const route_;
-  std::deque<Pending> pending_;  // the next to be sent first
+  std::deque<Pending> pending_;  // the next one to be sent first
   std::uint64_t last_transaction_ = 0;
-  Instant next_{};  // when one may leave again
+  Instant next_{};  // earliest time of the next transmission
   Timer timer_;
 };
 

@@ -1,4 +1,4 @@
-// What the checks have found in programs (protocol/checks.h), in the order of time.
+// Findings of the checks of programs (protocol/checks.h), in the order of time.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace verbatim::observe {
 
 class CheckLog final : public DiagnosisObserver {
  public:
-  // Outlives the log.
+  // `components` must outlive the log.
   explicit CheckLog(const ComponentTable& components) : components_(components) {}
 
   struct Entry {
     std::int64_t time_ps;
     std::string check;       // its name
     std::string component;   // "host/…" of the program
-    std::uint32_t process;   // virtual pid
-    std::string text, place;  // where in the program, "" when that is not known
+    std::uint32_t process;   // virtual PID
+    std::string text, place;  // place: source location in the program; "" if unknown
   };
 
   void on_diagnosis(const Diagnosis& diagnosis, Instant now) override {

@@ -1,5 +1,5 @@
-// Congestion of a run, from its records: how long priorities were paused and by whom, packets that switches marked, those that
-// were dropped, and rates of queue pairs.
+// Congestion of a run, from its trace records: how long priorities were paused and by which ports, packets
+// that switches marked, packets that were dropped, and rates of queue pairs.
 #pragma once
 
 #include <array>
@@ -19,29 +19,30 @@ class Congestion final : public TraceSink, public ib::PacketObserver, public ib:
   explicit Congestion(const ComponentTable& components) : components_(components) {}
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
-  // Lanes of marks.
+  // Counts marks by lane.
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
   void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) override;
-  // The run ends at that time; pauses that last until then count. Once, before the questions below.
+  // Ends the run at that time; pauses that are still on count until then. Call once, before the functions
+  // below.
   void finish(std::int64_t end_ps);
 
   struct Most {
     std::string component;  // "port/leaf0:1"; empty: there is none
     std::uint64_t value = 0;
   };
-  // Pauses of priorities of ports, each counted when a frame asks for it and the one before did not.
+  // Pauses of priorities of ports. Frames that prolong a pause are not counted.
   std::uint64_t pauses() const { return pauses_; }
-  // Sum over the priorities of all ports, from frame to frame.
+  // Sum over the priorities of all ports, from the first frame of a pause to its end.
   std::int64_t paused_ps() const { return paused_ps_; }
-  // The same of the pauses that one port has asked for.
+  // Sum over the pauses that one port requested.
   std::int64_t paused_ps_by(ComponentId port) const {
     const auto found = ports_.find(port.value);
     return found == ports_.end() ? 0 : found->second.paused_ps;
   }
-  // The port that has asked for the longest pauses, all priorities added, in ps.
+  // The port that requested the longest pauses, all priorities added, in ps.
   Most longest_pausing() const;
   std::uint64_t packets_marked() const { return packets_marked_; }
-  // The port that has marked the most.
+  // The port that marked the most packets.
   Most most_marking() const;
   std::uint64_t rate_changes() const { return rate_changes_; }
   struct Rate {
@@ -49,20 +50,21 @@ class Congestion final : public TraceSink, public ib::PacketObserver, public ib:
     std::uint64_t qpn = 0, mbps = 0;
     std::int64_t when_ps = 0;
   };
-  // The lowest rate of all queue pairs; of equal ones the first.
+  // The lowest rate of all queue pairs; the first of equal ones.
   Rate lowest_rate() const;
-  // Times at which switches have got other routes: a sweep of the subnet manager, or a port that has left its groups or returned.
+  // Number of times at which switches changed routes: after a sweep of the subnet manager, or when a port
+  // left or rejoined its groups.
   std::uint64_t route_changes() const { return route_changes_; }
-  // Pause storms that watchdogs of switches have found.
+  // Pause storms that switches' watchdogs detected.
   std::uint64_t storms() const { return storms_; }
   // A lane, or priority, of a component.
   struct Lane {
-    std::uint64_t pauses = 0;  // that it has asked its far end for
+    std::uint64_t pauses = 0;  // requested of the far end
     std::int64_t paused_ps = 0, longest_pause_ps = 0;
     std::uint64_t marked = 0;
-    std::map<std::uint64_t, std::uint64_t> dropped;  // by reason; without what is no loss (drop_names.h)
+    std::map<std::uint64_t, std::uint64_t> dropped;  // by reason; only losses (drop_names.h)
   };
-  // By component and number; those that have something.
+  // By component and number; only lanes with a nonzero value.
   const std::map<std::pair<std::uint32_t, std::uint32_t>, Lane>& lanes() const { return lanes_; }
   bool any() const { return pauses_ + packets_marked_ + rate_changes_ + storms_ + route_changes_ != 0; }
 
@@ -84,7 +86,7 @@ class Congestion final : public TraceSink, public ib::PacketObserver, public ib:
   std::map<std::pair<std::uint32_t, std::uint32_t>, Lane> lanes_;
   std::uint64_t pauses_ = 0, packets_marked_ = 0, rate_changes_ = 0, storms_ = 0, route_changes_ = 0;
   std::int64_t paused_ps_ = 0;
-  std::uint32_t lowest_of_ = 0;  // component of the adapter
+  std::uint32_t lowest_of_ = 0;  // component of the adapter with the lowest rate
   Rate lowest_;
 };
 

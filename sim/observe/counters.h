@@ -1,4 +1,4 @@
-// Counts of facts: per event, and packets per component.
+// Counts trace records by event, and packets by component.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class Counters final : public TraceSink {
     std::uint64_t packets_received = 0;
     std::uint64_t bytes_received = 0;
     std::uint64_t packets_dropped = 0;
-    std::uint64_t vl15_dropped = 0;  // for want of a buffer; not among packets_dropped
+    std::uint64_t vl15_dropped = 0;  // no buffer; not included in packets_dropped
   };
   const Component& of(ComponentId id) const { return per_component_.at(id.value); }
 

@@ -10,8 +10,8 @@ namespace verbatim::observe {
 
 namespace {
 
-// The hash is over memory as it is: no padding, little endian. Records with bytes are longer than those without, so that
-// none is taken for another.
+// The hash covers the memory: no padding, little endian. Records with bytes are longer than those without, so
+// none equals another.
 struct RecordWithBytes {
   TraceRecord record;
   std::uint64_t length = 0;

@@ -1,19 +1,18 @@
-// The digest of a run: the sum, modulo 2^128, of XXH3-128 over each trace record and the bytes that belong to it. A record names
-// its component and its number among those of this component.
+// The digest of a run: the sum, modulo 2^128, of XXH3-128 over each trace record and its bytes. A record contains its
+// component and its sequence number within that component.
 //
-// So the digest depends on what each component records and in which order, and not on how the records of different components
-// are interleaved: parts of a fabric that run at once need not agree on an order.
+// The digest therefore depends on what each component records and in which order, but not on how records of different
+// components are interleaved: parts of a fabric that run in parallel need not agree on an order.
 //
-// Two runs that differ have different digests but for a collision of 128 bits:
-// - No record occurs twice in a run, as no component gives a number twice. So equal digests of different runs need two different
-//   sets of records with equal sums.
-// - A record that only one of two runs has adds a hash to one sum that is in no relation to the others: for functions whose
-//   values are as good as drawn, sums of different sets agree with a probability of 2^-128. XXH3 ends with a mix that is not
-//   linear in either half, so that small differences of a record (a time, a number) do not lead to differences of hashes that
-//   could cancel each other out in a sum.
-// - It protects from accidents, not from somebody who looks for a collision: neither does XXH3 by itself.
-// - Records swapped within a component change their numbers; a record that moves to another component changes its component,
-//   and the numbers of those behind it in both; a doubled one has another number.
+// Different runs have different digests except for a collision of 128 bits:
+// - No record occurs twice in a run, because a component never repeats a sequence number. Equal digests of different
+//   runs therefore need two different sets of records with equal sums.
+// - A record of only one of the runs adds an unrelated hash to one sum. For hash values that are as good as random, the
+//   sums of different sets are equal with probability 2^-128. XXH3 ends with a mix that is not linear in either half,
+//   so small changes of records (a time, a number) do not cause differences of hashes that cancel out in a sum.
+// - The digest protects against accidents, not against a deliberate search for collisions; XXH3 itself does not either.
+// - Records swapped within a component change their numbers. A record that moves to another component changes its
+//   component and the numbers of later records of both. A duplicated record has another number.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,8 @@
 
 namespace verbatim::observe {
 
-// The version of the function and of what goes into it. Files that keep a digest name it (those that do not: 1), as digests of
-// different versions say nothing about each other.
+// Version of the function and its input. Files that keep a digest name it (version 1 if they do not), because
+// digests of different versions cannot be compared.
 inline constexpr int kDigestVersion = 2;
 
 class DigestSink final : public TraceSink {
@@ -32,7 +31,7 @@ class DigestSink final : public TraceSink {
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   bool takes_any_order() const override { return true; }
 
-  // 32 hexadecimal digits over everything so far; may be asked at any time. 0 … 0: nothing was recorded.
+  // 32 hexadecimal digits over all records up to this call; all zeros if nothing was recorded.
   std::string hex() const;
 
  private:

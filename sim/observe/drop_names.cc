@@ -9,7 +9,7 @@ namespace verbatim::observe {
 
 namespace {
 
-// "kInputBuffer" to "input-buffer".
+// Converts "kInputBuffer" to "input-buffer".
 std::string hyphenated(std::string_view enumerator) {
   std::string name;
   for (const char letter : enumerator.substr(1)) {

@@ -1,4 +1,4 @@
-// Reasons of drops as files for programs name them.
+// Names of drop reasons in machine-readable files.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace verbatim::observe {
 
-// Value `reason` of a packet-dropped record in words and hyphens, "input-buffer"; its number if it names none.
+// Name of the value `reason` of a packet-dropped record, "input-buffer"; the number if it is unknown.
 std::string drop_name(std::uint64_t reason);
-// Whether something is lost: stray acknowledgements and frames that nobody asked for are not.
+// Whether data is lost. Dropped stray acknowledgements and unsolicited frames are no loss.
 bool is_loss(std::uint64_t reason);
 
 }  // namespace verbatim::observe

@@ -23,9 +23,9 @@ using ib::QpState;
 using ib::WcStatus;
 using Causes = std::vector<FailureCause>;
 
-constexpr std::string_view kLoop = "credit loop: ";  // how the diagnosis of one begins
+constexpr std::string_view kLoop = "credit loop: ";  // prefix of such a diagnosis
 
-// The number behind `words` in the text.
+// The number directly after `words` in the text.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);
   if (at == text.npos || at + words.size() == text.size()) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<std::uint64_t> number_after(std::string_view text, std::string_vie
 
 std::string host_of(std::string_view component) { return std::string(component.substr(component.find('/') + 1)); }
 
-// What follows the first ": "; all of it where there is none.
+// The text after the first ": "; the whole text if there is none.
 std::string behind_colon(const std::string& text) {
   const std::size_t at = text.find(": ");
   return at == text.npos ? text : text.substr(at + 2);
@@ -70,7 +70,7 @@ class Reader {
   }
 
  private:
-  // One end of a connection, where it is known.
+  // One end of a connection.
   struct End {
     std::string component;
     std::uint64_t qpn = 0;
@@ -87,7 +87,8 @@ class Reader {
     failures_.push_back({time_ps, std::move(what), std::move(subject), std::move(causes), is_finding});
   }
 
-  // The latest thing that an adapter has said until then that begins so; with `other`, any but this one.
+  // The latest diagnosis until `until_ps` that begins with `begin`, by this adapter; with `other`, by any
+  // other adapter.
   const TraceLine* said(std::string_view begin, std::int64_t until_ps, std::string_view component, bool other) const {
     const TraceLine* found = nullptr;
     for (const TraceLine& line : facts_) {
@@ -108,7 +109,7 @@ class Reader {
     return state;
   }
 
-  // Without a trace: a completion as an adapter's diagnosis has it.
+  // Used without a trace: rebuilds a completion from an adapter's diagnosis.
   void on_told_completion(const TraceLine& line) {
     constexpr std::string_view kBegin = ": work request with wr_id ", kStatus = " completes with ";
     const std::string_view text = line.values;
@@ -134,7 +135,7 @@ class Reader {
     const TraceLine* diagnosis = said(own, line.time_ps, line.component, false);
     std::string text = diagnosis != nullptr ? diagnosis->values.substr(own.size()) : "";
     std::vector<FailureCause> causes;
-    // Of receives the responder has told why.
+    // A failed receive has no diagnosis of its own; the responder's diagnosis names the reason.
     if (diagnosis == nullptr) {
       const std::string begin = join("QP ", self.qpn, ": ");
       const TraceLine* last = said(begin, line.time_ps, self.component, false);
@@ -161,19 +162,19 @@ class Reader {
   void add_said(Causes& causes, const std::string& begin, const End& self, std::int64_t until_ps) const {
     const TraceLine* line = said(begin, until_ps, self.component, false);
     if (line == nullptr) return;
-    // "it refuses …"; what is said of this request needs no more words.
+    // "it refuses …" if the sentence begins with a verb.
     const std::string_view rest = std::string_view(line->values).substr(begin.size());
     const bool has_verb = rest.starts_with("refuses ") || rest.starts_with("drops ");
     causes.push_back({join(has_verb ? "it " : "", rest), std::string(remedy_for(line->values))});
   }
 
-  // " (app.c:88)" of a call.
+  // " (app.c:88)": the source location of a call.
   static std::string place_of(const TraceLine& line) {
     const std::string_view place = line.value("place");
     return place.empty() || place == "-" ? "" : join(" (", place.substr(0, place.find('<')), ")");
   }
 
-  // The post of a request, the last before then; "" where it is not known.
+  // Location of the last post of the request until `until_ps`; "" if unknown.
   std::string posted_at(const End& self, std::uint64_t wr_id, std::int64_t until_ps) const {
     std::string found;
     for (const TraceLine& line : facts_) {
@@ -184,15 +185,15 @@ class Reader {
     return found;
   }
 
-  // The peer, as far as the diagnosis names it: its number alone.
+  // The peer's QP number, the only identification in the diagnosis.
   static std::uint64_t peer_number(std::string_view text) { return number_after(text, ", QP ").value_or(0); }
 
-  // A NAK: the peer has said why.
+  // Causes of a NAK: the peer's own diagnosis.
   void add_peer_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::string begin = join("QP ", peer_number(text), ": ");
     for (const char* verb : {"refuses ", "received data cannot be written to memory"}) {
       const TraceLine* line = said(begin + verb, until_ps, self.component, true);
-      if (line == nullptr) line = said(begin + verb, until_ps, self.component, false);  // both on one adapter
+      if (line == nullptr) line = said(begin + verb, until_ps, self.component, false);  // both QPs on one adapter
       if (line == nullptr) continue;
       causes.push_back({join(name_of({line->component, peer_number(text)}), ", the peer, ", line->values.substr(begin.size())),
                         std::string(remedy_for(line->values))});
@@ -236,7 +237,7 @@ class Reader {
                       is_short ? "this is short: timeout 14 (67108.864 us) with retry_cnt 7 is usual" : ""});
   }
 
-  // Packets to the peer went no further.
+  // Causes if packets to the peer were dropped.
   void add_drop_causes(Causes& causes, const End& self, std::uint64_t qpn, std::uint64_t lid, std::int64_t until_ps) const {
     const TraceLine* last = nullptr;
     for (const TraceLine& line : facts_) {
@@ -307,7 +308,7 @@ class Reader {
       return;
     }
     std::int64_t ready = -1;
-    const auto life = lives_.find({peer.component, peer.qpn});  // none of a queue pair that never left RESET
+    const auto life = lives_.find({peer.component, peer.qpn});  // absent if the queue pair never left RESET
     for (const State& change : life == lives_.end() ? std::vector<State>() : life->second) {
       const bool is_ready = change.state >= QpState::kRtr && change.state < QpState::kErr;
       if (ready < 0 && change.time_ps > first_ps && is_ready) ready = change.time_ps;
@@ -350,11 +351,11 @@ class Reader {
                       "exactly once"});
   }
 
-  // The peer waits for another PSN than the one that it is sent.
+  // Causes if the peer expects another PSN than the one sent.
   void add_psn_causes(Causes& causes, const End& self, std::uint64_t qpn, std::int64_t until_ps) const {
     std::optional<std::uint64_t> sent, expected;
     std::vector<const TraceLine*> duplicates;
-    const TraceLine* duplicate = nullptr;  // the first try was one already: what is sent again may well be
+    const TraceLine* duplicate = nullptr;  // of the first transmission; that of a retransmission proves nothing
     std::int64_t first_again_ps = until_ps;
     std::string component;
     for (const TraceLine& line : facts_) {
@@ -380,7 +381,7 @@ class Reader {
     }
   }
 
-  // Packets that nobody has dropped may be stuck in the fabric.
+  // Packets that were not dropped may be stuck in the fabric.
   void add_loop_cause(Causes& causes) const {
     for (const TraceLine& line : facts_) {
       if (line.event != "diagnosis" || !line.values.starts_with(kLoop)) continue;
@@ -389,7 +390,7 @@ class Reader {
     }
   }
 
-  // Its answers were lost, or arrived too late.
+  // Causes if answers of the peer were lost or late.
   void add_answer_causes(Causes& causes, const End& self, std::int64_t until_ps) const {
     const TraceLine* lost = nullptr;
     const TraceLine* late = nullptr;
@@ -422,7 +423,7 @@ class Reader {
     if (verb == text.npos) return;
     const std::string_view rest = text.substr(verb + 2);
     const std::string_view error = rest.substr(0, rest.find(':'));
-    // Answers that programs ask for, and full queues.
+    // Errors that programs provoke deliberately, and full queues.
     if (error == "EOPNOTSUPP" || error == "EAGAIN" || error == "ENOMEM") return;
     std::string why(rest.substr(std::min(rest.size(), error.size() + 2)));
     if (why.empty()) why = "no reason is known";
@@ -446,7 +447,7 @@ class Reader {
   }
 
   std::span<const TraceLine> facts_;
-  std::map<std::pair<std::string, std::uint64_t>, std::vector<State>> lives_;  // by adapter and number
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<State>> lives_;  // by adapter and QP number
   std::vector<const TraceLine*> ends_;
   std::vector<Failure> failures_;
   std::set<std::string> said_;

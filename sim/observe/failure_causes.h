@@ -1,4 +1,4 @@
-// Why a run failed, from its trace: each failure with its causes, the likeliest first, and what to do about it.
+// Why a run failed, from its trace: each failure with its causes, the most likely first, and remedies.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@ struct FailureCause {
   std::string remedy;    // may be empty
 };
 
-// A request, a call or a queue that failed; or a mistake that a check has found, which need not have done any harm.
+// A request, a call or a queue that failed; or a mistake that a check found, which may have caused no
+// failure.
 struct Failure {
   std::int64_t time_ps = 0;
   std::string what;     // "QP 72 of client: work request with wr_id 7 completes with transport retry counter exceeded"
-  std::string subject;  // what `verbatim explain` tells more of: "IBV_WC_RETRY_EXC_ERR", "EINVAL ibv_modify_qp"
+  std::string subject;  // a topic of `verbatim explain`: "IBV_WC_RETRY_EXC_ERR", "EINVAL ibv_modify_qp"
   std::vector<FailureCause> causes;  // at least one
-  bool is_finding = false;           // of a check
+  bool is_finding = false;           // a check's finding
 };
 
-// `facts`: lines for which tells_of_failure() holds, in the order of time; others do no harm. In the order of time, each text
-// once, at most kMostFailures.
+// `facts` are lines in the order of time; those without tells_of_failure() are ignored. Returns failures in
+// the order of time, each text once, at most kMostFailures.
 inline constexpr std::size_t kMostFailures = 50;
 std::vector<Failure> failures_of(std::span<const TraceLine> facts);
 

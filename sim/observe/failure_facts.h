@@ -1,4 +1,5 @@
-// What of a trace tells why something failed: states of queue pairs, drops, retransmissions, NAKs, errors, ends of programs.
+// Selects the trace records that can explain failures: states of queue pairs, drops, retransmissions, NAKs,
+// errors, ends of programs.
 #pragma once
 
 #include <deque>
@@ -12,24 +13,25 @@
 
 namespace verbatim::observe {
 
-// Whether the line is one of those that failures are explained by.
+// Whether failures_of() uses the line.
 bool tells_of_failure(const TraceLine& line);
 
-// Keeps them while a run goes on, so that its failure can be explained without a trace.
+// Keeps these records during a run, so that a failure can be explained without a trace.
 class FailureFacts final : public TraceSink {
  public:
-  // Outlives the facts.
+  // `components` must outlive this object.
   explicit FailureFacts(const ComponentTable& components) : components_(components) {}
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
 
-  // What has been kept, in the order of time, with what the logs hold, as the text trace has it.
+  // The kept records and the entries of the logs as lines of the text trace, in the order of time.
   std::vector<TraceLine> lines(std::span<const DiagnosisLog::Entry> diagnoses, std::span<const CheckLog::Entry> checks) const;
 
  private:
-  // The first ones: the cause lies before what follows from it.
+  // The first records are kept, because causes precede their consequences.
   static constexpr std::size_t kMost = 50'000;
-  // Of programs that end as they should, the last ones: a shell has thousands, and whoever lost its peer lost it lately.
+  // Regular ends of programs: the last ones are kept, because a shell starts thousands and only recent ones
+  // explain a lost peer.
   static constexpr std::size_t kMostGoodEnds = 2'000;
 
   const ComponentTable& components_;

@@ -28,8 +28,8 @@ struct FreeState {
   void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
 };
 
-// Of the blocks that are not all zeros, each with its place: a hole and written zeros read alike, whatever file system
-// they are on, and a large file with little in it takes no time.
+// Hashes the blocks that are not all zeros, each with its offset. A hole and written zeros therefore have the
+// same hash on every file system, and a large sparse file takes little time.
 std::optional<XXH128_hash_t> content_hash(int fd) {
   const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
   CHECK(state != nullptr && XXH3_128bits_reset(state.get()) == XXH_OK);
@@ -38,8 +38,8 @@ std::optional<XXH128_hash_t> content_hash(int fd) {
   off_t at = 0;
   while (true) {
     const off_t data = ::lseek(fd, at, SEEK_DATA);
-    if (data < 0 && errno == ENXIO) break;  // nothing but a hole from here on
-    // Where holes cannot be asked for, all is read.
+    if (data < 0 && errno == ENXIO) break;  // only a hole follows
+    // If the file system does not report holes, everything is read.
     if (data >= 0) at = data / static_cast<off_t>(kBlock) * static_cast<off_t>(kBlock);
     std::size_t got = 0;
     while (got < buffer.size()) {
@@ -66,7 +66,8 @@ std::string sentence(const std::string& path, int error) {
   return path + " cannot be read: " + std::strerror(error) + "; its content is not part of the digest";
 }
 
-// What its owner may not read for the program's sake is read all the same: root would.
+// Opens a file or folder for reading even if its permissions forbid that to its owner: a program's root could
+// read it.
 class Opened {
  public:
   explicit Opened(const std::string& path) : path_(path) {
@@ -95,7 +96,7 @@ struct Content {
   XXH128_hash_t hash{};
 };
 
-// errno in `error` when it could not be read.
+// Sets `error` to an errno if it could not be read.
 Content content_of(const std::string& path, const struct stat& status, int& error) {
   Content content;
   const Opened opened(path);
@@ -157,7 +158,7 @@ std::string content_digest(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return "";
   struct stat status {};
-  const bool is_file = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);  // a device may give bytes without end
+  const bool is_file = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);  // a device may have endless content
   const auto hash = is_file ? content_hash(fd) : std::nullopt;
   ::close(fd);
   if (!hash) return "";

@@ -1,6 +1,6 @@
-// What a folder of a run holds, as records of the trace, and so part of the digest: for every entry below it, in the order
-// of the bytes of its path, its kind, its length, its content and where a symbolic link leads. Not part of it is what the
-// machine decides or a user's mask does: owners, permissions, times, numbers of inodes, how much room a file takes.
+// Records the content of a folder in the trace, and so in the digest: for each entry below it, sorted by the
+// bytes of its path, its kind, length, content and the target of a symbolic link. Owners, permissions, times,
+// inode numbers and disk usage are left out, because they depend on the machine or the user's umask.
 #pragma once
 
 #include <set>
@@ -11,13 +11,14 @@
 
 namespace verbatim::observe {
 
-// A record for each entry, of the component; its bytes are the path from the folder on. A folder that is not there has no
-// entries. Folders in `known`, paths from the folder on, were there before the run: they have no record of their own, but
-// what is in them has. Returns one sentence for each entry that could not be read, whose content is then not in the trace.
+// Adds a record of `component` for each entry; its bytes are the path below the folder. A missing folder has
+// no entries. Folders in `known` (paths below the folder) existed before the run and get no record, but their
+// content does. Returns one sentence for each entry that could not be read; the content of these is not in
+// the trace.
 std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, const std::string& folder,
                                        const std::set<std::string>& known = {});
 
-// What identifies the content of a file, as 32 digits; empty when it cannot be read.
+// Hash of a file's content in 32 digits; empty if it cannot be read.
 std::string content_digest(const std::string& path);
 
 }  // namespace verbatim::observe

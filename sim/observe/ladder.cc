@@ -12,7 +12,7 @@ namespace verbatim::observe {
 
 namespace {
 
-// "server" of "hca/server", "port/server:1" and "host/server"; empty for what is no host's.
+// "server" for "hca/server", "port/server:1" and "host/server"; empty for components of no host.
 std::string host_of(const TraceLine& line) {
   const std::size_t slash = line.component.find('/');
   if (slash == std::string::npos || line.component.starts_with("switch/")) return "";
@@ -41,7 +41,7 @@ bool is_about(const TraceLine& line, const std::vector<std::uint64_t>& queue_pai
   return false;
 }
 
-// The characters that a terminal shows, of text in UTF-8.
+// Number of characters on a terminal, for text in UTF-8.
 std::size_t width_of(std::string_view text) {
   const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
   return static_cast<std::size_t>(std::ranges::count_if(text, begins));
@@ -61,7 +61,7 @@ std::string cell_text(const TraceLine& line, bool points_right, bool unicode) {
     std::string text(line.value("opcode"));
     text += " to QP " + std::string(line.value("dest_qp")) + " PSN " + std::string(line.value("psn"));
     const bool leaves = line.event == "packet-transmitted";
-    // What leaves points to the others, what comes points into its column.
+    // Packets that leave point to the other columns, packets that arrive point to their own.
     const std::string right = unicode ? "──▶" : "-->", left = unicode ? "◀──" : "<--";
     if (points_right) return text + " " + (leaves ? right : left);
     return (leaves ? left : right) + " " + text;
@@ -86,7 +86,7 @@ LadderRows ladder_rows(std::span<const TraceLine> lines, const LadderOptions& op
   }
   std::set<std::string> hosts;
   for (const auto& [index, host] : found) hosts.insert(host);
-  // Ports of switches have a component like those of hosts: hosts are those that have an adapter or programs.
+  // Switches have port components as well, so only hosts with an adapter or programs get a column.
   LadderRows result;
   for (const TraceLine& line : lines) {
     if (!line.component.starts_with("hca/") && !line.component.starts_with("host/")) continue;

@@ -1,4 +1,4 @@
-// A trace as a ladder: a column for each host, time downwards, packets as arrows between them.
+// Shows a trace as a ladder: a column for each host, time downwards, packets as arrows between columns.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,32 @@ namespace verbatim::observe {
 
 struct LadderOptions {
   std::int64_t from_ps = 0, to_ps = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::uint64_t> queue_pairs;  // only what is about these; empty: all
+  std::vector<std::uint64_t> queue_pairs;  // only records of these; empty: all
   std::size_t width = 130;                 // characters of a line, at least 60
   bool unicode = true;
   bool shows_system_calls = false;
-  // Facts that are marked with ">" at the beginning of their line, by their index among `lines`.
+  // Indices of lines that get a ">" at their beginning.
   std::vector<std::size_t> marked;
 };
 
 struct LadderRow {
-  std::size_t index;   // among the lines
-  std::size_t column;  // among the hosts
+  std::size_t index;   // in `lines`
+  std::size_t column;  // in `hosts`
 };
 struct LadderRows {
   std::vector<std::string> hosts;  // sorted
   std::vector<LadderRow> rows;
 };
 
-// Which lines are shown, and in which host's column.
+// The lines to show, and the host's column of each.
 LadderRows ladder_rows(std::span<const TraceLine> lines, const LadderOptions& options);
 
-// Facts of ports inside the fabric, and acknowledgements as the transport counts them, are left out; what repeats is said once.
+// Text without records of ports inside the fabric and without transport acknowledgements; repeated lines are
+// combined.
 std::string ladder_text(std::span<const TraceLine> lines, const LadderOptions& options);
 
-// The same as a picture (SVG): packets are lines from where they leave to where they come; what is dropped ends in a cross.
-// The first kMostLadderRows rows; a line at the end tells how many more there are.
+// The ladder as a picture (SVG): packets are lines from sender to receiver; dropped ones end in a cross. It
+// has the first kMostLadderRows rows; a last line has the number of further ones.
 inline constexpr std::size_t kMostLadderRows = 2000;
 std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& options);
 

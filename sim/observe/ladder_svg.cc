@@ -12,8 +12,9 @@ namespace verbatim::observe {
 
 namespace {
 
-// Pixels. Words of the first host stand to the left of its line, those of the others to the right; the picture is as wide as the
-// longest of them need. A character of a monospaced font of 11 pixels is 6.6 wide, one of the bold 13 pixels 7.9.
+// Pixels. Text of the first host is to the left of its line, that of the others to the right. The picture is
+// as wide as the longest texts need. A character of a monospaced font of 11 pixels is 6.6 wide, a bold one of
+// 13 pixels 7.9.
 constexpr std::size_t kTime = 110, kColumn = 320, kMargin = 12, kRow = 18, kTop = 34;
 constexpr double kCharacter = 6.7, kHeadCharacter = 8;
 
@@ -28,7 +29,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// Bytes, at least as many as characters.
+// Upper bound of the width; the number of bytes is at least that of characters.
 std::size_t pixels_of(std::string_view words, double character) {
   return static_cast<std::size_t>(static_cast<double>(words.size()) * character) + 1;
 }
@@ -41,7 +42,7 @@ std::string line_between(std::size_t x1, std::size_t y1, std::size_t x2, std::si
   return join("<line x1=\"", x1, "\" y1=\"", y1, "\" x2=\"", x2, "\" y2=\"", y2, "\" class=\"", kind, "\"/>\n");
 }
 
-// A packet between its two ends: opcode, destination, PSN.
+// Identifies a packet at both ends: opcode, destination, PSN.
 std::tuple<std::string, std::string, std::string> key_of(const TraceLine& line) {
   return {std::string(line.value("opcode")), std::string(line.value("dest_qp")), std::string(line.value("psn"))};
 }
@@ -49,12 +50,12 @@ std::tuple<std::string, std::string, std::string> key_of(const TraceLine& line) 
 // Text of a row beside its host's line.
 struct Words {
   std::string text;
-  bool is_left = false;  // of the line
+  bool is_left = false;  // of the host's line
   bool is_bad = false;
-  std::size_t gap = 6, lift = 0;  // from the line, and above the middle of the row
+  std::size_t gap = 6, lift = 0;  // distance from the line, and upwards from the middle of the row
 };
 
-// Nothing for a packet that arrives: its arrow says so.
+// nullopt for a packet that arrives, because its arrow shows it.
 std::optional<Words> words_of(const TraceLine& line, std::size_t column, std::size_t hosts) {
   if (line.event == "packet-received") return std::nullopt;
   if (line.event == "packet-transmitted") {
@@ -93,7 +94,7 @@ std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& op
   if (hosts.empty()) return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"></svg>\n";
   const std::size_t shown = std::min(all.size(), kMostLadderRows);
   std::vector<std::optional<Words>> words(shown);
-  // Room to the left of the first line, and to the right of it.
+  // Space to the left of the first line and to the right of it.
   std::size_t left = pixels_of(hosts.front(), kHeadCharacter) / 2, right = 0;
   for (std::size_t i = 0; i < hosts.size(); ++i) right = std::max(right, i * kColumn + pixels_of(hosts[i], kHeadCharacter) / 2);
   for (std::size_t row = 0; row < shown; ++row) {
@@ -115,7 +116,7 @@ std::string ladder_svg(std::span<const TraceLine> lines, const LadderOptions& op
     svg += text_at(middle(i), 16, "middle", "head", hosts[i]);
     svg += line_between(middle(i), kTop - 10, middle(i), height - kRow, "rail");
   }
-  // Packets that are under way: the row and column of each.
+  // Row and column of each packet in flight.
   std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::size_t, std::size_t>> under_way;
   for (std::size_t row = 0; row < shown; ++row) {
     const TraceLine& line = lines[all[row].index];

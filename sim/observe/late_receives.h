@@ -1,11 +1,12 @@
-// Judges first receives of connections that were posted when messages could come already (LateReceive): is there a way by which
-// the sender may have heard of the post, or of what its host did later, before it sent? If there is none, only luck had the
-// receive posted in time.
+// Judges the first receive of a connection if it was posted when messages could already arrive (LateReceive): could the
+// sender know of the post, or of anything its host did later, before it sent? If not, the receive was posted in time by
+// luck only.
 //
-// What tells a host of another: a TCP segment or UDP datagram and a management datagram, of what was done until a program had it
-// sent; any other packet, of all until it comes. Of each pair of hosts the last time is kept: hosts between which word may have
-// gone round since the post are taken for told, in whichever order it went, and all programs of a host for one, so what is
-// found is there, and more may be. A sender that waits for ever for a receive makes no mistake.
+// A host learns of another by packets. A TCP segment, UDP datagram or management datagram passes on what its host had
+// done until a program sent it; any other packet passes on everything until its arrival. Only the last time of each pair
+// of hosts is kept. A host counts as informed if a chain of packets since the post reaches it, in whatever order they
+// were sent, and all programs of a host count as one. Reported mistakes are therefore real, and some are missed. A
+// sender that waits for ever for a receive makes no mistake.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ class LateReceives final : public TraceSink, public ib::PacketObserver, public C
   struct Adapter {
     ComponentId adapter, port, host;
   };
-  // Whether that queue pair of the adapter with this index sends again for ever while the peer has no receive.
+  // Whether that queue pair of the adapter with this index repeats without limit while the peer has no
+  // receive.
   using WaitsForEver = std::function<bool(std::size_t adapter, std::uint32_t qpn)>;
   LateReceives(const std::vector<Adapter>& adapters, WaitsForEver waits_for_ever);
 
@@ -41,22 +43,23 @@ class LateReceives final : public TraceSink, public ib::PacketObserver, public C
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   static constexpr std::int64_t kNever_ = std::numeric_limits<std::int64_t>::min();
-  // A management datagram: its class and method, attribute and transaction; several hosts may number alike.
+  // A management datagram: its class and method, attribute, and transaction ID. Several hosts may use the
+  // same IDs.
   using Datagram = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
 
   static std::size_t at(const std::vector<std::size_t>& indices, std::uint32_t component);
   void meet(std::size_t from, std::size_t to, std::int64_t done_ps);
-  // Index of the adapter that the packet is from; none: it has sent nothing yet.
+  // Index of the adapter that sent the packet; none if it has sent nothing before.
   std::size_t sender_of(const ib::Packet& packet, std::size_t here) const;
   bool may_know(std::size_t who, std::size_t of, std::int64_t since_ps) const;
 
   const WaitsForEver waits_for_ever_;
   std::vector<std::size_t> by_adapter_, by_port_;             // indices by component
-  std::vector<std::size_t> hosts_;                            // of adapters
-  std::map<ComponentId, std::size_t> by_host_;                // component
-  std::unordered_map<std::uint64_t, std::size_t> by_address_; // adapters; what has sent anything
-  std::vector<std::vector<std::int64_t>> heard_;              // by who hears, then of whom; empty: nothing yet
-  std::map<Datagram, std::map<std::size_t, std::int64_t>> datagrams_;  // by host that has sent it, when
+  std::vector<std::size_t> hosts_;                            // host of each adapter
+  std::map<ComponentId, std::size_t> by_host_;                // by component
+  std::unordered_map<std::uint64_t, std::size_t> by_address_; // adapters, once they have sent a packet
+  std::vector<std::vector<std::int64_t>> heard_;              // by receiving host, then by the other host; empty: nothing yet
+  std::map<Datagram, std::map<std::size_t, std::int64_t>> datagrams_;  // send times, by sending host
 };
 
 }  // namespace verbatim::observe

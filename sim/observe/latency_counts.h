@@ -1,6 +1,6 @@
-// How many messages took how long, in memory that does not grow with their number: up to kDistinct latencies are kept to
-// the picosecond; when there are more, those that are nearest to each other are counted together, by twice the span each
-// time. The least and the greatest are always exact.
+// Latency histogram in bounded memory. Up to kDistinct latencies are kept to the picosecond; beyond that
+// neighbouring latencies share a bin, whose width doubles each time. The least and the greatest latency are
+// always exact.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class LatencyCounts {
 
   std::int64_t least_ps() const { return least_; }
   std::int64_t greatest_ps() const { return greatest_; }
-  // The lower one of two; it lies less than `span_ps` below the true one.
+  // The lower of two middle values; less than `span_ps` below the exact one.
   std::int64_t median_ps() const {
     std::uint64_t before = messages_ == 0 ? 0 : (messages_ - 1) / 2;
     for (const auto& [from, count] : counts_) {
@@ -33,7 +33,7 @@ class LatencyCounts {
     }
     return 0;
   }
-  // 1: everything is exact.
+  // Width of a bin; 1: all latencies are exact.
   std::int64_t span_ps() const { return span_; }
   std::size_t distinct() const { return counts_.size(); }
 
@@ -45,7 +45,7 @@ class LatencyCounts {
     counts_ = std::move(wider);
   }
 
-  std::map<std::int64_t, std::uint64_t> counts_;  // by latency in spans, rounded down
+  std::map<std::int64_t, std::uint64_t> counts_;  // by latency / span, rounded down
   std::int64_t span_ = 1;
   std::int64_t least_ = 0, greatest_ = 0;
   std::uint64_t messages_ = 0;

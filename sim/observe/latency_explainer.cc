@@ -10,7 +10,7 @@ namespace verbatim::observe {
 
 namespace {
 
-// "1234.567": nanoseconds, exact.
+// "1234.567": exact nanoseconds.
 std::string nanoseconds(std::int64_t ps) {
   const std::string decimals = std::to_string(ps % 1000);
   return std::to_string(ps / 1000) + "." + std::string(3 - decimals.size(), '0') + decimals;
@@ -171,7 +171,7 @@ std::string LatencyExplainer::text() const {
     const Example& typical = group.typical();
     const bool is_median = typical.latency_ps() == group.median_ps();
     text += table(typical, is_median ? "median" : "nearly median");
-    // What went another way than most: lost packets, queues, a cold cache. Clock edges alone make less of it.
+    // Shown if it differs by more than clock edges explain: lost packets, queues, a cold cache.
     if (group.greatest_ps() - group.median_ps() > group.median_ps() / 10) {
       text += "\n" + table(group.slowest, "greatest");
     }

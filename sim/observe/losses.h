@@ -1,5 +1,5 @@
-// Losses and repetitions of a run, also those that its programs did not notice: dropped packets, packets that were sent again,
-// retries of requests, RNR NAKs, and the message that was repeated most often.
+// Losses and repetitions of a run, including those that its programs did not notice: dropped packets,
+// retransmitted packets, retries of requests, RNR NAKs, and the most repeated message.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ namespace verbatim::observe {
 
 class Losses final : public TraceSink, public ib::PacketObserver {
  public:
-  // `host_ports`: components of the adapters' ports, where packets leave the hosts.
+  // `host_ports` are the components of the adapters' ports.
   Losses(const ComponentTable& components, const std::vector<ComponentId>& host_ports);
 
-  // Is called when a requester has waited too long for an answer and sends again.
+  // Called when a requester's timeout expires and it retransmits.
   void set_timeout_listener(std::function<void()> listener) { on_timeout_ = std::move(listener); }
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
-  // A message that its requester has begun to send again from the same PSN, time after time.
+  // A message that its requester retransmitted from the same PSN at least once.
   struct Message {
     std::string adapter;        // "hca/client"
     std::uint64_t qpn = 0, psn = 0;
@@ -35,14 +35,15 @@ class Losses final : public TraceSink, public ib::PacketObserver {
     std::int64_t first_ps = 0, last_ps = 0;  // of the retries
   };
 
-  // Not among them: acknowledgements of requests that are complete already, and frames that a program's flow rules drop.
+  // Without acknowledgements of completed requests, and without frames that a program's flow rules drop.
   std::uint64_t packets_dropped() const { return packets_dropped_; }
   std::uint64_t packets_sent_again() const { return packets_sent_again_; }
-  // How often a requester went back to a PSN: after a timeout, a NAK, an RNR NAK, or for a response that was missing.
+  // How often a requester returned to an earlier PSN: after a timeout, a NAK, an RNR NAK, or because of a
+  // missing response.
   std::uint64_t retries() const { return retries_; }
   std::uint64_t rnr_naks() const { return rnr_naks_; }
   bool any() const { return packets_dropped_ + packets_sent_again_ + retries_ + rnr_naks_ != 0; }
-  // Among messages with equally many retries, the one that took longest; among those the first.
+  // The message with most retries; of these the one that took longest; of these the first.
   Message worst_message() const;
 
  private:
@@ -55,11 +56,11 @@ class Losses final : public TraceSink, public ib::PacketObserver {
   }
 
   const ComponentTable& components_;
-  std::function<void()> on_timeout_;  // empty: nobody listens
+  std::function<void()> on_timeout_;  // empty: no listener
   std::vector<bool> is_host_port_;  // by component
   std::uint64_t packets_dropped_ = 0, packets_sent_again_ = 0, retries_ = 0, rnr_naks_ = 0;
-  using QueuePair = std::pair<std::uint32_t, std::uint64_t>;  // component of the adapter, number
-  std::map<QueuePair, Series> last_;                          // of each that has gone back
+  using QueuePair = std::pair<std::uint32_t, std::uint64_t>;  // component of the adapter, QP number
+  std::map<QueuePair, Series> last_;                          // for each queue pair that has retransmitted
   QueuePair worst_of_{};
   Series worst_;
 };

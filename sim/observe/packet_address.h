@@ -1,4 +1,4 @@
-// Where a packet comes from and goes to, as a number: its LIDs, or what its GIDs are folded to.
+// Source and destination of a packet as a number: its LIDs, or a fold of its GIDs.
 #pragma once
 
 #include <cstdint>

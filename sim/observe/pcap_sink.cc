@@ -21,19 +21,19 @@ constexpr std::uint16_t kPacketFlags = 2;
 constexpr std::uint32_t kInbound = 1, kOutbound = 2;
 constexpr std::uint16_t kLinkEthernet = 1, kLinkErf = 197;
 
-// Extensible record format: 16 bytes ahead of the packet, big-endian but for the time.
+// Extensible record format: 16 bytes before the packet, big-endian except for the time.
 constexpr std::uint32_t kErfHeaderBytes = 16;
 constexpr std::uint8_t kErfInfiniBand = 21;
 constexpr std::uint8_t kErfVaryingLength = 4;
 
 class Block {
  public:
-  // Goes on with a block, or begins one.
+  // Continues a block; with `type`, begins one.
   explicit Block(std::vector<std::byte>& to) : to_(to) {}
   Block(std::vector<std::byte>& to, std::uint32_t type) : to_(to) {
     to_.clear();
     put(type, 4);
-    put(0, 4);  // length, when it is known
+    put(0, 4);  // length, filled in later
   }
 
   void put(std::uint64_t value, int bytes) {
@@ -104,14 +104,14 @@ PcapSink::PcapSink(std::FILE* file, const std::vector<PcapInterface>& interfaces
   section.put(0x1a2b'3c4d, 4);
   section.put(1, 2);  // version 1.0
   section.put(0, 2);
-  section.put(~std::uint64_t{0}, 8);  // length of the section: not told
+  section.put(~std::uint64_t{0}, 8);  // length of the section: unknown
   section.option(kSectionApplication, application);
   section.write(file);
   for (const PcapInterface& interface : interfaces) {
     Block block(block_, kInterface);
     block.put(interface.is_ethernet ? kLinkEthernet : kLinkErf, 2);
     block.put(0, 2);
-    // Of captured bytes; 0: no packet is cut.
+    // In captured bytes; 0: packets are not truncated.
     block.put(snap_length == 0 ? 0 : snap_length + (interface.is_ethernet ? 0 : kErfHeaderBytes), 4);
     block.option(kInterfaceName, interface.name);
     block.option(kInterfaceDescription, interface.description);
@@ -145,7 +145,7 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
   const bool is_of_cable = interfaces_[interface].far_port.has_value(), is_ethernet = interfaces_[interface].is_ethernet;
   if (is_of_cable && !starts) {
     const bool is_dropped = record.event == TraceEvent::kPacketDropped && is_same;
-    // Other reasons are of packets that have not entered the cable.
+    // With other reasons the packet has not entered the cable.
     const bool is_lost = is_dropped && static_cast<ib::DropReason>(record.values[3]) == ib::DropReason::kFault;
     if (is_lost) add_to(comment_, words_of_drop(record));
     return;
@@ -165,21 +165,22 @@ void PcapSink::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
   block.put(kept + header, 4);
   block.put(length + header, 4);
   if (!is_ethernet) {
-    // Seconds and their 2^-32 parts, rounded up so that the nanosecond comes back.
+    // Seconds and units of 2^-32 seconds, rounded up so that readers compute the exact nanosecond.
     const std::uint64_t fraction = ((nanoseconds % 1'000'000'000 << 32) + 999'999'999) / 1'000'000'000;
     block.put(fraction, 4);
     block.put(nanoseconds / 1'000'000'000, 4);
     block.put(kErfInfiniBand, 1);
     block.put(kErfVaryingLength, 1);
     block.put_big_endian(kept + header, 2);
-    block.put_big_endian(0, 2);       // nothing was lost
-    block.put_big_endian(length, 2);  // on the wire
+    block.put_big_endian(0, 2);       // lost packets: none
+    block.put_big_endian(length, 2);  // length on the wire
   }
   block.put(std::span(packet_).first(kept));
   block.pad();
   record_ = record;
   comment_ = comment_on(record, packet);
-  // A port drops packets that cannot leave and those lost on the link to it; the device behind it drops what has come in.
+  // A port drops packets that cannot leave, and those lost on the link to it; the device behind it drops
+  // packets that arrived.
   leaves_ = is_of_cable ? port == interfaces_[interface].port
                         : starts ||
                               (record.event == TraceEvent::kPacketDropped && record.component == port.value &&

@@ -1,4 +1,4 @@
-// Inlined, the function's branches on the length are gone; the result is that of the library.
+// With inlining, the compiler removes the function's branches on the length; the result is the library's.
 #define XXH_INLINE_ALL
 #include "sim/observe/record_hash.h"
 

@@ -1,4 +1,5 @@
-// XXH3-128 of a few bytes whose number is known when it is compiled: a record of every packet on every link is hashed.
+// XXH3-128 of a record. The length is known at compile time, which matters because every packet on every link
+// is hashed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ struct RecordHash {
   std::uint64_t low = 0, high = 0;
 };
 
-// The hash of the record's memory.
+// Hash of the record's memory.
 RecordHash hash_of(const TraceRecord& record);
 
 }  // namespace verbatim::observe

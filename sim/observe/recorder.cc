@@ -54,7 +54,7 @@ void Recorder::write_buffer() {
 
 namespace {
 
-// Reads a log in pieces, by offset, so that the descriptor's position does not matter.
+// Reads a log in pieces at explicit offsets, independent of the descriptor's position.
 class LogReader {
  public:
   explicit LogReader(int fd) : fd_(fd), entries_(4096) {}

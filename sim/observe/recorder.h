@@ -1,4 +1,4 @@
-// Keeps a run's trace so that two runs can be compared record by record, and names the first difference.
+// Keeps a run's trace, so that two runs can be compared record by record and the first difference be found.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace verbatim::observe {
 
-// One record with what identifies its bytes: their hash, their number and the first of them.
+// A record with a summary of its bytes: hash, length and first bytes.
 struct LogEntry {
   TraceRecord record;
   std::uint64_t bytes_hash = 0;
@@ -21,15 +21,15 @@ struct LogEntry {
 };
 static_assert(sizeof(LogEntry) == 104);
 
-// Writes entries to a file descriptor, in the order of traces: any length of run, in any process.
+// Writes entries to a file descriptor, in the order of traces.
 class Recorder final : public TraceSink {
  public:
-  // `fd` outlives the recorder and is not closed.
+  // `fd` must stay open while the recorder exists; the recorder does not close it.
   explicit Recorder(int fd);
   ~Recorder() { flush(); }
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
-  // 0, or the errno with which something could not be written: the log cannot be used.
+  // Returns 0, or the errno of a failed write; the log is then unusable.
   int flush();
 
  private:
@@ -42,16 +42,16 @@ class Recorder final : public TraceSink {
   std::vector<LogEntry> buffer_;
 };
 
-// The first place where two logs differ; one side is empty when that log ended.
+// The first difference of two logs; one side is empty if that log is shorter.
 struct Divergence {
   std::uint64_t index = 0;  // of the record, from 0
   std::optional<LogEntry> first, second;
 };
 
-// Compares two logs from their beginnings. Nothing when they are the same.
+// Compares two logs from their beginnings; nullopt if they are equal.
 std::optional<Divergence> compare(int first_fd, int second_fd);
 
-// Several lines for people: which record, then both sides with time, component, event, values.
+// A text of several lines: the index of the record, then both sides with time, component, event, values.
 std::string to_text(const Divergence& divergence, const ComponentTable& components);
 
 }  // namespace verbatim::observe

@@ -14,7 +14,7 @@ constexpr std::size_t kFlushBytes = 256 * 1024;
 constexpr std::size_t kMostNumberBytes = 10;
 enum Tag : std::uint64_t { kEnd = 0, kString = 1, kSlot = 2, kLine = 3, kFile = 4, kFirstSlot = 8 };
 
-// The number as LEB128 at `to`, where there is room for kMostNumberBytes; its end.
+// Writes the number as LEB128 to `to`, which needs kMostNumberBytes, and returns the end.
 char* write_number(char* to, std::uint64_t number) {
   while (number >= 0x80) {
     *to++ = static_cast<char>(number | 0x80);
@@ -24,7 +24,7 @@ char* write_number(char* to, std::uint64_t number) {
   return to;
 }
 
-// As zigzag numbers: 0, -1, 1, -2 …
+// Zigzag encoding: 0, -1, 1, -2 …
 std::uint64_t unsigned_of(std::int64_t number) {
   return static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63);
 }
@@ -101,7 +101,7 @@ std::uint32_t RecordingWriter::slot(std::string_view component, std::string_view
 void RecordingWriter::entry(std::uint32_t number, std::int64_t time_ps, std::span<const std::uint64_t> values,
                             std::span<const std::byte> bytes) {
   Slot& slot = slots_[number];
-  // Of each record there is one, so its numbers are put together before the buffer grows.
+  // There is an entry for each record, so its numbers are encoded on the stack before the buffer grows.
   char row[(2 + kMostValues) * kMostNumberBytes];
   char* end = write_number(row, kFirstSlot + number);
   end = write_number(end, unsigned_of(time_ps - last_time_));
@@ -137,12 +137,12 @@ namespace {
 
 using enum RecordingResult::Kind;
 
-// Takes numbers and texts from a file's bytes.
+// Reads numbers and texts from a file's bytes.
 class Cursor {
  public:
   explicit Cursor(std::string_view rest) : rest_(rest) {}
 
-  // The bytes ended within a number or text. What was returned since is not in the file.
+  // The bytes ended within a number or text. Values returned after that are not from the file.
   bool is_at_end() const { return is_at_end_; }
   // A number has more than 64 bits.
   bool is_damaged() const { return is_damaged_; }
@@ -190,7 +190,7 @@ struct ReadSlot {
   std::uint64_t last[RecordingWriter::kMostValues] = {};
 };
 
-// The frame's content, of a frame that is cut off as far as it goes.
+// Decompresses the frame, up to the point where it is truncated.
 RecordingResult decompress(std::string_view frame, std::size_t most, std::string* content) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   const std::size_t block_size = ZSTD_DStreamOutSize();
@@ -208,12 +208,12 @@ RecordingResult decompress(std::string_view frame, std::size_t most, std::string
   return in.pos == in.size ? RecordingResult{} : damaged("bytes follow its end");
 }
 
-// Reads entries one after the other.
+// Reads entries in order.
 class EntryReader {
  public:
   EntryReader(std::string_view entries, const RecordingVisitor& visitor) : cursor_(entries), visitor_(visitor) {}
 
-  // Empty: the end was read. `is_cut_off` is set where the bytes ended before it.
+  // Returns "" at the end, or a sentence. Sets `is_cut_off` if the bytes end before that.
   std::string read(bool* is_cut_off) {
     while (true) {
       const std::uint64_t tag = cursor_.number();
@@ -229,7 +229,7 @@ class EntryReader {
   }
 
  private:
-  // A sentence if the entry cannot be; it does not count where the cursor has failed.
+  // Returns a sentence if the entry is invalid; ignored if the cursor has failed.
   std::string take(std::uint64_t tag) {
     if (tag == kEnd) return "";
     if (tag == kString) {
@@ -276,9 +276,9 @@ class EntryReader {
     return goes_on ? "" : kStopped;
   }
 
-  static constexpr std::size_t kMostNames = std::size_t{4} << 20;  // strings, and slots
+  static constexpr std::size_t kMostNames = std::size_t{4} << 20;  // of strings, and of slots
   static constexpr const char* kStopped = "it was not read to its end";
-  // A run that reaches the end of virtual time ends behind it.
+  // A run that reaches the end of virtual time ends 1 ps later.
   static constexpr std::int64_t kLastTime = to_ps(kEndOfTime) + 1;
 
   Cursor cursor_;

@@ -1,18 +1,18 @@
 // The recording of a run: one compact file from which reports, ladders and traces for Perfetto are made.
 //
-// A line of text, "verbatim-recording 1\n", then one zstd frame with a checksum. What it holds is a row of entries; numbers are
-// LEB128, those with a sign in zigzag order. An entry begins with a number:
-//   0  the end; what comes without it was cut off
+// The file is a line of text, "verbatim-recording 1\n", and one zstd frame with a checksum, which contains entries.
+// Numbers are LEB128, signed ones in zigzag encoding. An entry begins with a number:
+//   0  the end; a file without it is truncated
 //   1  a string: length, bytes. Strings are numbered from 0
-//   2  a slot: numbers of the strings of its component and its kind, how many values its entries have, 1 if they have bytes.
+//   2  a slot: string numbers of its component and its kind, number of values of its entries, 1 if they have bytes.
 //      Slots are numbered from 0
-//   3  a line of text as it is: of which file (RecordedLine), length, bytes
-//   4  a file of the run as it is: length of the name, name, length, content
-//   8+n  an entry of slot n: time in ps less that of the entry before of any slot; each value less the slot's last one,
-//      modulo 2^64, signed; if the slot has bytes, their number, and as many
-// Another number before the frame is another version. Entries that nothing describes are damage, and so is what follows the end.
+//   3  a line of text: its file (RecordedLine), length, bytes
+//   4  a file of the run: length of the name, name, length, content
+//   8+n  an entry of slot n: time in ps minus that of the previous entry of any slot; each value minus the previous
+//      value of the slot, modulo 2^64, signed; if the slot has bytes, their number, and the bytes
+// The number in the first line is the version. Unknown entries, and entries after the end, are damage.
 //
-// The file of a run that did not end is cut off: it is read as far as it goes. A damaged one is not used at all.
+// The file of a run that did not end is truncated and is read up to that point. A damaged file is not used at all.
 #pragma once
 
 #include <cstddef>
@@ -35,21 +35,21 @@ enum class RecordedLine : std::uint8_t { kTrace, kCalls, kFacts };
 
 class RecordingWriter {
  public:
-  // `file` outlives the writer and is not closed.
+  // `file` must outlive the writer, which does not close it.
   explicit RecordingWriter(std::FILE* file);
   ~RecordingWriter();
 
   static constexpr std::size_t kMostValues = 4;
-  // The number of a string or slot; made when it is asked for first.
+  // The number of a string or slot, which is written at its first use.
   std::uint32_t string(std::string_view text);
   std::uint32_t slot(std::string_view component, std::string_view kind, std::uint32_t values, bool has_bytes = false);
 
-  // At most kMostValues values, as many as the slot has.
+  // `values` has as many values as the slot, at most kMostValues.
   void entry(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
              std::span<const std::byte> bytes = {});
   void line(RecordedLine of, std::string_view text);
   void file(std::string_view name, std::string_view content);
-  // Nothing may follow. False: something could not be written.
+  // Ends the recording. Returns false if something could not be written.
   bool finish();
 
  private:
@@ -82,8 +82,8 @@ struct RecordedEntry {
   std::string_view bytes;
 };
 
-// Functions that get the content of a recording, in its order. Views are valid until the function returns. If it returns false,
-// reading ends.
+// Functions that get the content of a recording in order. Views are valid until the function returns. Return
+// false to stop reading.
 struct RecordingVisitor {
   std::function<bool(const RecordedEntry& entry, const std::vector<std::string>& strings)> on_entry;
   std::function<bool(RecordedLine of, std::string_view text)> on_line;
@@ -93,20 +93,20 @@ struct RecordingVisitor {
 struct RecordingResult {
   enum class Kind { kWhole, kCutOff, kUnusable };
   Kind kind = Kind::kWhole;
-  std::string sentence;  // the end of one that begins with the file's name; empty: kWhole
+  std::string sentence;  // follows the file's name in a message; empty: kWhole
 };
 
-// Whether a file begins like this does that of a recording, of any version.
+// Whether a file with this beginning is a recording, of any version.
 bool is_recording(std::string_view beginning);
-inline constexpr std::size_t kRecordingMark = 19;  // bytes that is_recording() looks at
+inline constexpr std::size_t kRecordingMark = 19;  // bytes that is_recording() needs
 
-// Bytes that a recording of so many bytes in the file may have without compression. Runs that repeat themselves are compressed
-// to a thousandth and less, short ones most of all: the limit is a constant, and a factor that long runs stay below.
+// Limit of the uncompressed size of a recording of this size. Repetitive runs, especially short ones, are
+// compressed to a thousandth and less; hence a constant plus a factor that long runs stay below.
 constexpr std::size_t most_recorded_bytes(std::size_t file_bytes) { return (std::size_t{256} << 20) + 256 * file_bytes; }
 
-// The content of a file. kUnusable: nothing was visited, or what was is not to be used.
+// Reads a file. With kUnusable nothing was visited, or what was visited must not be used.
 RecordingResult read_recording(std::string_view file, const RecordingVisitor& visitor);
-// The entries as they are before compression; `is_cut_off`: more would have followed.
+// Reads uncompressed entries. `is_cut_off`: the rest is missing.
 RecordingResult read_entries(std::string_view entries, bool is_cut_off, const RecordingVisitor& visitor);
 
 }  // namespace verbatim::observe

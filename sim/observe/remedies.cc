@@ -5,7 +5,7 @@ namespace verbatim::observe {
 namespace {
 
 struct Remedy {
-  std::string_view part;  // of the text; the first row that fits is taken
+  std::string_view part;  // substring of the text; the first matching row is used
   std::string_view remedy;
 };
 

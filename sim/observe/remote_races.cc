@@ -14,21 +14,21 @@ namespace {
 
 constexpr std::uint64_t kWord = 8;
 
-// What takes longer from port to port is lost.
+// A packet that needs longer from port to port counts as lost.
 constexpr std::int64_t kLongestWay = 1'000'000'000;  // ps
 constexpr std::int64_t kLongestAnswer = 200'000'000;
 
-// Of one connection, and kind, so many different ranges are kept.
+// Number of different ranges kept for each connection.
 constexpr std::size_t kRangesMax = 64;
 
-// Of class CommMgt (IBA 13.4.4), and states of a queue pair in which it has no connection.
+// CommMgt (IBA 13.4.4); and the last queue pair state without a connection.
 constexpr std::uint64_t kConnectionClass = 0x07, kInit = 1;
 
 bool is_response(ib::Operation operation) {
   return operation == ib::Operation::kReadResponseFirst || operation == ib::Operation::kReadResponseOnly;
 }
 
-// Takes a receive, and tells the program there.
+// Whether the operation consumes a receive, and so notifies the program at the target.
 bool is_message(const ib::OpcodeInfo& info, ib::Operation operation) {
   switch (operation) {
     case ib::Operation::kSendFirst:
@@ -111,7 +111,7 @@ std::size_t RemoteRaces::at(const std::vector<std::size_t>& indices, std::uint32
   return component < indices.size() ? indices[component] : kNone;
 }
 
-// The sender is known once it has sent anything.
+// Adapters are identified by address once they have sent a packet.
 void RemoteRaces::hear(std::size_t here, const TraceRecord& record, const ib::Packet& packet) {
   if (record.event == TraceEvent::kPacketTransmitted) {
     by_address_[source_of(packet)] = here;
@@ -141,7 +141,7 @@ void RemoteRaces::hear(const TraceRecord& record) {
   } else if (record.event == TraceEvent::kDatagramReceived && record.values[1] >> 8 == kConnectionClass) {
     meet_all(hosts_[here]);
   } else if (record.event == TraceEvent::kQpState && record.values[2] <= kInit) {
-    // Its number may be that of another connection.
+    // The queue pair number may be reused by another connection.
     flows_.erase(key);
     messages_.erase(key);
   }
@@ -159,7 +159,7 @@ void RemoteRaces::on_record(const TraceRecord& record, std::span<const std::byte
 
 void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) {
   if (record.event != TraceEvent::kPacketTransmitted && record.event != TraceEvent::kPacketReceived) return;
-  // Payload without bytes is a work source's: it changes no memory, and no program learns from it.
+  // Payload without bytes is synthetic traffic: it changes no memory, and no program reads it.
   if (packet.corrupted || !packet.payload.has_bytes()) return;
   if (!clocks_.empty()) {
     if (const std::size_t here = at(by_port_, port.value); here != kNone) hear(here, record, packet);
@@ -176,7 +176,7 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   }
   const PacketKey key{destination_of(packet), packet.bth.destination.value, packet.bth.psn.value};
   if (record.event == TraceEvent::kPacketTransmitted) {
-    // What is sent again may have been executed before.
+    // A retransmitted request may have been executed before.
     if (packet.retransmission != 0) return;
     under_way_.insert_or_assign(key, Sent{here, record.time_ps, clocks_.empty() ? nullptr : show(hosts_[here])});
     departures_.emplace_back(record.time_ps, key);
@@ -215,7 +215,7 @@ void RemoteRaces::receive(std::size_t target, const ib::Packet& packet, Access a
   flow.end = std::max(flow.end, access.end);
 }
 
-// What was there before the same bytes were accessed in the same way by the same connection is told by the later one, too.
+// An answered access is redundant if the same connection accesses the same bytes in the same way later.
 void RemoteRaces::keep_last(Flow& flow, const Access& next) {
   std::deque<Access>& all = flow.accesses;
   const auto is_told = [&](const Access& one) {
@@ -225,7 +225,7 @@ void RemoteRaces::keep_last(Flow& flow, const Access& next) {
   if (all.size() >= kRangesMax && all.front().answered_ps != kOpen) all.pop_front();
 }
 
-// By clocks, of different hosts; by the time, of one.
+// Accesses of different hosts are ordered by clocks, those of one host by time.
 bool RemoteRaces::is_ordered(const Access& earlier, const Flow& of, const Access& later, const Flow& flow, std::size_t target,
                              const Knowledge* knows) const {
   const std::size_t requester = hosts_[of.source];
@@ -291,7 +291,7 @@ void RemoteRaces::answer(const FlowKey& key, ib::Psn up_to, std::int64_t now) {
   }
 }
 
-// Of which queue pair it is the packet does not say: all that it may belong to are answered.
+// A response does not identify its queue pair, so all matching READs count as answered.
 void RemoteRaces::answer_read(std::size_t source, ib::Psn psn, std::int64_t now) {
   for (auto& [key, flow] : flows_) {
     if (flow.source != source) continue;
@@ -307,19 +307,20 @@ void RemoteRaces::answer_all(const FlowKey& key, std::int64_t now) {
   for (Access& access : flow->second.accesses) end(access, flow->second, now);
 }
 
-// What was answered before any packet left that is under way is no match for those that come. One has left at `first_sent`.
+// Drops accesses that were answered before any packet in flight was sent, as these cannot race with it.
+// `first_sent` is the time of one packet in flight.
 void RemoteRaces::forget_old(std::size_t target, std::int64_t first_sent, std::int64_t now) {
   for (; !departures_.empty(); departures_.pop_front()) {
     const auto& [time_ps, key] = departures_.front();
     const auto sent = under_way_.find(key);
-    if (sent == under_way_.end() || sent->second.time_ps != time_ps) continue;  // it has come, or the key is another packet's
+    if (sent == under_way_.end() || sent->second.time_ps != time_ps) continue;  // it has arrived, or the key is reused
     if (time_ps >= now - kLongestWay) break;
     under_way_.erase(sent);
   }
   if (!departures_.empty()) first_sent = std::min(first_sent, departures_.front().first);
   for (auto it = flows_.lower_bound({target, 0}); it != flows_.end() && it->first.first == target;) {
     std::deque<Access>& accesses = it->second.accesses;
-    // What nobody answers for long belongs to a connection that is gone.
+    // An access without answer for long belongs to a connection that no longer exists.
     const auto is_over = [&](const Access& access) {
       const bool is_answered = access.answered_ps <= first_sent;
       return is_answered ? clocks_.empty() : access.sent_ps < now - kLongestAnswer && access.answered_ps == kOpen;

@@ -1,21 +1,22 @@
-// Finds remote accesses to the same memory that nothing orders, and of which one writes. It is a mistake whatever came of it.
-// Told are accesses through one key: of different connections, and a WRITE behind a READ of its own connection, which a fence
-// would order (IBA 10.8.3.3).
+// Finds unordered remote accesses to the same memory, at least one of which writes. These are mistakes even if they do
+// no harm. Reported are accesses through one key by different connections, and a WRITE after a READ of its own
+// connection, which a fence would order (IBA 10.8.3.3).
 //
-// Of two accesses from one host, or where there are but two hosts: one is on the wire before the other has been answered, so that
-// no completion, message or synchronisation of processes stood between them.
+// Accesses from one host, or in a run with only two hosts, are unordered if one is sent before the other is answered:
+// then no completion, message or synchronisation of processes lies between them.
 //
-// Of two accesses from different hosts: by vector clocks (Fidge 1988, Mattern 1989), however much time lies between them. A
-// host's clock counts what it knows of every host; all its programs and adapters share one, for they may share memory in which
-// nobody sees them meet. What tells a host of another: each TCP segment and UDP datagram; a SEND, and a WRITE or atomic, at
-// the place to which it goes, for a program may look there; a READ's and an atomic's answer; the acknowledgement of what takes
-// a receive; a datagram of connection management. That a program has ended no other host notices but by its connections. An
-// access is known to be complete by who knows that its requester has been answered, or, but for a READ, that it has come.
+// Accesses from different hosts are ordered by vector clocks (Fidge 1988, Mattern 1989), however far apart they are in
+// time. A host's clock counts what it knows of every host. All programs and adapters of a host share one clock, because
+// they may communicate by shared memory. A host learns of another from each TCP segment and UDP datagram; from a SEND,
+// WRITE or atomic that arrives, because a program may read the memory; from the response of a READ or atomic; from the
+// acknowledgement of a message that consumes a receive; and from a datagram of connection management. Another host
+// learns of a program's end only through its connections. A host knows that an access is complete if it knows that the
+// requester has been answered or, except for a READ, that the access has arrived.
 //
-// Not told is what may be meant: atomics on both sides, or accesses within one aligned word of eight bytes. A READ counts as
-// answered when the first bytes come back, any other from the moment when its acknowledgement leaves, and all when a later atomic
-// of their connection is executed or a completion of it is written at the target, though the requester cannot know yet: what is
-// found is there, and more may be.
+// Not reported are accesses that may be intended: two atomics, or accesses within one aligned word of eight bytes. A
+// READ counts as answered when its first bytes return, other accesses when their acknowledgement leaves, and all
+// accesses of a connection when a later atomic of it is executed or a completion of it is written at the target, even
+// though the requester cannot know that yet. Reported races are therefore real, and some are missed.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +41,9 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
  public:
   struct Adapter {
     ComponentId adapter, port, host;
-    std::string name;  // for people
+    std::string name;  // used in messages
   };
-  // `tracer` outlives it. `check` is the name under which findings are told; a literal.
+  // `tracer` must outlive this object. `check` is the name of the check in findings; a literal.
   RemoteRaces(Tracer& tracer, std::string_view check, std::vector<Adapter> adapters);
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
@@ -52,13 +53,13 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
  private:
   enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };
   static constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();
-  // How far a host knows each host, by the place of that one; 0 beyond the end. A host gets a place when its clock counts for the
-  // first time, so that a run among thousands of idle hosts takes memory for those alone that access memory.
+  // What a host knows of each host, by that host's place; 0 beyond the end. A host gets a place when its
+  // clock first advances, so memory is used only for hosts that access memory.
   using Knowledge = std::vector<std::uint32_t>;
   static constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
   struct Clock {
     Knowledge knows;
-    std::shared_ptr<const Knowledge> shown;  // the same, for packets that leave; null: it has changed since
+    std::shared_ptr<const Knowledge> shown;  // copy for packets that leave; null: out of date
   };
   struct Access {
     Kind kind;
@@ -66,29 +67,29 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
     std::uint64_t va, end;
     ib::Psn psn;
     std::int64_t sent_ps, answered_ps;
-    std::uint32_t answered_at = kUnknown;  // by the clock of the requester's host
-    std::uint32_t came_at = kUnknown;      // by the clock of the target's
+    std::uint32_t answered_at = kUnknown;  // clock of the requester's host
+    std::uint32_t came_at = kUnknown;      // clock of the target's host
   };
-  // Accesses of one connection to one adapter, in their order.
+  // Accesses of one connection to one adapter, in order.
   struct Flow {
     std::size_t source = 0;  // index of the requester's adapter
     std::deque<Access> accesses;
-    std::uint64_t va = ~std::uint64_t{0}, end = 0;  // all of them lie within
+    std::uint64_t va = ~std::uint64_t{0}, end = 0;  // range that contains all of them
   };
-  using FlowKey = std::pair<std::size_t, std::uint32_t>;  // target's index, number of its queue pair
+  using FlowKey = std::pair<std::size_t, std::uint32_t>;  // target's index, its QP number
   struct Sent {
     std::size_t source;
     std::int64_t time_ps;
-    std::shared_ptr<const Knowledge> knows;  // of its host when it left
+    std::shared_ptr<const Knowledge> knows;  // of the sender's host at that time
   };
-  // Of a connection to an adapter: the last message that took a receive, until it is acknowledged.
+  // The last unacknowledged message of a connection that consumed a receive.
   struct Message {
     std::size_t source;
     ib::Psn psn;
   };
-  using PacketKey = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  // destination, its queue pair, PSN
+  using PacketKey = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;  // destination, its QP number, PSN
 
-  // Index of the adapter with this component; none.
+  // Returned by at() if no adapter has this component.
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   static std::size_t at(const std::vector<std::size_t>& indices, std::uint32_t component);
   void receive(std::size_t target, const ib::Packet& packet, Access access, const Sent& sent, std::int64_t now);
@@ -100,7 +101,7 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
             const Flow& other);
   static void keep_last(Flow& flow, const Access& next);
   void end(Access& access, const Flow& flow, std::int64_t now);
-  // Hosts.
+  // Vector clocks of hosts.
   void meet(std::size_t from, std::size_t to);
   void learn(std::size_t host, const Knowledge& knows);
   void meet_all(std::size_t to);
@@ -109,7 +110,7 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
     return places_[host] < knows.size() ? knows[places_[host]] : 0;
   }
   std::shared_ptr<const Knowledge> show(std::size_t host);
-  // What tells the host at whose adapter a packet is something of the one from which it comes.
+  // Updates the clock of the host at whose adapter a packet arrives.
   void hear(std::size_t here, const TraceRecord& record, const ib::Packet& packet);
   void hear(const TraceRecord& record);
   void answer(const FlowKey& key, ib::Psn up_to, std::int64_t now);
@@ -122,17 +123,17 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
   const std::string_view check_;
   const std::vector<Adapter> adapters_;
   std::vector<std::size_t> by_adapter_, by_port_;  // indices by component
-  std::vector<std::size_t> hosts_;                 // of adapters
-  std::map<ComponentId, std::size_t> by_host_;     // component
-  std::vector<Clock> clocks_;                      // of hosts; none: there are but two
-  std::vector<std::size_t> places_;                // of hosts in what is known; kNone: it has not counted
+  std::vector<std::size_t> hosts_;                 // host of each adapter
+  std::map<ComponentId, std::size_t> by_host_;     // by component
+  std::vector<Clock> clocks_;                      // by host; empty: there are only two hosts
+  std::vector<std::size_t> places_;                // of each host in Knowledge; kNone: its clock is 0
   std::size_t next_place_ = 0;
-  std::unordered_map<std::uint64_t, std::size_t> by_address_;  // adapters; what has sent anything
+  std::unordered_map<std::uint64_t, std::size_t> by_address_;  // adapters that have sent a packet
   std::map<FlowKey, Message> messages_;
-  std::map<FlowKey, Flow> flows_;                  // those with accesses
+  std::map<FlowKey, Flow> flows_;                  // only connections with accesses
   std::map<PacketKey, Sent> under_way_;
-  std::deque<std::pair<std::int64_t, PacketKey>> departures_;  // of these, and of some that have come, in the order of time
-  std::set<std::tuple<FlowKey, std::uint32_t, Kind, Kind>> told_;  // of the later one; key
+  std::deque<std::pair<std::int64_t, PacketKey>> departures_;  // these and some that have arrived, sorted by time
+  std::set<std::tuple<FlowKey, std::uint32_t, Kind, Kind>> told_;  // reported races: connection of the later access, key, kinds
 };
 
 }  // namespace verbatim::observe

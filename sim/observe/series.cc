@@ -60,7 +60,7 @@ void Series::set_level(What what, ComponentId where, std::uint64_t number, std::
   advance(time_ps);
   const Key own = key(static_cast<std::uint64_t>(what), where.value, number);
   Level& level = levels_[own];
-  // Queues are empty and nobody is paused before anything is known of it.
+  // The default of a level is 0: queues are empty and nothing is paused.
   if (level.value < 0 && what != What::kRate) level.value = 0;
   if (level.value == value) return;
   if (step_ps_ == 0) {
@@ -131,7 +131,7 @@ bool Series::write_level(Key own, Level& level, std::int64_t end_ps) {
   level.area += static_cast<__int128>(level.value) * (end_ps - level.counted_to_ps);
   level.counted_to_ps = end_ps;
   const auto what = static_cast<What>(own >> (kNumberBits + kComponentBits));
-  // A share of time in millionths, rounded up so that no pause is lost; other means are cut off.
+  // A share of time is in millionths, rounded up so that every pause shows; other means are rounded down.
   const std::int64_t scale = what == What::kPausing ? kMillion : 1;
   const std::int64_t length = end_ps - level.known_from_ps, rest = what == What::kPausing ? length - 1 : 0;
   const auto mean = length > 0 ? static_cast<std::int64_t>((level.area * scale + rest) / length) : level.value * scale;

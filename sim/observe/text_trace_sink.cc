@@ -25,7 +25,7 @@ bool is_packet(TraceEvent event) {
   return (event >= TraceEvent::kPacketTransmitted && event <= TraceEvent::kPacketDropped) || event == TraceEvent::kFault;
 }
 
-// Only where a number says nothing to a reader.
+// Names the value where its number would be meaningless to a reader.
 void append_value(std::string& text, TraceEvent event, int index, std::uint64_t value) {
   if (is_packet(event) && index == 0) {
     const auto opcode = static_cast<ib::Opcode>(value & 0xff);

@@ -10,7 +10,7 @@ namespace verbatim::observe {
 
 namespace {
 
-// What stands before the next two blanks, which are taken away with it.
+// Takes the text before the next two blanks off the line, with these.
 std::string_view take_column(std::string_view& line) {
   const std::size_t end = line.find("  ");
   const std::string_view column = line.substr(0, end);
@@ -18,7 +18,7 @@ std::string_view take_column(std::string_view& line) {
   return column;
 }
 
-// "RTS" of "3".
+// Name of a state: "RTS" for "3".
 std::string state_name(const std::string& number) {
   const bool is_state = number.size() == 1 && number[0] >= '0' && number[0] < '0' + static_cast<int>(ib::kQpStateCount);
   return is_state ? ib::name_of(static_cast<ib::QpState>(number[0] - '0')) : "state " + number;
@@ -40,7 +40,7 @@ std::string status_name(std::uint64_t status) {
 std::string async_event_text(std::uint64_t type, std::uint64_t number) {
   if (type >= std::size(kAsyncEvents)) return "asynchronous event " + std::to_string(type) + " of object " + std::to_string(number);
   const std::string_view name = kAsyncEvents[type];
-  // Object of the event: the port or the device where it is none of these.
+  // The object of the event; a port if the event is of no other object.
   const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
   if (has("DEVICE")) return std::string(name);
   const bool is_of_queue_pair = has("_QP_") || has("COMM_EST") || has("SQ_DRAINED") || has("PATH_MIG");
@@ -57,7 +57,7 @@ std::int64_t picoseconds_of(std::string_view text) {
     return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
   };
   if (!parse(text.substr(0, dot), whole) || !parse(text.substr(dot + 1), millionths)) return -1;
-  constexpr std::int64_t kLast = to_ps(kEndOfTime) + 1;  // a run that reaches the end of virtual time ends behind it
+  constexpr std::int64_t kLast = to_ps(kEndOfTime) + 1;  // a run that reaches the end of virtual time ends 1 ps later
   if (whole > kLast / 1'000'000) return -1;
   const std::int64_t time = whole * 1'000'000 + millionths;
   return time > kLast ? -1 : time;

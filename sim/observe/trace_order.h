@@ -1,7 +1,9 @@
-// Puts what files get of a run in the order of traces: by time, component and the component's own number (comes_before()). At one
-// instant records of different components come as it happens to suit the simulator; what is written does not depend on that.
+// Sorts a run's output in the order of traces: by time, component, and the component's sequence number
+// (comes_before()). Records of different components at one instant may arrive in any order, and the output
+// does not depend on it.
 //
-// Everything of an instant is kept until something of a later one comes: memory is bounded by what happens at one instant.
+// Items of an instant are kept until a later instant begins, so memory is bounded by the items of one
+// instant.
 #pragma once
 
 #include <algorithm>
@@ -19,19 +21,19 @@ namespace verbatim::observe {
 template <class Item>
 class TraceOrder {
  public:
-  // Gets the items in their order.
+  // `write` is called with the items in their order.
   explicit TraceOrder(std::function<void(Item&)> write) : write_(std::move(write)) {}
 
   void add(const TraceRecord& record, Item item) {
-    // Times of records never go back.
+    // Times of records never decrease.
     if (record.time_ps > now_ps_) {
       write_before(record.time_ps);
       now_ps_ = record.time_ps;
     }
     insert({{record.time_ps, record.component, record.number}, std::move(item)});
   }
-  // Something that is no record goes behind those of its component that have come and belong to this time. It may be of a later
-  // time than records that follow; if it comes too late it is written as soon as it comes.
+  // Adds an item that is not a record, after the items of its component with this time. Its time may be later
+  // than that of following records; an earlier time than the current instant counts as that instant.
   void add_behind(std::int64_t time_ps, std::uint32_t component, Item item) {
     std::uint64_t number = 0;
     for (const Entry& entry : waiting_) {
@@ -40,7 +42,7 @@ class TraceOrder {
     }
     insert({{time_ps, component, number}, std::move(item)});
   }
-  // Writes what waits.
+  // Writes all pending items.
   void flush() { write_before(std::numeric_limits<std::int64_t>::max()); }
 
  private:

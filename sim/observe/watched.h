@@ -1,4 +1,5 @@
-// Limits an observer to some components and a span of time, where the whole run would be too large.
+// Limits an observer to some components and a span of time, if the output of the whole run would be too
+// large.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 namespace verbatim::observe {
 
 struct WatchSet {
-  std::vector<bool> components;  // by number; empty: all. Components beyond its end are threads, which are watched
-  std::int64_t from_ps = 0, until_ps = std::numeric_limits<std::int64_t>::max();  // both included
+  std::vector<bool> components;  // by number; empty: all. Numbers beyond its end are threads, which are included
+  std::int64_t from_ps = 0, until_ps = std::numeric_limits<std::int64_t>::max();  // both inclusive
 
   bool has(ComponentId component) const { return component.value >= components.size() || components[component.value]; }
   bool has(ComponentId component, std::int64_t time_ps) const {
@@ -21,15 +22,15 @@ struct WatchSet {
   }
 };
 
-// Passes on the records, packets, facts and lines that are in the set, each to its observer (nullptr: none).
-// The set and the observers outlive *this.
+// Passes records, packets, facts and lines of the set to the observers (nullptr: none). The set and the
+// observers must outlive *this.
 class Watched final : public TraceSink, public ib::PacketObserver, public FactObserver, public TraceWords {
  public:
   struct Observers {
     TraceSink* records = nullptr;
     ib::PacketObserver* packets = nullptr;
     FactObserver* facts = nullptr;
-    TraceWords* words = nullptr;  // not from the tracer: whoever writes lines calls add()
+    TraceWords* words = nullptr;  // called through add(), not by the tracer
   };
   Watched(const WatchSet& set, const Observers& to) : set_(set), to_(to) {}
 
@@ -42,7 +43,7 @@ class Watched final : public TraceSink, public ib::PacketObserver, public FactOb
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override {
     if (has(record)) to_.records->on_record(record, bytes);
   }
-  // `port`: the component at whose end of a link the packet is. The record may be of another component.
+  // `port` is the component at whose end of a link the packet is. The record may be of another component.
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override {
     if (set_.has(port, record.time_ps)) to_.packets->on_packet(record, packet, port);
   }

@@ -1,5 +1,5 @@
-// Compiled for processors with AVX2, and so nothing but the hash: an inline function of another header would be taken from here,
-// too, for the rest of the program.
+// Compiled for processors with AVX2, so it contains the hash only: the linker could use this file's copy of
+// any inline function for the whole program.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

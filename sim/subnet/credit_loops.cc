@@ -21,7 +21,8 @@ using Vertices = std::vector<std::uint32_t>;
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
 
-// Tarjan's algorithm without recursion: the number of the strongly connected component of each vertex, and how large each is.
+// Tarjan's algorithm without recursion: the strongly connected component of each vertex, and the size of each
+// component.
 struct Components {
   Vertices of, sizes;
 };
@@ -29,7 +30,7 @@ struct Components {
 Components components_of(const std::vector<Vertices>& graph) {
   Components found{Vertices(graph.size(), kNone), {}};
   Vertices number(graph.size(), kNone), least(graph.size(), 0), open;
-  std::vector<std::pair<std::uint32_t, std::size_t>> calls;  // vertex, and the next of its edges
+  std::vector<std::pair<std::uint32_t, std::size_t>> calls;  // vertex, and index of its next edge
   std::uint32_t next_number = 0;
   const auto enter = [&](std::uint32_t vertex) {
     number[vertex] = least[vertex] = next_number++;
@@ -63,7 +64,7 @@ Components components_of(const std::vector<Vertices>& graph) {
   return found;
 }
 
-// The shortest cycle through `start` with fewer than `limit` vertices, which all belong to its component; empty: none.
+// The shortest cycle through `start` with fewer than `limit` vertices, all in its component; empty: none.
 Vertices cycle_through(std::uint32_t start, const std::vector<Vertices>& graph, const Components& components, std::size_t limit,
                        Vertices& before) {
   Vertices front{start}, cycle;
@@ -86,7 +87,7 @@ Vertices cycle_through(std::uint32_t start, const std::vector<Vertices>& graph, 
   return cycle;
 }
 
-// Of the shortest cycles one with the least vertex, which comes first. Edges ascend.
+// A shortest cycle; of several, the one with the least vertex, which comes first. Edges must be ascending.
 Vertices shortest_cycle(const std::vector<Vertices>& graph) {
   const Components components = components_of(graph);
   Vertices best, before(graph.size(), kNone);
@@ -106,7 +107,7 @@ void for_each_port(const Ports& ports, const Visit& visit) {
   for (std::size_t port = ports._Find_first(); port < ports.size(); port = ports._Find_next(port)) visit(port);
 }
 
-// The outputs of all switches by name and port, and which are used in sequence.
+// The outputs of all switches by name and port, and their use in sequence.
 class Dependencies {
  public:
   Dependencies(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan, const LaneOf& lane_of)
@@ -140,14 +141,14 @@ class Dependencies {
   }
 
   void add_all_routes() {
-    std::set<std::size_t> treated;  // switches
+    std::set<std::size_t> treated;  // last switches that have been processed
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       if (nodes_[node].kind != NodeKind::kAdapter) continue;
       for (std::uint32_t port = 0; port < nodes_[node].ports; ++port) {
         const Attachment& end = far_ends_[first_output_[node] + port];
         if (end.node == kUnreached || nodes_[end.node].kind != NodeKind::kSwitch) continue;
         const std::uint16_t lid = plan_.nodes[node].ports[port].lid.value;
-        // Equal ways depend on the last switch alone.
+        // All shortest paths depend on the last switch only.
         const bool is_spread = plan_.nodes[end.node].routes != nullptr;
         if (lid == 0 || (!treated.insert(end.node).second && is_spread)) continue;
         if (plan_.levels == nullptr) add_routes_to(lid, end.node);
@@ -156,7 +157,7 @@ class Dependencies {
     }
   }
 
-  // Packets of level 0 leave each switch by all ports of the tree but the one that they came by.
+  // Packets of level 0 leave each switch by all tree ports except the ingress port.
   void add_tree() {
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       for (const PortNumber in : plan_.nodes[node].multicast_ports) {
@@ -204,7 +205,7 @@ class Dependencies {
   std::size_t output_of(std::size_t node, std::size_t port) const { return first_output_[node] + port - 1; }
   std::size_t output(const Attachment& at) const { return output_of(at.node, at.port.value); }
 
-  // Ports of a switch by which packets to `lid` go on to another switch.
+  // Ports of a switch by which packets to `lid` continue to another switch.
   Ports outputs_to(std::uint16_t lid, std::size_t node) {
     const NodePlan& of = plan_.nodes[node];
     std::size_t port = RouteTable::kNone;
@@ -229,7 +230,7 @@ class Dependencies {
     return sets[place];
   }
 
-  // The same where each path has a level of its own, and one way.
+  // add_routes_to() for paths with individual levels, where each has a single route.
   void add_paths_to(std::uint16_t lid, std::size_t last) {
     for (const std::size_t leaf : leaves_) {
       if (leaf == last) continue;
@@ -253,7 +254,8 @@ class Dependencies {
     }
   }
 
-  // From an output to the switch `node`, which has come by any port of the tree: lanes of that output are those of each of them.
+  // From output `before` to the switch `node`: packets may have entered the output's switch by any tree port,
+  // so each possible lane of the output is added.
   void add_tree_step(const Attachment& before, std::size_t node, PortNumber in, PortNumber next) {
     const std::size_t from = output(before);
     if (plan_.levels == nullptr) {
@@ -272,7 +274,7 @@ class Dependencies {
     }
   }
 
-  // From every switch with another adapter; `last` is the destination's.
+  // From every switch with another adapter; `last` is the destination's switch.
   void add_routes_to(std::uint16_t lid, std::size_t last) {
     std::vector<std::size_t> front;
     std::vector<bool> reached(nodes_.size(), false);
@@ -293,7 +295,7 @@ class Dependencies {
     }
   }
 
-  // By output and the lanes of both: ports of the next switch.
+  // By output and the lanes of both outputs: following ports of the next switch.
   std::vector<std::map<Lanes, Ports>> followers_by_lane() const {
     if (plan_.levels != nullptr) return paths_;
     std::vector<std::map<Lanes, Ports>> by_lane(outputs_.size());
@@ -321,12 +323,13 @@ class Dependencies {
   std::vector<std::size_t> first_output_;   // by node
   std::vector<Channel> outputs_;            // of all nodes, by name and port
   std::vector<Attachment> far_ends_;        // by output
-  std::vector<Ports> to_switches_;          // by node: ports with a switch behind them
+  std::vector<Ports> to_switches_;          // by node: ports that lead to a switch
   std::vector<std::uint32_t> adapters_at_;  // by node
   std::vector<std::size_t> leaves_;         // switches with adapters
-  std::vector<std::vector<Ports>> sets_;    // by node, and by set of its route table; empty: not known yet
-  std::vector<Ports> followers_;            // by output: ports of the next switch; where paths have no levels of their own
-  std::vector<std::map<Lanes, Ports>> paths_;  // the same by lanes, where they have
+  std::vector<std::vector<Ports>> sets_;    // by node, and by set of its route table; empty: not computed yet
+  // By output: following ports of the next switch; without individual levels.
+  std::vector<Ports> followers_;
+  std::vector<std::map<Lanes, Ports>> paths_;  // the same by lanes; with individual levels
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace {
 using fabric::PortNumber;
 using fabric::RouteTable;
 
-// Cables from a switch to another, and how many ways have been laid over them: down by the other switch's ports, up by its own.
+// Cables from a switch to another, and the paths laid over them: down by the other switch's ports, up by its
+// own.
 struct Group {
   std::uint32_t to = 0;  // number of the switch
   std::uint64_t downward = 0;
@@ -40,14 +41,14 @@ class FatTree {
     for (std::size_t number = 0; number < graph.size(); ++number) table_of(number).assign(lids, RouteTable::kNoRoute);
   }
 
-  std::string lay() {
+  std::string compute() {
     if (graph_.size() == 0 || leaves_.empty()) return "there is no switch with adapters";
     std::string problem = rank();
     if (problem.empty()) problem = join();
     if (problem.empty() && roots_.empty()) problem = check_regularity();
     if (!problem.empty()) return problem;
-    lay_to_adapters();
-    lay_to_switches();
+    route_to_adapters();
+    route_to_switches();
     return find_gap();
   }
 
@@ -59,7 +60,7 @@ class FatTree {
     const std::vector<std::uint32_t> ranks = ranks_from(graph_, roots_.empty() ? std::span<const std::size_t>(leaves_) : roots_);
     const std::uint32_t last = *std::ranges::max_element(ranks);
     for (std::size_t number = 0; number < ranks.size(); ++number) {
-      if (ranks[number] == kFar) return "switch " + name(number) + " cannot be reached from " + (roots_.empty() ? "adapters" : "the roots");
+      if (ranks[number] == kUnreachable) return "switch " + name(number) + " cannot be reached from " + (roots_.empty() ? "adapters" : "the roots");
       rungs_[number].rank = roots_.empty() ? last - ranks[number] : ranks[number];
     }
     constexpr std::uint32_t kLeast = 2, kMost = 8;
@@ -88,7 +89,7 @@ class FatTree {
     return "";
   }
 
-  // OpenSM's demands on a tree whose roots nobody has named.
+  // OpenSM's requirements for a tree without given roots.
   std::string check_regularity() const {
     struct Shape {
       std::size_t up_groups, down_groups, up_ports, down_ports;
@@ -117,14 +118,14 @@ class FatTree {
     return "";
   }
 
-  // Leaves that are near to each other follow each other.
+  // Leaves in an order in which near ones are adjacent.
   std::vector<std::size_t> ordered_leaves() {
     std::vector<std::size_t> order;
     std::vector<bool> seen(graph_.size(), false);
     std::vector<std::uint32_t> distances;
     for (const std::size_t first : leaves_) {
       if (seen[first]) continue;
-      for (const std::size_t number : graph_.front_from(first, distances, plan_.steps)) {
+      for (const std::size_t number : graph_.switches_by_distance(first, distances, plan_.steps)) {
         if (graph_.is_leaf(number) && !seen[number]) order.push_back(number);
         seen[number] = true;
       }
@@ -132,8 +133,8 @@ class FatTree {
     return order;
   }
 
-  // Leaves with fewer adapters than others have ways for the missing ones, which count and are used by nobody.
-  void lay_to_adapters() {
+  // A leaf with fewer adapters than others has counted but unused paths for the missing ones.
+  void route_to_adapters() {
     std::size_t most = 0;
     for (const std::size_t leaf : leaves_) most = std::max(most, graph_.adapters(leaf).size());
     for (const std::size_t leaf : ordered_leaves()) {
@@ -141,27 +142,27 @@ class FatTree {
         const bool is_there = i < graph_.adapters(leaf).size();
         lid_ = is_there ? graph_.adapters(leaf)[i].lid : 0;
         if (is_there) table_of(leaf)[lid_] = graph_.adapters(leaf)[i].port;
-        lay_to(leaf, true);
+        route_to(leaf, true);
       }
     }
   }
 
-  void lay_to_switches() {
+  void route_to_switches() {
     for (std::size_t number = 0; number < graph_.size(); ++number) {
       lid_ = plan_.nodes[graph_.node(number)].ports[0].lid.value;
       if (lid_ == 0) continue;
       table_of(number)[lid_] = PortNumber{0};
-      lay_to(number, false);
+      route_to(number, false);
     }
   }
 
-  void lay_to(std::size_t number, bool counts) {
+  void route_to(std::size_t number, bool counts) {
     ++round_;
     routed_[number] = round_;
-    lay_downwards(number, counts);
+    add_downward_routes(number, counts);
   }
 
-  // Whether this destination had no route at the switch yet.
+  // False: the switch already had a route to this destination.
   bool set_route(std::size_t number, PortNumber port) {
     ++plan_.steps;
     if (routed_[number] == round_) return false;
@@ -170,8 +171,9 @@ class FatTree {
     return true;
   }
 
-  // From the switches above `number`, which has its route. The main way is laid first, and alone is counted.
-  void lay_downwards(std::size_t number, bool is_main) {
+  // Lays routes from the switches above `number`, which has its route. The main path is laid first, and only
+  // it is counted.
+  void add_downward_routes(std::size_t number, bool is_main) {
     std::vector<Group>& groups = rungs_[number].up;
     const std::size_t first =
         is_main && !groups.empty()
@@ -183,22 +185,22 @@ class FatTree {
       if (!set_route(group.to, port.there)) continue;
       const bool is_main_still = is_main && i == 0;
       if (is_main_still) ++group.downward, ++port.downward;
-      lay_downwards(group.to, is_main_still);
+      add_downward_routes(group.to, is_main_still);
     }
-    lay_upwards(number, is_main);
+    add_upward_routes(number, is_main);
   }
 
-  // From the switches below `number`, which has its route.
-  void lay_upwards(std::size_t number, bool is_main) {
+  // Lays routes from the switches below `number`, which has its route.
+  void add_upward_routes(std::size_t number, bool is_main) {
     for (Group& group : rungs_[number].down) {
       if (routed_[group.to] == round_) continue;
-      // The lower end has the counts of what goes up.
+      // The lower end counts upward paths.
       std::vector<Group>& above = rungs_[group.to].up;
       Group& same = *std::ranges::find(above, static_cast<std::uint32_t>(number), &Group::to);
       Group::Port& port = *std::ranges::min_element(same.ports, {}, &Group::Port::upward);
       if (is_main) ++port.upward;
       set_route(group.to, port.here);
-      lay_upwards(group.to, is_main);
+      add_upward_routes(group.to, is_main);
     }
   }
 
@@ -217,17 +219,17 @@ class FatTree {
   const std::span<const std::size_t> roots_;
   Plan& plan_;
   std::vector<Rung> rungs_;             // by number
-  std::vector<std::uint64_t> routed_;  // by number: the last round in which it got a route
+  std::vector<std::uint64_t> routed_;  // by number: last round in which it got a route
   std::uint64_t round_ = 0;
-  std::size_t lid_ = 0;  // of the round; 0: of an adapter that is missing
+  std::size_t lid_ = 0;  // of the round; 0: a missing adapter
   const std::vector<std::size_t> leaves_;
 };
 
 }  // namespace
 
-std::string lay_fat_tree_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids,
+std::string compute_fat_tree_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids,
                                 std::span<const std::size_t> roots, Plan& plan) {
-  return FatTree(graph, nodes, lids, roots, plan).lay();
+  return FatTree(graph, nodes, lids, roots, plan).compute();
 }
 
 }  // namespace verbatim::subnet

@@ -15,7 +15,7 @@ namespace {
 using fabric::PortNumber;
 using Ports = std::bitset<256>;
 
-// Outputs to switches, numbered by switch and port.
+// Outputs that lead to switches, numbered by switch and port.
 class Outputs {
  public:
   explicit Outputs(const SwitchGraph& graph) : graph_(graph) {
@@ -29,14 +29,14 @@ class Outputs {
     return static_cast<std::uint32_t>(first_[number] + port.value - 1);
   }
 
-  // Calls visit(output, port of the next switch, output of the next switch) for each two outputs in sequence on the way from a
-  // switch to a LID, until it returns false.
+  // Calls visit(output, port of the next switch, output of the next switch) for each two outputs in sequence
+  // on the path from a switch to a LID, until it returns false.
   template <class Visit>
   void walk(std::size_t from, std::size_t lid, const Plan& plan, const Visit& visit) const {
     std::size_t at = from;
     PortNumber port = next(at, lid, plan);
     while (leads_to_switch(at, port)) {
-      const std::size_t behind = graph_.behind(at, port);
+      const std::size_t behind = graph_.next_switch(at, port);
       const PortNumber following = next(behind, lid, plan);
       if (!leads_to_switch(behind, following)) return;
       if (!visit(of(at, port), following, of(behind, following))) return;
@@ -68,8 +68,9 @@ class Outputs {
 
 using Edges = std::vector<std::vector<std::uint32_t>>;
 
-// A graph without cycles that grows edge by edge, and an order of its vertices in which all edges ascend. After Pearce and Kelly
-// (ACM Journal of Experimental Algorithmics 11, 2006): only what lies between the two ends of a new edge is looked at.
+// A graph without cycles that grows by edges, and an order of its vertices in which all edges ascend. After
+// Pearce and Kelly (ACM Journal of Experimental Algorithmics 11, 2006): only vertices between the two ends of
+// a new edge are visited.
 class Acyclic {
  public:
   Acyclic(std::size_t outputs, const std::vector<std::uint32_t>& places)
@@ -77,7 +78,7 @@ class Acyclic {
 
   bool has(std::uint32_t from, PortNumber port) const { return ports_[from].test(port.value); }
 
-  // `port`: that of `to` at its switch. False: there would be a cycle, and nothing is changed.
+  // `port`: the port of `to` at its switch. False: the edge would close a cycle, and nothing is changed.
   bool insert(std::uint32_t from, PortNumber port, std::uint32_t to) {
     if (places_[from] >= places_[to] && !reorder(from, to)) return false;
     ports_[from].set(port.value);
@@ -85,7 +86,7 @@ class Acyclic {
     before_[to].push_back(from);
     return true;
   }
-  // The last edge inserted at both ends.
+  // Removes an edge, which must be the last one inserted at both ends.
   void take_back(std::uint32_t from, PortNumber port, std::uint32_t to) {
     CHECK(next_[from].back() == to && before_[to].back() == from);
     next_[from].pop_back();
@@ -126,7 +127,7 @@ class Acyclic {
   }
 
   Edges next_, before_;
-  std::vector<Ports> ports_;  // by output: those of the next switch that follow
+  std::vector<Ports> ports_;  // by output: following ports of the next switch
   std::vector<std::uint32_t> places_;
   std::vector<bool> seen_;
 };
@@ -157,7 +158,8 @@ class Layers {
   }
 
  private:
-  // Fills places_ with an order in which as many edges as possible ascend. True: all do, so there is no cycle.
+  // Fills places_ with an order in which as many edges as possible ascend. True: all do, so there is no
+  // cycle.
   bool find_order() {
     Edges edges(outputs_.size());
     std::vector<Ports> known(outputs_.size());
@@ -176,9 +178,9 @@ class Layers {
       if (!known[edge.from].test(edge.port.value)) edges[edge.from].push_back(edge.to);
       known[edge.from].set(edge.port.value);
     }
-    // The reverse of the order in which a search by depth leaves the vertices.
+    // Reverse postorder of a depth-first search.
     places_.assign(outputs_.size(), 0);
-    std::vector<std::uint8_t> state(outputs_.size(), 0);  // 1: being visited, 2: left
+    std::vector<std::uint8_t> state(outputs_.size(), 0);  // 1: being visited, 2: finished
     std::uint32_t place = static_cast<std::uint32_t>(outputs_.size());
     bool is_acyclic = true;
     std::vector<std::pair<std::uint32_t, std::size_t>> calls;
@@ -218,13 +220,13 @@ class Layers {
     for (const Edge& edge : tree_edges()) CHECK(layers_[0].insert(edge.from, edge.port, edge.to));
   }
 
-  // Packets to groups have level 0: outputs in sequence on the tree.
+  // Multicast packets have level 0: pairs of outputs in sequence on the tree.
   std::vector<Edge> tree_edges() const {
     std::vector<Edge> edges;
     for (std::size_t at = 0; at < graph_.size(); ++at) {
       const std::vector<PortNumber> ports = outputs_.to_switches(at, plan_.nodes[graph_.node(at)].multicast_ports);
       for (const PortNumber in : ports) {
-        const std::size_t before = graph_.behind(at, in);
+        const std::size_t before = graph_.next_switch(at, in);
         const PortNumber out = graph_.neighbour({graph_.node(at), in}).port;
         for (const PortNumber next : ports) {
           if (next != in) edges.push_back({outputs_.of(before, out), next, outputs_.of(at, next)});
@@ -270,7 +272,7 @@ std::optional<Layering> assign_layers(const SwitchGraph& graph, std::size_t lids
 }
 
 std::vector<std::uint32_t> switches_of_lids(const SwitchGraph& graph, std::size_t lids, const Plan& plan) {
-  std::vector<std::uint32_t> switches(lids, kFar);
+  std::vector<std::uint32_t> switches(lids, kUnreachable);
   for (std::size_t number = 0; number < graph.size(); ++number) {
     for (const SwitchGraph::Adapter& adapter : graph.adapters(number)) switches[adapter.lid] = static_cast<std::uint32_t>(number);
     if (const std::uint16_t own = plan.nodes[graph.node(number)].ports[0].lid.value; own != 0)

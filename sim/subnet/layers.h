@@ -1,5 +1,6 @@
-// Layers: the ways between each two switches get a service level, and with it a lane, such that no cycle of outputs is possible
-// within one lane (lash, dfsssp). Both directions of a pair have the same level, as packets and their answers do.
+// Layers: the path between each two switches gets a service level, and thereby a lane, so that no lane has a
+// cycle of outputs (lash, dfsssp). Both directions of a pair have the same level, as requests and responses
+// do.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,13 @@ struct Layering {
   std::shared_ptr<const ServiceLevels> levels;  // null: one layer is enough
 };
 
-// For the forwarding tables of `plan`, and its tree for packets to groups, which have level 0. Pairs of switches are taken by
-// number, and each gets the first layer that stays free of cycles. Nothing: more than `lanes` layers would be needed.
+// For the forwarding tables of `plan`, and its multicast tree, which has level 0. Pairs of switches are
+// processed by number, and each gets the first layer that stays acyclic. nullopt: more than `lanes` layers
+// are needed.
 std::optional<Layering> assign_layers(const SwitchGraph& graph, std::size_t lids, std::uint32_t lanes, const Plan& plan);
 
-// By LID: number of the switch that an adapter is at, or that the LID is of; kFar: neither.
+// By LID: number of the switch with this LID, or of the switch that the adapter is attached to; kUnreachable:
+// neither.
 std::vector<std::uint32_t> switches_of_lids(const SwitchGraph& graph, std::size_t lids, const Plan& plan);
 
 }  // namespace verbatim::subnet

@@ -9,7 +9,7 @@ namespace {
 
 using fabric::PortNumber;
 
-// Breadth first from a switch, by hops that may(from, hop) allows; `reached` grows.
+// Breadth-first search from a switch over hops that may(from, hop) permits; extends `reached`.
 template <class May>
 void grow(const SwitchGraph& graph, std::size_t root, std::vector<bool>& reached, std::vector<TreeCable>& tree, May may) {
   std::vector<std::size_t> front{root};
@@ -44,7 +44,7 @@ std::vector<TreeCable> tree_below(const SwitchGraph& graph, std::span<const std:
   const auto goes_down = [&](std::size_t from, const SwitchGraph::Hop& hop) { return ranks[from] < ranks[hop.to]; };
 
   std::vector<TreeCable> all;
-  std::vector<bool> seen(graph.size(), false);  // switches of islands that have a tree
+  std::vector<bool> seen(graph.size(), false);  // switches of islands that have been processed
   for (std::size_t first = 0; first < graph.size(); ++first) {
     if (seen[first]) continue;
     std::vector<bool> island(graph.size(), false);

@@ -1,5 +1,5 @@
-// Spanning trees on which packets to groups leave switches: each goes to all ports of the tree but the one that it came by
-// (NodePlan::multicast_ports). Adapters are leaves of the tree.
+// Spanning trees for multicast packets: a switch sends a packet to all ports of the tree except the ingress
+// port (NodePlan::multicast_ports). Adapters are leaves of the tree.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace verbatim::subnet {
 
-// A cable of a tree, from the switch with this number.
+// A cable of a tree, from switch `number`.
 struct TreeCable {
   std::size_t number = 0;
   fabric::PortNumber port;
 };
 
-// Over all switches of each island, of the shortest paths from its first switch by name; between two switches the cable at the
-// lowest port.
+// The tree of shortest paths over all switches of each island, from its first switch by name; between two
+// switches it uses the cable at the lowest port.
 std::vector<TreeCable> shortest_tree(const SwitchGraph& graph);
 
-// Over the switches below the first one by rank from which every switch with adapters, of its island, can be reached by going to
-// greater ranks alone. A packet goes up to that root, or less far, and then down, as the routes by these ranks do. Nothing: some
-// island has no such root.
+// The tree below a root: the first switch by rank that reaches every switch with adapters of its island over
+// ascending ranks only. A packet goes up to that root, or less far, and then down, as routes by these ranks
+// do. Empty: an island has no such root.
 std::vector<TreeCable> tree_below(const SwitchGraph& graph, std::span<const std::uint64_t> ranks);
 
-// Writes NodePlan::multicast_ports, ascending.
+// Writes NodePlan::multicast_ports in ascending order.
 void set_multicast_ports(const SwitchGraph& graph, std::span<const TreeCable> tree, Plan& plan);
 
 }  // namespace verbatim::subnet

@@ -1,5 +1,5 @@
-// Routing engines by OpenSM's names, and what they are given (opensm(8), opensm.conf). Each lays forwarding tables for the same
-// addresses; README says what each promises.
+// Routing engines by OpenSM's names, and their parameters (opensm(8), opensm.conf). All engines work on the
+// same addresses; ROUTING.md has their properties.
 #pragma once
 
 #include <array>
@@ -41,14 +41,15 @@ constexpr std::optional<Engine> engine_named(std::string_view name) {
   return std::nullopt;
 }
 
-// Whether all shortest ways that the engine allows are free of credit loops where those that it chooses are, so that adaptive
-// routing may take any of them. Layers (lash, dfsssp), datelines and given tables are of one way each.
+// Whether, if the engine's chosen paths are free of credit loops, all shortest paths that it permits are,
+// too, so that adaptive routing may use any of them. Layers (lash, dfsssp), datelines and given tables hold
+// for single paths only.
 constexpr bool has_groups(Engine engine) {
   return engine == Engine::kMinhop || engine == Engine::kUpdn || engine == Engine::kDnup || engine == Engine::kFtree ||
          engine == Engine::kDor;
 }
 
-// A torus or mesh of switches, as the first line of torus-2QoS.conf says it, and who is where.
+// A torus or mesh of switches, as in the first line of torus-2QoS.conf, and the positions of the switches.
 struct Torus {
   struct Dimension {
     std::uint32_t size = 1;
@@ -56,24 +57,25 @@ struct Torus {
     friend bool operator==(const Dimension&, const Dimension&) = default;
   };
   std::vector<Dimension> dimensions;  // at most 3; x first
-  // Indices into the nodes; the last dimension changes fastest. As many as the product of the sizes.
+  // Indices into the nodes; the last dimension changes fastest. The product of the sizes is their number.
   std::vector<std::size_t> switches;
 };
 
-// A switch's forwarding table that is given: LID and port; 0 is the switch itself.
+// A given forwarding table of a switch: LID and port; 0 is the switch itself.
 struct GivenTable {
   std::size_t node = 0;  // index into the nodes
   std::vector<std::pair<std::uint16_t, std::uint8_t>> entries;
 };
 
 struct Routing {
-  // Tried in this order. If none of them can route the fabric, minhop does, unless `no_fallback`.
+  // Tried in this order. If none can route the fabric, minhop is used unless `no_fallback`.
   std::vector<Engine> engines = {Engine::kMinhop};
   bool no_fallback = false;
-  std::vector<std::size_t> roots;  // of updn and ftree, indices into the nodes; none: found from the cabling
-  Torus torus;                     // of torus-2QoS
-  std::vector<GivenTable> tables;  // of file: of every switch
-  std::uint32_t lanes = 1;         // data lanes that every cable between switches has
+  // For updn and ftree, indices into the nodes; empty: found from the cabling.
+  std::vector<std::size_t> roots;
+  Torus torus;                     // for torus-2QoS
+  std::vector<GivenTable> tables;  // for file: one per switch
+  std::uint32_t lanes = 1;         // data lanes of every cable between switches
 };
 
 }  // namespace verbatim::subnet

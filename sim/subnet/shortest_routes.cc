@@ -16,22 +16,22 @@ using fabric::PortNumber;
 using fabric::RouteTable;
 using Choice = ShortestOptions::Choice;
 
-class Layer {
+class ShortestRouter {
  public:
-  Layer(const SwitchGraph& graph, std::size_t lids, const ShortestOptions& options, Plan& plan)
-      : graph_(graph), options_(options), plan_(plan), tables_(graph.size(), RouteTable(options.all_ways ? lids : 0)) {
+  ShortestRouter(const SwitchGraph& graph, std::size_t lids, const ShortestOptions& options, Plan& plan)
+      : graph_(graph), options_(options), plan_(plan), tables_(graph.size(), RouteTable(options.all_paths ? lids : 0)) {
     for (std::size_t number = 0; number < graph.size(); ++number) {
       plan.nodes[graph.node(number)].forwarding_table.assign(lids, RouteTable::kNoRoute);
       loads_.push_back(unloaded(graph.ports(number)));
     }
     known_.resize(graph.size());
-    ways_.resize(graph.size());
+    path_ports_.resize(graph.size());
   }
 
-  Unreached lay() {
+  Unreached compute() {
     find_islands();
-    for (const std::size_t root : order_of_roots()) lay_routes_to(root);
-    for (std::size_t number = 0; options_.all_ways && number < graph_.size(); ++number)
+    for (const std::size_t root : order_of_roots()) route_to(root);
+    for (std::size_t number = 0; options_.all_paths && number < graph_.size(); ++number)
       plan_.nodes[graph_.node(number)].routes = std::make_shared<const RouteTable>(std::move(tables_[number]));
     return unreached_;
   }
@@ -42,7 +42,7 @@ class Layer {
     std::vector<bool> seen(graph_.size(), false);
     for (std::size_t first = 0; first < graph_.size(); ++first) {
       if (seen[first]) continue;
-      for (const std::size_t number : graph_.front_from(first, distances_, plan_.steps)) {
+      for (const std::size_t number : graph_.switches_by_distance(first, distances_, plan_.steps)) {
         seen[number] = true;
         order.push_back(number);
       }
@@ -51,22 +51,22 @@ class Layer {
     return order;
   }
 
-  // Without ranks whatever is joined by cables is reached.
+  // Without ranks, every switch that cables connect is reached, so islands are not needed.
   void find_islands() {
     if (options_.ranks.empty()) return;
-    islands_.assign(graph_.size(), kFar);
+    islands_.assign(graph_.size(), kUnreachable);
     std::uint64_t steps = 0;
     for (std::size_t first = 0; first < graph_.size(); ++first) {
-      if (islands_[first] != kFar) continue;
-      for (const std::size_t number : graph_.front_from(first, distances_, steps))
+      if (islands_[first] != kUnreachable) continue;
+      for (const std::size_t number : graph_.switches_by_distance(first, distances_, steps))
         islands_[number] = static_cast<std::uint32_t>(first);
     }
   }
 
-  // To a switch and its adapters.
-  void lay_routes_to(std::size_t root) {
+  // Routes to a switch and its adapters.
+  void route_to(std::size_t root) {
     const std::vector<std::size_t> front =
-        options_.ranks.empty() ? graph_.front_from(root, distances_, plan_.steps) : legal_front_from(root);
+        options_.ranks.empty() ? graph_.switches_by_distance(root, distances_, plan_.steps) : legal_by_distance(root);
     std::vector<PortNumber> ports;
     for (const std::size_t from : front) {
       if (from == root) continue;
@@ -75,18 +75,18 @@ class Layer {
         ++plan_.steps;
         if (is_step(from, hop)) ports.push_back(hop.port);
       }
-      if (options_.choice == Choice::kFirstDimension) keep_those_to(from, graph_.behind(from, ports.front()), ports);
-      ways_[from] = entry_of(from, ports);
+      if (options_.choice == Choice::kFirstDimension) keep_those_to(from, graph_.next_switch(from, ports.front()), ports);
+      path_ports_[from] = entry_of(from, ports);
       if (options_.choice != Choice::kOneForSwitch) continue;
-      keep_those_to(from, graph_.behind(from, least_loaded(from)), ports);
-      ways_[from] = entry_of(from, ports);
+      keep_those_to(from, graph_.next_switch(from, least_loaded(from)), ports);
+      path_ports_[from] = entry_of(from, ports);
     }
     note_unreached(root);
     NodePlan& own = plan_.nodes[graph_.node(root)];
     for (const auto& [lid, port] : graph_.adapters(root)) {
       own.forwarding_table[lid] = port;
-      if (options_.all_ways) tables_[root].set(lid, port.value);
-      lay_routes_to_adapter(lid, front);
+      if (options_.all_paths) tables_[root].set(lid, port.value);
+      route_to_adapter(lid, front);
     }
     const std::size_t lid = own.ports[0].lid.value;
     if (lid == 0) return;
@@ -103,13 +103,14 @@ class Layer {
   }
 
   void keep_those_to(std::size_t from, std::size_t to, std::vector<PortNumber>& ports) const {
-    std::erase_if(ports, [&](PortNumber port) { return graph_.behind(from, port) != to; });
+    std::erase_if(ports, [&](PortNumber port) { return graph_.next_switch(from, port) != to; });
   }
 
-  // The switches that have a legal way to `root`, those with short ways first; fills distances_ and goes_down_. A switch that can
-  // get there by greater ranks alone goes that way, since packets that come from a lesser rank may do nothing else.
-  std::vector<std::size_t> legal_front_from(std::size_t root) {
-    distances_.assign(graph_.size(), kFar);
+  // The switches that have a legal path to `root`, by ascending distance; fills distances_ and goes_down_. A
+  // switch that can reach it over ascending ranks only does so, since packets from a lesser rank may do
+  // nothing else.
+  std::vector<std::size_t> legal_by_distance(std::size_t root) {
+    distances_.assign(graph_.size(), kUnreachable);
     goes_down_.assign(graph_.size(), false);
     std::vector<std::vector<std::size_t>> by_distance{{root}};
     distances_[root] = 0;
@@ -125,7 +126,7 @@ class Layer {
           const std::size_t to = by_distance[distance][i];
           for (const SwitchGraph::Hop& hop : graph_.hops_of(to)) {
             ++plan_.steps;
-            if (distances_[hop.to] != kFar || (options_.ranks[hop.to] < options_.ranks[to]) != down) continue;
+            if (distances_[hop.to] != kUnreachable || (options_.ranks[hop.to] < options_.ranks[to]) != down) continue;
             goes_down_[hop.to] = down;
             reach(hop.to, distance + 1);
           }
@@ -149,14 +150,14 @@ class Layer {
   void note_unreached(std::size_t root) {
     if (options_.ranks.empty() || unreached_ || !graph_.is_leaf(root)) return;
     for (std::size_t number = 0; number < graph_.size() && !unreached_; ++number) {
-      if (distances_[number] == kFar && graph_.is_leaf(number) && islands_[number] == islands_[root])
+      if (distances_[number] == kUnreachable && graph_.is_leaf(number) && islands_[number] == islands_[root])
         unreached_.emplace(number, root);
     }
   }
 
-  // The farthest switches choose first. When a switch chooses, the number of adapters whose packets to `lid` reach it is known;
-  // it is added to the load of the chosen port.
-  void lay_routes_to_adapter(std::size_t lid, const std::vector<std::size_t>& front) {
+  // The farthest switches choose first. When a switch chooses, the number of adapters whose packets to `lid`
+  // reach it is known; it is added to the load of the chosen port.
+  void route_to_adapter(std::size_t lid, const std::vector<std::size_t>& front) {
     arriving_.resize(graph_.size());
     for (const std::size_t from : front) arriving_[from] = static_cast<std::uint32_t>(graph_.adapters(from).size());
     if (options_.choice == Choice::kCheapest) find_cheapest(front);
@@ -164,13 +165,13 @@ class Layer {
       const std::size_t from = front[i];
       const PortNumber port = chosen(from, lid, options_.choice);
       table_of(from)[lid] = port;
-      if (options_.all_ways) tables_[from].set(lid, ways_[from]);
+      if (options_.all_paths) tables_[from].set(lid, path_ports_[from]);
       loads_[from][port.value] += arriving_[from] * kOnePath;
-      arriving_[graph_.behind(from, port)] += arriving_[from];
+      arriving_[graph_.next_switch(from, port)] += arriving_[from];
     }
   }
 
-  // The nearest switches first: the cost of a way is that of its rest and the load of its first port.
+  // The nearest switches first: the cost of a path is that of its rest plus the load of its first port.
   void find_cheapest(const std::vector<std::size_t>& front) {
     costs_.resize(graph_.size());
     cheapest_.resize(graph_.size());
@@ -178,13 +179,13 @@ class Layer {
     for (const std::size_t from : std::span(front).subspan(1)) {
       std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
       const auto consider = [&](PortNumber port) {
-        const std::uint64_t cost = costs_[graph_.behind(from, port)] + loads_[from][port.value] / kOnePath;
+        const std::uint64_t cost = costs_[graph_.next_switch(from, port)] + loads_[from][port.value] / kOnePath;
         if (cost >= least) return;
         least = cost;
         cheapest_[from] = port;
       };
-      if (RouteTable::is_set(ways_[from])) std::ranges::for_each(tables_[from].ports_of(ways_[from]), consider);
-      else consider(PortNumber{static_cast<std::uint8_t>(ways_[from])});
+      if (RouteTable::is_set(path_ports_[from])) std::ranges::for_each(tables_[from].ports_of(path_ports_[from]), consider);
+      else consider(PortNumber{static_cast<std::uint8_t>(path_ports_[from])});
       costs_[from] = least;
     }
   }
@@ -192,18 +193,19 @@ class Layer {
   PortNumber chosen(std::size_t from, std::size_t lid, Choice choice) {
     if (options_.before != nullptr) [[unlikely]] {
       const std::vector<PortNumber>& before = options_.before->nodes[graph_.node(from)].forwarding_table;
-      if (lid < before.size() && is_way(from, before[lid])) return before[lid];
+      if (lid < before.size() && begins_path(from, before[lid])) return before[lid];
     }
     return choice == Choice::kCheapest ? cheapest_[from] : least_loaded(from);
   }
 
-  bool is_way(std::size_t from, PortNumber port) const {
-    if (!RouteTable::is_set(ways_[from])) return ways_[from] == port.value;
-    return std::ranges::find(tables_[from].ports_of(ways_[from]), port) != tables_[from].ports_of(ways_[from]).end();
+  bool begins_path(std::size_t from, PortNumber port) const {
+    if (!RouteTable::is_set(path_ports_[from])) return path_ports_[from] == port.value;
+    return std::ranges::find(tables_[from].ports_of(path_ports_[from]), port) != tables_[from].ports_of(path_ports_[from]).end();
   }
 
-  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the least of several is that of
-  // the first port with the least load. The comparison has no branches: most of the time of planning is spent in it.
+  // Loads of ports 0 … `ports`: paths between two adapters, and in the low bits the port, so that the minimum
+  // selects the first port with the least load. The comparison has no branches: it takes most of the planning
+  // time.
   static constexpr std::uint64_t kOnePath = 256;
   static std::vector<std::uint64_t> unloaded(std::uint32_t ports) {
     std::vector<std::uint64_t> loads(ports + 1);
@@ -211,12 +213,12 @@ class Layer {
     return loads;
   }
 
-  // Among the ports of ways_.
+  // Chooses among the ports of path_ports_.
   PortNumber least_loaded(std::size_t from) {
-    const RouteTable::Entry ways = ways_[from];
-    if (!RouteTable::is_set(ways)) return PortNumber{static_cast<std::uint8_t>(ways)};
+    const RouteTable::Entry ports_of_paths = path_ports_[from];
+    if (!RouteTable::is_set(ports_of_paths)) return PortNumber{static_cast<std::uint8_t>(ports_of_paths)};
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    const std::span<const PortNumber> ports = tables_[from].ports_of(ways);
+    const std::span<const PortNumber> ports = tables_[from].ports_of(ports_of_paths);
     for (const PortNumber port : ports) least = std::min(least, loads_[from][port.value]);
     plan_.steps += ports.size();
     return PortNumber{static_cast<std::uint8_t>(least % kOnePath)};
@@ -226,23 +228,23 @@ class Layer {
   const ShortestOptions& options_;
   Plan& plan_;
   Unreached unreached_;
-  // By number of the switch:
+  // By switch number:
   std::vector<RouteTable> tables_;
   std::vector<std::map<std::vector<PortNumber>, RouteTable::Entry>> known_;  // entries of its port sets
   std::vector<std::vector<std::uint64_t>> loads_;                            // by port, see unloaded()
-  std::vector<RouteTable::Entry> ways_;  // to the root whose routes are being laid
-  std::vector<std::uint32_t> distances_;  // hops to the same root
-  std::vector<bool> goes_down_;           // by greater ranks alone to the same root
+  std::vector<RouteTable::Entry> path_ports_;  // to the root whose routes are being computed
+  std::vector<std::uint32_t> distances_;  // hops to that root
+  std::vector<bool> goes_down_;           // over ascending ranks only, to that root
   std::vector<std::uint32_t> islands_;
-  std::vector<std::uint32_t> arriving_;  // adapters whose packets to one LID reach the switch
-  std::vector<std::uint64_t> costs_;     // of the cheapest way to the LID whose routes are being laid
-  std::vector<PortNumber> cheapest_;     // its first port
+  std::vector<std::uint32_t> arriving_;  // adapters whose packets to the present LID reach the switch
+  std::vector<std::uint64_t> costs_;     // of the cheapest path to the present LID
+  std::vector<PortNumber> cheapest_;     // first port of that path
 };
 
 }  // namespace
 
-Unreached lay_shortest_routes(const SwitchGraph& graph, std::size_t lids, const ShortestOptions& options, Plan& plan) {
-  return Layer(graph, lids, options, plan).lay();
+Unreached compute_shortest_routes(const SwitchGraph& graph, std::size_t lids, const ShortestOptions& options, Plan& plan) {
+  return ShortestRouter(graph, lids, options, plan).compute();
 }
 
 }  // namespace verbatim::subnet

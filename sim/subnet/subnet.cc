@@ -21,15 +21,15 @@ namespace {
 using fabric::PortNumber;
 using fabric::RouteTable;
 
-// Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 tell adapters from switches.
+// Locally administered EUI-64 identifiers that spell "VB"; bits 47:40 distinguish adapters and switches.
 constexpr std::uint64_t kAdapterGuids = 0x0256'4200'0000'0000;
 constexpr std::uint64_t kSwitchGuids = 0x0256'4201'0000'0000;
 
 class Planner {
  public:
-  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing,
+  Planner(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_paths, const Routing& routing,
           const Plan* before)
-      : nodes_(nodes), all_ways_(all_ways), routing_(routing), before_(before), graph_(nodes, cables) {
+      : nodes_(nodes), all_paths_(all_paths), routing_(routing), before_(before), graph_(nodes, cables) {
     by_name_.resize(nodes.size());
     std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
     std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) {
@@ -42,7 +42,7 @@ class Planner {
     assign_addresses();
     graph_.add_adapters(owners_);
     set_multicast_ports(graph_, shortest_tree(graph_), plan_);
-    lay_routes();
+    choose_engine();
     find_islands();
     return std::move(plan_);
   }
@@ -52,7 +52,7 @@ class Planner {
   void assign_addresses() {
     plan_.nodes.resize(nodes_.size());
     std::uint64_t index[2] = {0, 0};
-    std::size_t next = 1;  // no LID below it is free
+    std::size_t next = 1;  // all lower LIDs are taken
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
       if (nodes_[node].lid != 0)
         own(nodes_[node].lid, {node, PortNumber{static_cast<std::uint8_t>(nodes_[node].kind == NodeKind::kSwitch ? 0 : 1)}});
@@ -95,20 +95,20 @@ class Planner {
     owners_[lid] = owner;
   }
 
-  // As OpenSM: the first engine that can, and minhop if none of them can.
-  void lay_routes() {
+  // As in OpenSM: the first engine that can route the fabric, otherwise minhop.
+  void choose_engine() {
     for (const Engine engine : routing_.engines) {
-      if (lay_by(engine)) return;
+      if (try_engine(engine)) return;
     }
-    if (!routing_.no_fallback && lay_by(Engine::kMinhop)) return;
+    if (!routing_.no_fallback && try_engine(Engine::kMinhop)) return;
     plan_.is_routed = false;
     for (std::size_t number = 0; number < graph_.size(); ++number)
       plan_.nodes[graph_.node(number)].forwarding_table.assign(owners_.size(), RouteTable::kNoRoute);
   }
 
-  bool lay_by(Engine engine) {
+  bool try_engine(Engine engine) {
     for (NodePlan& node : plan_.nodes) node.routes = nullptr;
-    std::string refusal = refusal_of(engine);
+    std::string refusal = compute_routes(engine);
     if (refusal.empty()) {
       plan_.engine = engine;
       return true;
@@ -117,69 +117,69 @@ class Planner {
     return false;
   }
 
-  // Lays routes, if it can; else the reason is the answer.
-  std::string refusal_of(Engine engine) {
+  // Computes routes; returns "" or the reason of the refusal.
+  std::string compute_routes(Engine engine) {
     ShortestOptions options;
-    options.all_ways = all_ways_ && has_groups(engine);
+    options.all_paths = all_paths_ && has_groups(engine);
     using Choice = ShortestOptions::Choice;
     switch (engine) {
       case Engine::kMinhop:
         options.before = before_;
-        return lay_shortest(options);
+        return route_shortest(options);
       case Engine::kDor:
         options.choice = Choice::kFirstDimension;
         options.before = before_;
-        return lay_shortest(options);
+        return route_shortest(options);
       case Engine::kUpdn: {
         const std::vector<std::size_t> roots = routing_.roots.empty() ? find_roots(graph_) : given_roots();
         if (roots.empty()) return "no switch has nearly all adapters at one distance, as a root has; name the roots";
         options.ranks = ranks_below(graph_, roots);
         options.before = before_;
-        return lay_shortest(options);
+        return route_shortest(options);
       }
       case Engine::kDnup:
         options.ranks = ranks_above_adapters(graph_);
         options.before = before_;
-        return lay_shortest(options);
+        return route_shortest(options);
       case Engine::kLash:
         options.choice = Choice::kOneForSwitch;
-        return lay_layers(options);
+        return route_in_layers(options);
       case Engine::kDfsssp:
         options.choice = Choice::kCheapest;
-        return lay_layers(options);
+        return route_in_layers(options);
       case Engine::kFtree:
-        return lay_fat_tree();
+        return route_fat_tree();
       case Engine::kTorus2Qos:
         if (routing_.torus.switches.empty()) return "nothing says what the torus is";
-        return lay_torus_routes(graph_, nodes_, owners_.size(), routing_.torus, routing_.lanes, plan_);
+        return compute_torus_routes(graph_, nodes_, owners_.size(), routing_.torus, routing_.lanes, plan_);
       case Engine::kFile:
-        return lay_given();
+        return use_given_tables();
     }
     return "";
   }
 
-  std::string lay_fat_tree() {
-    std::string problem = lay_fat_tree_routes(graph_, nodes_, owners_.size(), given_roots(), plan_);
+  std::string route_fat_tree() {
+    std::string problem = compute_fat_tree_routes(graph_, nodes_, owners_.size(), given_roots(), plan_);
     if (!problem.empty()) return problem;
     ShortestOptions options;
-    options.all_ways = true;
+    options.all_paths = true;
     options.ranks = routing_.roots.empty() ? ranks_above_adapters(graph_) : ranks_below(graph_, given_roots());
     grow_tree_below(options.ranks);
-    if (!all_ways_) return "";
+    if (!all_paths_) return "";
     Plan all;
     all.nodes = plan_.nodes;
-    lay_shortest_routes(graph_, owners_.size(), options, all);
+    compute_shortest_routes(graph_, owners_.size(), options, all);
     for (std::size_t node = 0; node < plan_.nodes.size(); ++node) plan_.nodes[node].routes = std::move(all.nodes[node].routes);
     return "";
   }
 
-  // Where no root leads down to all adapters, the tree of the shortest paths stays.
+  // If no root leads down to all adapters, the tree of shortest paths stays.
   void grow_tree_below(const std::vector<std::uint64_t>& ranks) {
     if (ranks.empty()) return;
     if (const std::vector<TreeCable> tree = tree_below(graph_, ranks); !tree.empty()) set_multicast_ports(graph_, tree, plan_);
   }
 
-  std::string lay_given() {
+  std::string use_given_tables() {
     if (routing_.tables.size() != graph_.size()) return "not every switch has a forwarding table";
     for (const GivenTable& given : routing_.tables) {
       std::vector<PortNumber>& table = plan_.nodes[given.node].forwarding_table;
@@ -197,8 +197,8 @@ class Planner {
     return roots;
   }
 
-  std::string lay_shortest(const ShortestOptions& options) {
-    const Unreached gap = lay_shortest_routes(graph_, owners_.size(), options, plan_);
+  std::string route_shortest(const ShortestOptions& options) {
+    const Unreached gap = compute_shortest_routes(graph_, owners_.size(), options, plan_);
     if (!gap) {
       grow_tree_below(options.ranks);
       return "";
@@ -207,8 +207,8 @@ class Planner {
     return "no way from switch " + name(gap->first) + " to " + name(gap->second) + " goes up first and then down";
   }
 
-  std::string lay_layers(const ShortestOptions& options) {
-    lay_shortest_routes(graph_, owners_.size(), options, plan_);
+  std::string route_in_layers(const ShortestOptions& options) {
+    compute_shortest_routes(graph_, owners_.size(), options, plan_);
     std::optional<Layering> layering = assign_layers(graph_, owners_.size(), routing_.lanes, plan_);
     if (!layering)
       return "paths without credit loops need more than the " + std::to_string(routing_.lanes) +
@@ -241,7 +241,7 @@ class Planner {
           continue;
         }
         if (island_of_switch[end.node] == kNowhere) {
-          for (const std::size_t other : graph_.front_from(graph_.number(end.node), distances_, plan_.steps))
+          for (const std::size_t other : graph_.switches_by_distance(graph_.number(end.node), distances_, plan_.steps))
             island_of_switch[graph_.node(other)] = islands.size();
           islands.emplace_back();
         }
@@ -264,7 +264,7 @@ class Planner {
   }
 
   const std::vector<Node>& nodes_;
-  const bool all_ways_;
+  const bool all_paths_;
   const Routing& routing_;
   const Plan* const before_;
   SwitchGraph graph_;
@@ -277,9 +277,9 @@ class Planner {
 
 }  // namespace
 
-Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_ways, const Routing& routing,
+Plan plan(const std::vector<Node>& nodes, const std::vector<Cable>& cables, bool all_paths, const Routing& routing,
           const Plan* before) {
-  return Planner(nodes, cables, all_ways, routing, before).run();
+  return Planner(nodes, cables, all_paths, routing, before).run();
 }
 
 std::vector<std::vector<std::uint16_t>> pkey_tables(std::size_t adapters, std::vector<Partition> partitions) {

@@ -50,15 +50,15 @@ void SwitchGraph::add_adapters(std::span<const Attachment> owners) {
   for (std::vector<Adapter>& adapters : adapters_) std::ranges::sort(adapters, {}, &Adapter::port);
 }
 
-std::vector<std::size_t> SwitchGraph::front_from(std::size_t root, std::vector<std::uint32_t>& distances,
+std::vector<std::size_t> SwitchGraph::switches_by_distance(std::size_t root, std::vector<std::uint32_t>& distances,
                                                  std::uint64_t& steps) const {
-  distances.assign(switches_.size(), kFar);
+  distances.assign(switches_.size(), kUnreachable);
   std::vector<std::size_t> front{root};
   distances[root] = 0;
   for (std::size_t i = 0; i < front.size(); ++i) {
     for (const Hop& hop : hops_of(front[i])) {
       ++steps;
-      if (distances[hop.to] != kFar) continue;
+      if (distances[hop.to] != kUnreachable) continue;
       distances[hop.to] = distances[front[i]] + 1;
       front.push_back(hop.to);
     }
@@ -67,12 +67,12 @@ std::vector<std::size_t> SwitchGraph::front_from(std::size_t root, std::vector<s
 }
 
 std::vector<std::uint32_t> ranks_from(const SwitchGraph& graph, std::span<const std::size_t> from) {
-  std::vector<std::uint32_t> ranks(graph.size(), kFar);
+  std::vector<std::uint32_t> ranks(graph.size(), kUnreachable);
   std::vector<std::size_t> front(from.begin(), from.end());
   for (const std::size_t number : front) ranks[number] = 0;
   for (std::size_t i = 0; i < front.size(); ++i) {
     for (const SwitchGraph::Hop& hop : graph.hops_of(front[i])) {
-      if (ranks[hop.to] != kFar) continue;
+      if (ranks[hop.to] != kUnreachable) continue;
       ranks[hop.to] = ranks[front[i]] + 1;
       front.push_back(hop.to);
     }

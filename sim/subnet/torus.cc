@@ -18,9 +18,9 @@ using fabric::PortNumber;
 using fabric::RouteTable;
 
 constexpr std::size_t kMostDimensions = 3;
-constexpr std::uint32_t kQualityBit = 3;    // of a service level: which of the two qualities of service
-constexpr std::uint32_t kQualityLanes = 4;  // of each
-constexpr std::uint32_t kTurnLanes = 2;     // the first lane behind a turn that is not in order of dimensions
+constexpr std::uint32_t kQualityBit = 3;    // bit of a service level: quality of service, 0 or 1
+constexpr std::uint32_t kQualityLanes = 4;  // lanes per quality
+constexpr std::uint32_t kTurnLanes = 2;     // first lane after a turn against the order of dimensions
 enum Direction : std::size_t { kUp, kDown };
 
 using Place = std::array<std::uint32_t, kMostDimensions>;
@@ -32,12 +32,12 @@ class Grid {
       : graph_(graph), nodes_(nodes), lids_(lids), lanes_(lanes), plan_(plan), cables_(graph.size()), places_(graph.size()) {
     CHECK(torus.dimensions.size() <= kMostDimensions);
     std::ranges::copy(torus.dimensions, dimensions_.begin());
-    // Two switches side by side are no ring, whatever the cables between them.
+    // Two adjacent switches are not a ring, whatever the cables between them.
     for (Torus::Dimension& one : dimensions_) one.is_closed = one.is_closed && one.size > 2;
     for (std::size_t number = 0; number < graph.size(); ++number) table_of(number).assign(lids, RouteTable::kNoRoute);
   }
 
-  std::string lay(const std::vector<std::size_t>& switches) {
+  std::string compute(const std::vector<std::size_t>& switches) {
     std::string problem = place(switches);
     if (problem.empty()) problem = join();
     if (problem.empty()) problem = find_failed();
@@ -48,7 +48,7 @@ class Grid {
     for (std::size_t to = 0; to < graph_.size(); ++to) {
       for (std::size_t from = 0; from < graph_.size(); ++from) {
         levels->set(from, to, level(places_[from], places_[to]));
-        if (problem = lay_routes(from, to); !problem.empty()) return problem;
+        if (problem = set_routes(from, to); !problem.empty()) return problem;
       }
     }
     if (problem = find_gap(); !problem.empty()) return problem;
@@ -83,7 +83,7 @@ class Grid {
     return "";
   }
 
-  // Every cable joins two neighbours.
+  // Every cable must join two neighbours.
   std::string join() {
     for (std::size_t number = 0; number < graph_.size(); ++number) {
       for (const SwitchGraph::Hop& hop : graph_.hops_of(number)) {
@@ -95,8 +95,9 @@ class Grid {
     return "";
   }
 
-  // Switches without a cable to another one. They may be neighbours along the last dimension: only hops behind a turn that is not
-  // in order of dimensions can close a circle around them, and these hops are along the last dimension (torus-2QoS(8)).
+  // Switches without a cable to another one. They may be neighbours along the last dimension: only hops after
+  // a turn against the order of dimensions can close a cycle around them, and these hops are along the last
+  // dimension (torus-2QoS(8)).
   std::string find_failed() {
     is_failed_.assign(graph_.size(), false);
     std::size_t last = 0, first = kNowhere;
@@ -118,7 +119,7 @@ class Grid {
     return "";
   }
 
-  // Whether all failed switches of a ring follow each other.
+  // Whether the failed switches of a ring are adjacent.
   bool are_neighbours(std::size_t start, std::size_t d) const {
     std::size_t begins = 0, number = start;
     do {
@@ -129,7 +130,7 @@ class Grid {
     return begins <= 1;
   }
 
-  // Twice the dimension and the direction.
+  // Twice the dimension plus the direction.
   std::size_t direction_to(std::size_t number, std::size_t neighbour) const {
     std::size_t found = kNowhere;
     for (std::size_t d = 0; d < kMostDimensions; ++d) {
@@ -144,7 +145,7 @@ class Grid {
     return found;
   }
 
-  // The shorter way round; of two equal ones that which does not cross the dateline, as OpenSM takes it.
+  // The shorter direction; of two equal ones the one that does not cross the dateline, as in OpenSM.
   Direction direction(std::size_t d, std::uint32_t from, std::uint32_t to) const {
     const Torus::Dimension& dimension = dimensions_[d];
     if (!dimension.is_closed) return from < to ? kUp : kDown;
@@ -184,7 +185,7 @@ class Grid {
     return true;
   }
 
-  // The usual direction if it leads to the place `to` of a ring, else the other one.
+  // The usual direction if it leads to position `to` of a ring, otherwise the other one.
   std::optional<Direction> whole_direction(std::size_t from, std::size_t d, std::uint32_t to, Direction usual) const {
     for (const Direction one : {usual, usual == kUp ? kDown : kUp}) {
       if (is_whole(from, d, to, one)) return one;
@@ -192,9 +193,9 @@ class Grid {
     return std::nullopt;
   }
 
-  // The path turns at a switch that has failed: it goes on to that switch's neighbour, and turns there
-  // (torus-2QoS(8)). `d` becomes the dimension to leave by. Behind that turn order of dimensions leads back
-  // along the first dimension, past the failed switch.
+  // The path turns at a failed switch: it turns at that switch's neighbour instead (torus-2QoS(8)). `d`
+  // becomes the dimension to leave by. After that turn, the order of dimensions leads back along the first
+  // dimension, past the failed switch.
   std::optional<Direction> early_turn(std::size_t from, std::size_t to, std::size_t& d, Direction usual) const {
     Place corner = places_[from];
     corner[d] = places_[to][d];
@@ -218,7 +219,8 @@ class Grid {
     return std::nullopt;
   }
 
-  // Whether the path that turns early from dimension `d` to `next` reaches the destination's place in both.
+  // Whether the path that turns early from dimension `d` to `next` reaches the destination's position in
+  // both.
   bool leads_past(std::size_t from, std::size_t to, std::size_t d, Direction along, std::size_t next, Direction turn) const {
     std::size_t at = from;
     do {
@@ -231,8 +233,8 @@ class Grid {
     return places_[past][next] == places_[to][next] || is_whole(past, next, places_[to][next], turn);
   }
 
-  // At one switch, to another and its adapters, which are shared out among cables side by side.
-  std::string lay_routes(std::size_t from, std::size_t to) {
+  // Routes at one switch to another switch and its adapters, which parallel cables share.
+  std::string set_routes(std::size_t from, std::size_t to) {
     const std::size_t own = plan_.nodes[graph_.node(to)].ports[0].lid.value;
     ++plan_.steps;
     if (from == to) {
@@ -255,12 +257,13 @@ class Grid {
     return "";
   }
 
-  // The master spanning tree of torus-2QoS(8): a line along the first dimension through a root, from each of
-  // its switches one along the second, and so on. From the root to the tips turns are in order of dimensions;
-  // the others are not, and together with them routes lack one of the four turns of a circle. A line leaves
-  // out the dateline, unless its ring is broken. The ring of a failed switch along the last dimension is no
-  // line: its switches hang on their neighbours along another dimension. As a line, whose packets turn away
-  // from it, it would close circles around the failed switch with the paths that turn early.
+  // The master spanning tree of torus-2QoS(8): a line along the first dimension through a root, a line along
+  // the second dimension from each of its switches, and so on. From the root to the leaves, turns are in
+  // order of dimensions; the other turns are not, and together with them routes lack one of the four turns of
+  // a cycle. A line leaves out the dateline, unless its ring is broken. The ring of a failed switch along the
+  // last dimension is no line: its switches are attached to their neighbours along another dimension. As a
+  // line, whose packets turn away from it, it would close cycles around the failed switch with the paths that
+  // turn early.
   std::vector<TreeCable> tree() const {
     std::vector<TreeCable> tree;
     std::vector<std::size_t> reached{root()};
@@ -318,7 +321,7 @@ class Grid {
     return switch_at(place);
   }
 
-  // From a switch on in one direction, as far as cables lead to switches that are not reached.
+  // From a switch in one direction, as far as cables lead to switches that have not been reached.
   void add_line(std::size_t number, std::size_t d, Direction direction, std::vector<TreeCable>& tree,
                 std::vector<std::size_t>& reached) const {
     const std::uint32_t start = places_[number][d], size = dimensions_[d].size;
@@ -334,7 +337,7 @@ class Grid {
     }
   }
 
-  // Whether paths around failed switches arrive, which may have to pass missing cables as well.
+  // Whether paths around failed switches arrive; they may also meet missing cables.
   std::string find_gap() {
     if (failed_ == 0) return "";
     for (std::size_t to = 0; to < graph_.size(); ++to) {
@@ -342,15 +345,15 @@ class Grid {
       const std::size_t lid = graph_.adapters(to)[0].lid;
       for (std::size_t from = 0; from < graph_.size(); ++from) {
         std::size_t at = from, hops = 0;
-        while (!is_failed_[at] && at != to && hops++ <= graph_.size()) at = graph_.behind(at, table_of(at)[lid]);
+        while (!is_failed_[at] && at != to && hops++ <= graph_.size()) at = graph_.next_switch(at, table_of(at)[lid]);
         if (at != to && !is_failed_[from]) return "no path around the failed switches leads from switch " + name(from) + " to " + name(to);
       }
     }
     return "";
   }
 
-  // Packets that cross the dateline of a dimension to another switch have the second lane. Behind a turn that is not in
-  // order of dimensions, which only paths around a failed switch have, the lanes are two others.
+  // Packets to another switch that cross the dateline of a dimension have the second lane. After a turn
+  // against the order of dimensions, which only paths around a failed switch have, two other lanes are used.
   void set_lanes(std::size_t number) {
     NodePlan& node = plan_.nodes[graph_.node(number)];
     const auto dimension_of = [&](std::uint32_t port) {
@@ -395,18 +398,18 @@ class Grid {
   Plan& plan_;
   std::array<Torus::Dimension, kMostDimensions> dimensions_;
   std::vector<std::size_t> at_;  // numbers, the last dimension changing fastest
-  // By number:
+  // By switch number:
   std::vector<std::array<std::vector<PortNumber>, 2 * kMostDimensions>> cables_;  // by direction_to()
   std::vector<Place> places_;
   std::vector<bool> is_failed_;
-  std::size_t failed_ = 0;  // switches
+  std::size_t failed_ = 0;  // number of failed switches
 };
 
 }  // namespace
 
-std::string lay_torus_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus,
+std::string compute_torus_routes(const SwitchGraph& graph, const std::vector<Node>& nodes, std::size_t lids, const Torus& torus,
                              std::uint32_t lanes, Plan& plan) {
-  return Grid(graph, nodes, lids, torus, lanes, plan).lay(torus.switches);
+  return Grid(graph, nodes, lids, torus, lanes, plan).compute(torus.switches);
 }
 
 }  // namespace verbatim::subnet

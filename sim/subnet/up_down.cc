@@ -6,7 +6,7 @@ namespace verbatim::subnet {
 
 namespace {
 
-// Switches that cannot be reached come last.
+// Makes ranks distinct, by number; unreachable switches are last.
 std::vector<std::uint64_t> all_different(const std::vector<std::uint32_t>& ranks) {
   std::vector<std::uint64_t> different;
   for (std::size_t number = 0; number < ranks.size(); ++number)
@@ -24,7 +24,7 @@ std::vector<std::size_t> find_roots(const SwitchGraph& graph) {
   std::uint64_t steps = 0;
   for (std::size_t number = 0; number < graph.size(); ++number) {
     std::vector<std::size_t> histogram;  // adapters by hops
-    for (const std::size_t other : graph.front_from(number, distances, steps)) {
+    for (const std::size_t other : graph.switches_by_distance(number, distances, steps)) {
       if (histogram.size() <= distances[other]) histogram.resize(distances[other] + 1);
       histogram[distances[other]] += graph.adapters(other).size();
     }
@@ -46,7 +46,7 @@ std::vector<std::uint64_t> ranks_below(const SwitchGraph& graph, std::span<const
 std::vector<std::uint64_t> ranks_above_adapters(const SwitchGraph& graph) {
   std::vector<std::uint32_t> ranks = ranks_from(graph, leaves_of(graph));
   for (std::uint32_t& rank : ranks) {
-    if (rank != kFar) rank = kFar - 1 - rank;
+    if (rank != kUnreachable) rank = kUnreachable - 1 - rank;
   }
   return all_different(ranks);
 }

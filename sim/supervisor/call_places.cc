@@ -88,22 +88,15 @@ std::string CallPlaces::call_of(Thread& thread) {
   Process& process = thread.process();
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   constexpr unsigned kStackRegister = 4, kFrameRegister = 5;
-  switch (thread.call().request) {
-    case protocol::Request::kSpend:
-    case protocol::Request::kDoorbell:
-      if (const std::uint64_t caller = slot.verb_caller; caller != 0) {
-        return text_of(process, caller, process.memory().load<std::uint64_t>(slot.verb_frame + kWord).value_or(0));
-      }
-      [[fallthrough]];
-    case protocol::Request::kPoll: {
-      const std::uint64_t stack = slot.poll_registers[kStackRegister];
-      const std::uint64_t caller = process.memory().load<std::uint64_t>(stack).value_or(0);
-      return text_of(process, caller, return_address(process, slot.poll_registers[kFrameRegister], stack));
-    }
-    case protocol::Request::kAccess:
-      return access_of(thread);
-    default:
-      break;
+  if (const auto* access = std::get_if<request::Access>(&thread.request())) return access_of(process, *access);
+  const bool is_verb = thread.requests<request::Spend>() || thread.requests<request::Doorbell>();
+  if (const std::uint64_t caller = slot.verb_caller; is_verb && caller != 0) {
+    return text_of(process, caller, process.memory().load<std::uint64_t>(slot.verb_frame + kWord).value_or(0));
+  }
+  if (is_verb || thread.requests<request::Poll>()) {
+    const std::uint64_t stack = slot.poll_registers[kStackRegister];
+    const std::uint64_t caller = process.memory().load<std::uint64_t>(stack).value_or(0);
+    return text_of(process, caller, return_address(process, slot.poll_registers[kFrameRegister], stack));
   }
   if (slot.context_address == 0) return "";
   const auto of_register = [&](int index) {
@@ -118,12 +111,12 @@ namespace {
 // Value at the address that the thread is about to access; nullopt: unreadable, or not a number of
 // 1, 2, 4 or 8 bytes.
 std::optional<std::uint64_t> value_there(Thread& thread) {
-  const auto& arguments = thread.call().arguments;
+  const auto& access = std::get<request::Access>(thread.request());
   std::uint64_t value = 0;
-  const bool is_number = arguments[4] == 1 || arguments[4] == 2 || arguments[4] == 4 || arguments[4] == 8;
+  const bool is_number = access.size == 1 || access.size == 2 || access.size == 4 || access.size == 8;
   if (!is_number) return std::nullopt;
-  const auto bytes = std::as_writable_bytes(std::span(&value, 1)).first(static_cast<std::size_t>(arguments[4]));
-  if (!thread.process().memory().read(static_cast<std::uint64_t>(arguments[3]), bytes)) return std::nullopt;
+  const auto bytes = std::as_writable_bytes(std::span(&value, 1)).first(access.size);
+  if (!thread.process().memory().read(access.address, bytes)) return std::nullopt;
   return value;
 }
 
@@ -145,7 +138,7 @@ void CallPlaces::note_access(Thread& thread, Instant due) {
 
 void CallPlaces::report_change(Thread& thread) {
   const auto late = late_accesses_.extract(&thread);
-  if (late.empty() || thread.call().request != protocol::Request::kAccess) return;
+  if (late.empty() || !thread.requests<request::Access>()) return;
   auto& [told, before] = late.mapped();
   const auto now = value_there(thread);
   if (!before || !now || *before == *now) return;
@@ -153,22 +146,19 @@ void CallPlaces::report_change(Thread& thread) {
   options_.on_place(told);
 }
 
-std::string CallPlaces::access_of(Thread& thread) {
-  const auto argument = [&](int i) { return static_cast<std::uint64_t>(thread.call().arguments[i]); };
+std::string CallPlaces::access_of(Process& process, const request::Access& access) {
   // +1: a place is looked up by return address, and the access instruction is not preceded by a call.
-  const auto saved = SavedContext::read(thread.process().memory(), argument(1));
+  const auto saved = SavedContext::read(process.memory(), access.context);
   const auto of = [&](int index) { return saved ? static_cast<std::uint64_t>(saved->general[index]) : 0; };
-  const std::string text =
-      text_of(thread.process(), argument(0) + 1, return_address(thread.process(), of(REG_RBP), of(REG_RSP)));
-  if (argument(4) == 0) return text;
-  const auto how = static_cast<protocol::AccessLateness>(argument(5));
-  if (how == protocol::AccessLateness::kBuffered) {
+  const std::string text = text_of(process, access.instruction + 1, return_address(process, of(REG_RBP), of(REG_RSP)));
+  if (access.size == 0) return text;
+  if (access.lateness == protocol::AccessLateness::kBuffered) {
     return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer while it has loaded what comes "
-                              "behind", argument(4), argument(3));
+                              "behind", access.size, access.address);
   }
-  const bool has_read = how == protocol::AccessLateness::kReadNotWritten;
-  return text + fmt::format(", {} {} bytes at {:#x}", has_read ? "between reading and writing" : "before touching", argument(4),
-                            argument(3));
+  const bool has_read = access.lateness == protocol::AccessLateness::kReadNotWritten;
+  return text + fmt::format(", {} {} bytes at {:#x}", has_read ? "between reading and writing" : "before touching", access.size,
+                            access.address);
 }
 
 // Searches the stack upwards for the first return address in the program: the frames of the C library are

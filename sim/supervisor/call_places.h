@@ -33,7 +33,7 @@ class CallPlaces {
   // to `outer`. `outer` is ignored unless it is a return address in the program.
   std::string text_of(Process& process, std::uint64_t caller, std::uint64_t outer);
   std::string call_of(Thread& thread);
-  std::string access_of(Thread& thread);
+  std::string access_of(Process& process, const request::Access& access);
   void report_change(Thread& thread);
   std::string on_stack(Process& process, std::uint64_t stack, std::uint64_t frame);
 

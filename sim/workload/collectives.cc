@@ -10,7 +10,7 @@ namespace verbatim::workload {
 
 namespace {
 
-// Part `index` of `parts` about equal ones; the first are larger by one.
+// Size of part `index` of `parts` nearly equal parts; the first ones may be larger by one byte.
 std::uint64_t part_of(std::uint64_t bytes, std::uint32_t parts, std::uint32_t index) {
   return bytes / parts + (index < bytes % parts ? 1 : 0);
 }
@@ -27,8 +27,9 @@ void append_barrier(TeamWriter& writer, std::uint64_t bytes) {
   }
 }
 
-// A ring in which each member sends part (member - step - shift) in each of `steps`, when it has received
-// that of the step before. `before`: by member, what the first step waits for, and then the last receive.
+// A ring: in each of `steps`, a member sends part (member - step - shift), after it has received the part of
+// the previous step. `before`: by member, the operation that the first step waits for; on return the last
+// receive.
 void append_ring(TeamWriter& writer, std::uint64_t bytes, std::uint32_t steps, std::uint32_t shift, std::uint32_t tag,
                  std::uint8_t lane, std::vector<OperationId>& before) {
   const std::uint32_t n = writer.members();
@@ -61,7 +62,7 @@ void append_nccl_ring(TeamWriter& writer, const CollectiveParams& params) {
   }
 }
 
-// Chunks that follow each other through a tree: up to the root, where they are added, down again, or both.
+// Chunks that pass through a tree in a pipeline: up to the root, which reduces them, down again, or both.
 struct TreeWork {
   bool is_up = false, is_down = false;
   std::uint64_t bytes = 0, chunk_bytes = 0;  // 0: one chunk
@@ -76,7 +77,7 @@ void append_tree(TeamWriter& writer, const Tree& tree, const TreeWork& work) {
     do {
       const std::uint64_t chunk = std::min(left, most);
       left -= chunk;
-      std::vector<OperationId> arrived;  // from all children
+      std::vector<OperationId> arrived;  // receives of this chunk, one per child
       for (const std::uint32_t child : tree.children[member]) {
         if (work.is_up) arrived.push_back(writer.receive(member, child, chunk, up));
       }
@@ -102,9 +103,9 @@ void append_nccl_tree(TeamWriter& writer, const CollectiveParams& params) {
   }
 }
 
-// A receive of a step is posted when the step before has ended: a message of a later step, from another
-// member, may be earlier. Members beyond a power of two hand their bytes to a neighbour first, and get the
-// result from it.
+// The receive of a step is posted after the previous step has ended, because a message of a later step, from
+// another member, may arrive earlier. Members beyond a power of two send their bytes to a neighbour first,
+// and get the result from it.
 void append_halving_doubling(TeamWriter& writer, std::uint64_t bytes) {
   const std::uint32_t n = writer.members(), tag = writer.graph().new_tag();
   const std::uint32_t power = std::bit_floor(n), extra = n - power;
@@ -121,7 +122,7 @@ void append_halving_doubling(TeamWriter& writer, std::uint64_t bytes) {
       writer.send(member + 1, member, bytes, tag);
       before = writer.receive(member, member + 1, bytes, tag);
     }
-    std::uint32_t first = 0, past = power;  // parts that the member goes on with
+    std::uint32_t first = 0, past = power;  // parts that the member still works on
     for (std::uint32_t distance = power / 2; distance > 0; distance /= 2) {
       const std::uint32_t partner = member_of(place ^ distance), middle = first + (past - first) / 2;
       const bool keeps_low = (place & distance) == 0;
@@ -264,7 +265,7 @@ std::uint32_t steps_of(Pattern pattern, Algorithm algorithm, std::uint32_t membe
 }
 
 std::optional<Bandwidth> bandwidth_of(const Collective& collective, Duration time) {
-  std::uint64_t crossings = 0;  // of bytes / members
+  std::uint64_t crossings = 0;  // in units of bytes / members
   const std::uint64_t n = collective.members;
   switch (collective.pattern) {
     case Pattern::kAllReduce:
@@ -287,7 +288,7 @@ std::optional<Bandwidth> bandwidth_of(const Collective& collective, Duration tim
   constexpr unsigned __int128 kPsPerSecond = 1'000'000'000'000;
   const auto ps = static_cast<unsigned __int128>(time.count());
   const unsigned __int128 algorithm = collective.bytes * kPsPerSecond / ps;
-  // Picoseconds and members fit into 64 bits together only when runs are short: divide one after the other.
+  // Division in two steps: the product of picoseconds and members may exceed 64 bits.
   const unsigned __int128 bus = collective.bytes * kPsPerSecond / n * crossings / ps;
   return Bandwidth{static_cast<std::uint64_t>(algorithm), static_cast<std::uint64_t>(bus)};
 }
@@ -310,7 +311,7 @@ Tree binomial_tree(std::uint32_t members, std::uint32_t root) {
   for (std::uint32_t distance = 0; distance < members; ++distance) parents[at(distance)] = at(distance & (distance - 1));
   parents[root] = root;
   Tree tree = tree_of(std::move(parents), root);
-  // The child with the largest subtree is the furthest.
+  // The farthest child has the largest subtree.
   for (std::uint32_t distance = members - 1; distance > 0; --distance)
     tree.children[tree.parents[at(distance)]].push_back(at(distance));
   return tree;
@@ -327,8 +328,8 @@ Tree chain_tree(std::uint32_t members, std::uint32_t root) {
   return tree;
 }
 
-// Member 0 is the root; the lowest bit of the others says how high they are. The second tree is the first
-// one's mirror image when the members are even in number, else it is turned by one.
+// Member 0 is the root; the lowest set bit of the others is their height. The second tree is the mirror image
+// of the first if the number of members is even, otherwise the first one rotated by one.
 Tree double_binary_tree(std::uint32_t members, bool is_second) {
   const auto parent_of = [members](std::uint32_t member) -> std::uint32_t {
     const std::uint32_t bit = member & (0u - member);

@@ -13,7 +13,7 @@ constexpr std::uint16_t kAccelerator = 0, kProcessor = 1;
 
 std::string node_text(const TraceNode& node) { return "node " + std::to_string(node.id); }
 
-// Operations of a collective among so many, about.
+// Approximate number of operations of a collective.
 double operations_of(Pattern pattern, double members) {
   switch (pattern) {
     case Pattern::kBarrier:
@@ -43,7 +43,7 @@ class TraceGraph {
     add_operations();
     add_dependencies();
     graph_.seal();
-    if (const auto circle = graph_.find_circle()) {
+    if (const auto circle = graph_.find_cycle()) {
       add((graph_)[*circle].rank, "nodes wait for each other in a circle", "take a dependency out");
       return nullptr;
     }
@@ -51,14 +51,14 @@ class TraceGraph {
   }
 
  private:
-  // Operations of a node of a rank: the one that waits for those before it, and the one that others wait for.
+  // Operations of a rank's node: the one that waits for earlier nodes, and the one that later nodes wait for.
   struct Placed {
     OperationId first = kNoOperation, last = kNoOperation;
   };
-  // One collective of a group: a node of each member, by its place in the trace.
+  // The collectives of a group: for each member, the nodes that name the group.
   struct Group {
     std::vector<std::uint32_t> members;
-    std::vector<std::vector<std::uint32_t>> nodes;  // by member; places of its collectives
+    std::vector<std::vector<std::uint32_t>> nodes;  // by member; indices of its collectives in the trace
   };
 
   void add(std::size_t rank, std::string text, std::string hint) {
@@ -134,7 +134,7 @@ class TraceGraph {
           "take fewer hosts, or shorter traces");
   }
 
-  // Its collectives are those of the group's first member.
+  // The member must have the same collectives as the group's first member.
   void check_member(const std::string& name, const Group& group, std::size_t member) {
     const std::uint32_t first = group.members.front(), rank = group.members[member];
     const std::string of_group = name.empty() ? "" : " of group " + name;
@@ -169,7 +169,7 @@ class TraceGraph {
     for (const auto& [name, group] : groups_) add_collectives(group);
   }
 
-  // A collective begins, for this rank, with an operation of no time.
+  // A collective begins, for this rank, with a zero-time operation.
   OperationId add_node(std::uint32_t rank, const TraceNode& node) {
     switch (node.kind) {
       case TraceNode::Kind::kCompute:
@@ -184,7 +184,7 @@ class TraceGraph {
     CHECK(false);
   }
 
-  // Collectives have tags of their own.
+  // Maps a tag of the trace to a new one; collectives have separate tags.
   std::uint32_t tag_of(std::uint64_t tag) {
     const auto [place, is_new] = tags_.try_emplace(tag, 0);
     if (is_new) place->second = graph_.new_tag();
@@ -219,12 +219,12 @@ class TraceGraph {
   std::vector<TraceFinding>& findings_;
   MessageGraph graph_;
   std::map<const RankTrace*, std::unordered_map<std::uint64_t, std::uint32_t>>
-      known_;  // asked by trace, never walked
+      known_;  // by trace; for lookups only
   std::vector<const std::unordered_map<std::uint64_t, std::uint32_t>*>
-      places_;  // by rank: places of nodes by id
+      places_;  // by rank: indices of nodes by id
   std::map<std::string, Group> groups_;
   std::map<std::uint64_t, std::uint32_t> tags_;
-  std::vector<std::vector<Placed>> placed_;  // by rank and place in the trace
+  std::vector<std::vector<Placed>> placed_;  // by rank and index in the trace
 };
 
 }  // namespace

@@ -6,8 +6,8 @@ namespace verbatim::workload {
 
 using ib::WcStatus;
 
-// The start is an event of the adapter: a doorbell leaves then, and whoever looks ahead knows how long its
-// effects take.
+// The start is an event of the adapter: it sends a doorbell, and look-ahead code knows the minimum time until
+// a doorbell has effects.
 Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPaths& paths,
            const FlowParams& params, FlowAccount& account)
     : engine_(engine),
@@ -37,7 +37,7 @@ Flow::Flow(Engine& engine, hca::Endpoint& from, hca::Endpoint& to, const FlowPat
   if (params.start != kNever) start_.schedule_at(params.start);
 }
 
-// No more than it has messages in all, so that flows of one message, which are many, take little memory.
+// At most the number of messages, so that the frequent flows of one message take little memory.
 std::uint32_t Flow::depth() const {
   const std::uint64_t messages = messages_in(is_endless() ? ~std::uint64_t{0} : params_.bytes);
   return static_cast<std::uint32_t>(std::min<std::uint64_t>({params_.depth, from_.profile().max_qp_wr, messages}));
@@ -62,15 +62,15 @@ void Flow::on_start() {
   post_all();
 }
 
-// From work to rest, or back.
+// Switches between posting and pausing.
 void Flow::on_turn() {
   if (status_ != WcStatus::kSuccess || is_done()) return;
-  rests_ = !rests_;
-  turn_.schedule_at(engine_.now() + (rests_ ? params_.off : params_.on));
-  if (!rests_) post_all();
+  is_paused_ = !is_paused_;
+  turn_.schedule_at(engine_.now() + (is_paused_ ? params_.off : params_.on));
+  if (!is_paused_) post_all();
 }
 
-// All that queue pairs have room for, shared evenly.
+// Posts as many requests as the queue pairs have room for, shared evenly.
 void Flow::post_all() {
   for (std::size_t i = 0; i < queue_pairs_.size(); ++i) {
     QueuePair& qp = queue_pairs_[i];
@@ -120,7 +120,7 @@ void Flow::on_completed(std::uint32_t qpn, WcStatus status) {
   } else if (status_ == WcStatus::kSuccess) {
     status_ = status;
   }
-  if (status_ == WcStatus::kSuccess && unposted_ > 0 && !rests_) post(qp, 1);
+  if (status_ == WcStatus::kSuccess && unposted_ > 0 && !is_paused_) post(qp, 1);
   note_end();
 }
 

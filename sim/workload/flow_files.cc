@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMostPs = 1'000'000'000'000'000'000;  // a million seconds
 
-// As a message shows it: no control characters, not too long.
+// For messages: control characters replaced, length limited.
 std::string quoted(std::string_view token) {
   constexpr std::size_t kMost = 40;
   std::string text = "\"";
@@ -24,7 +24,7 @@ class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) {}
 
-  // To the next line that has words, and is no comment; false: there is none.
+  // Advances to the next line that has words; false: end of the text.
   bool next() {
     while (at_ < text_.size()) {
       const std::size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -45,7 +45,7 @@ class Lines {
     return false;
   }
   const std::vector<std::string_view>& words() const { return words_; }
-  std::uint32_t number() const { return number_; }  // from 1; of the last line, behind it
+  std::uint32_t number() const { return number_; }  // from 1; at the end, of the last line
 
  private:
   const std::string_view text_;
@@ -61,7 +61,7 @@ std::optional<std::uint64_t> whole_number(std::string_view word, std::uint64_t m
   return number;
 }
 
-// A decimal number times 10^digits, rounded down; without exponent.
+// A decimal number times 10^digits, rounded down; no exponent.
 std::optional<std::uint64_t> decimal(std::string_view word, std::size_t digits, std::uint64_t most) {
   const std::size_t point = word.find('.');
   std::string scaled(word.substr(0, point));
@@ -166,7 +166,7 @@ class MatrixReader : LineReader {
     }
   }
 
-  // Words behind the first: keys and values. False: refused.
+  // Keys and values after the first word. False: refused.
   template <class Take>
   bool read_pairs(Take take) {
     const auto& words = lines_.words();
@@ -184,7 +184,7 @@ class MatrixReader : LineReader {
   }
 
   void read_connection() {
-    ++bad_flows_;  // until it is good
+    ++bad_flows_;  // until it is valid
     const std::string_view ends = lines_.words().front();
     const std::size_t arrow = ends.find("->");
     FlowPlan flow;
@@ -303,7 +303,7 @@ class MatrixReader : LineReader {
   }
 
   void read_failure() {
-    ++bad_failures_;  // until it is good
+    ++bad_failures_;  // until it is valid
     FlowFile::Failure failure{.line = lines_.number()};
     int given = 0;
     const bool is_read = read_pairs([&](std::string_view key, std::string_view value) {
@@ -332,7 +332,7 @@ class MatrixReader : LineReader {
     file_.failures.push_back(failure);
   }
 
-  // Ids to places, in the order of ids.
+  // Replaces trigger ids by indices, in the order of ids.
   void resolve_triggers() {
     std::map<std::uint64_t, std::uint32_t> places;
     for (const auto& [id, trigger] : triggers_by_id_) {
@@ -355,7 +355,7 @@ class MatrixReader : LineReader {
 
   struct Trigger {
     std::optional<TriggerPlan> plan;
-    std::uint32_t line = 0;  // of it, or the first that names it
+    std::uint32_t line = 0;  // of the trigger, or of its first use
     bool starts = false, is_fired = false;
   };
   std::uint64_t nodes_ = kNone, connections_ = kNone, triggers_ = kNone, failures_ = kNone;

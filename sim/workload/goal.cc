@@ -16,7 +16,7 @@ bool is_word_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// As a message shows it: no control characters, not too long.
+// For messages: control characters replaced, length limited.
 std::string shown(std::string_view token) {
   if (token.empty()) return "the end of the file";
   if (token == kEndOfLine) return "the end of the line";
@@ -26,14 +26,14 @@ std::string shown(std::string_view token) {
   return text + (token.size() > kMost ? "...\"" : "\"");
 }
 
-// Words, single other characters, and kEndOfLine; then empty ones for ever.
+// Tokens: words, other single characters, and kEndOfLine; at the end of the text, empty tokens.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) { next(); }
 
   std::string_view peek() const { return token_; }
   std::uint32_t line() const { return line_; }  // of peek()
-  // The line of a comment that nothing closes.
+  // Line of an unclosed comment.
   std::optional<std::uint32_t> open_comment() const { return open_comment_; }
 
   std::string_view next() {
@@ -96,7 +96,7 @@ class Reader {
     }
     if (!findings_.empty()) return std::nullopt;
     graph_->seal();
-    if (const std::optional<OperationId> id = graph_->find_circle()) {
+    if (const std::optional<OperationId> id = graph_->find_cycle()) {
       add(lines_[*id], "the operation waits for itself: its \"requires\" and those of others form a circle",
           "take one of them out");
       return std::nullopt;
@@ -115,7 +115,7 @@ class Reader {
   void add(std::uint32_t line, std::string text, std::string hint) {
     findings_.push_back({line, std::move(text), std::move(hint)});
   }
-  // False, with a finding about the token that is next.
+  // Adds a finding about the next token and returns false.
   bool expected(const std::string& what, std::string hint) {
     add(tokens_.line(), "expected " + what + ", found " + shown(tokens_.peek()), std::move(hint));
     return false;
@@ -134,7 +134,7 @@ class Reader {
     return true;
   }
 
-  // A whole number without a sign; the token stays when it is none, or more than `most`.
+  // A whole number without a sign. Not consumed if the token is not a number or exceeds `most`.
   std::optional<std::uint64_t> number(std::uint64_t most, const std::string& what, std::string_view suffix = {}) {
     std::string_view token = tokens_.peek();
     if (!suffix.empty() && token.ends_with(suffix)) token.remove_suffix(suffix.size());
@@ -173,7 +173,7 @@ class Reader {
     has_block_.resize(*count);
   }
 
-  // An existing rank.
+  // A valid rank.
   std::optional<std::uint32_t> rank_number(const char* what) {
     const std::uint32_t line = tokens_.line();
     const auto value = number(kAnyRank - 1, what);
@@ -255,7 +255,7 @@ class Reader {
     } else {
       return expected("\"send\", \"recv\" or \"calc\" behind " + shown(label), "these are the operations");
     }
-    // Labels of refused operations are known, for no more than one finding about each.
+    // Labels of refused operations are stored as well, so that each causes at most one finding.
     if (!label.empty() && !labels_.emplace(label, id.value_or(kNoOperation)).second) {
       add(line, "the label " + shown(label) + " is used twice in the block", "give one of them another name");
     }
@@ -327,9 +327,9 @@ class Reader {
   std::vector<std::uint32_t> lines_;  // by operation
   std::vector<bool> has_block_;       // by rank
   std::uint64_t calc_ns_ = 0;
-  // The block that is being read has these.
+  // State of the block being read.
   std::uint32_t rank_ = 0;
-  std::unordered_map<std::string_view, OperationId> labels_;  // looked up, never walked
+  std::unordered_map<std::string_view, OperationId> labels_;  // for lookups only
   std::vector<Wait> waits_;
 };
 

@@ -11,8 +11,8 @@
 //   }
 //
 // Comments are // and /* */. A statement ends with its line, with ";" or with the closing brace. Labels are
-// those of a block, and may be used before their line. `cpu` counts for computations alone: messages take no
-// processor time here. `nic` changes nothing: an adapter has one port.
+// local to a block and may be used before their definition. `cpu` only affects computations: messages take no
+// processor time in this model. `nic` has no effect: an adapter has one port.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,19 @@ namespace verbatim::workload {
 struct GoalLimits {
   static constexpr std::uint64_t kRanks = 1 << 20;
   static constexpr std::uint64_t kMessageBytes = std::uint64_t{1} << 40;
-  static constexpr std::uint64_t kCalcNs = 1'000'000'000'000;  // of one
+  static constexpr std::uint64_t kCalcNs = 1'000'000'000'000;  // per computation
   static constexpr std::uint64_t kAllCalcNs = 8'000'000'000'000'000;
-  static constexpr std::size_t kFindings = 20;  // reading stops after as many
+  static constexpr std::size_t kFindings = 20;  // reading stops at this number
 };
 
 using GoalFinding = LineFinding;
 
 struct GoalProgram {
-  MessageGraph graph;                // sealed, without a circle; it has an operation
+  MessageGraph graph;                // sealed, without cycles, not empty
   std::vector<std::uint32_t> lines;  // by operation
 };
 
-// None: there are findings.
+// nullopt: there are findings.
 std::optional<GoalProgram> read_goal(std::string_view text, std::vector<GoalFinding>& findings);
 
 }  // namespace verbatim::workload

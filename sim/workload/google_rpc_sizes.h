@@ -1,6 +1,6 @@
-// Sizes of remote procedure calls at Google before 2008, as HPCC's generator has them
-// (alibaba-edu/High-Precision-Congestion-Control, traffic_gen/GoogleRPC2008.txt, commit 9f4be2a9): bytes, and flows that are not
-// larger, rounded to millionths.
+// Sizes of remote procedure calls at Google before 2008, from HPCC's generator
+// (alibaba-edu/High-Precision-Congestion-Control, traffic_gen/GoogleRPC2008.txt, commit 9f4be2a9): bytes, and
+// the share of flows that are not larger, rounded to millionths.
 #pragma once
 
 #include <cstddef>

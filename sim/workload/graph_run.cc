@@ -49,7 +49,7 @@ GraphRun::GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<
   ++unfinished_;
 }
 
-// Queue pairs are numbered by ranks and lanes, whatever the order of the operations.
+// Queue pairs are numbered by ranks and lanes, independent of the order of the operations.
 void GraphRun::connect(const std::vector<hca::Endpoint*>& places, const Paths& paths) {
   struct Pair {
     std::uint32_t low, high;
@@ -101,7 +101,7 @@ void GraphRun::assign_mailboxes() {
     const Operation& one = graph_[id];
     if (one.kind == Kind::kReceive && (one.peer == kAnyRank || one.tag == kAnyTag)) has_any[one.rank] = true;
   }
-  // Receiver, sender and tag; those of a rank with a receive of any have no more than the receiver.
+  // Receiver, sender and tag; only the receiver for ranks with a receive from any rank or with any tag.
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
   const auto key_of = [&](const Operation& one) {
     const bool is_send = one.kind == Kind::kSend;
@@ -167,11 +167,11 @@ void GraphRun::Start::on_start() {
   --run.active_;
   for (std::uint32_t i = run.first_of_rank_[rank]; i < run.first_of_rank_[rank + 1]; ++i)
     run.ready_.push_back(run.by_rank_[i]);
-  run.work_off();
+  run.run_ready();
 }
 
-// Starts what is ready, and what that makes ready.
-void GraphRun::work_off() {
+// Starts the ready operations, and those that become ready by this.
+void GraphRun::run_ready() {
   for (std::size_t i = 0; i < ready_.size(); ++i) start(ready_[i]);
   ready_.clear();
   if (active_ == 0) --unfinished_;
@@ -232,13 +232,13 @@ void GraphRun::post_data(OperationId send, Role role) {
 void GraphRun::start_receive(OperationId id) {
   started_[id] = engine_.now();
   release(id, false);
-  if (slots_[id] == kNone) return;  // no send fits
+  if (slots_[id] == kNone) return;  // no send matches
   Mailbox& mailbox = mailboxes_[slots_[id]];
   const OperationId send = take_first(mailbox.unexpected, [&](OperationId one) { return fits(id, one); });
   send == kNoOperation ? append(mailbox.posted, id) : match(id, send);
 }
 
-// The message, or its request.
+// The eager message, or the request of a rendezvous, has arrived.
 void GraphRun::arrive(OperationId send) {
   Mailbox& mailbox = mailboxes_[slots_[send]];
   const OperationId receive = take_first(mailbox.posted, [&](OperationId one) { return fits(one, send); });
@@ -271,7 +271,7 @@ void GraphRun::on_arrival(const Item& item) {
 }
 
 void GraphRun::start_compute(OperationId id) {
-  if (slots_[id] == kNone) {  // of no time
+  if (slots_[id] == kNone) {  // zero-time
     started_[id] = engine_.now();
     release(id, false);
     return end(id);
@@ -295,7 +295,7 @@ void GraphRun::Processor::on_computed() {
   const OperationId next = run.take_first(waiting, [](OperationId) { return true; });
   run.end(done);
   if (next != kNoOperation) run.begin(*this, next);
-  run.work_off();
+  run.run_ready();
 }
 
 void GraphRun::End::post(const Item& item) {
@@ -312,7 +312,7 @@ void GraphRun::End::announce() {
   endpoint.post_source(own.number, 1);
 }
 
-// Forgets items that are both completed and received.
+// Removes items that are both completed and received.
 void GraphRun::End::retire() {
   while (completed > 0 && (received > 0 || is_peer_gone || items.front().is_written)) {
     items.drop_front();
@@ -343,17 +343,17 @@ void GraphRun::End::on_completed(std::uint32_t, WcStatus status) {
   if (status != WcStatus::kSuccess) {
     run.fail(send, rank, status);
     fail();
-    return run.work_off();
+    return run.run_ready();
   }
   const bool ends_send = item.is_last_of_data && (item.role == Role::kData || !run.params_.sends_are_buffered);
   ++completed;
   announce();
   retire();
   if (ends_send) run.end(send);
-  run.work_off();
+  run.run_ready();
 }
 
-// From the peer: the next of its items that it has sent by SEND.
+// The peer's next item that was sent by SEND has arrived.
 void GraphRun::End::on_received(std::uint32_t, std::uint32_t) {
   End& sender = *peer;
   if (sender.has_failed || sender.is_peer_gone) return;
@@ -361,7 +361,7 @@ void GraphRun::End::on_received(std::uint32_t, std::uint32_t) {
   const Item item = sender.items[sender.received++];
   sender.retire();
   if (item.is_arrival) run.on_arrival(item);
-  run.work_off();
+  run.run_ready();
 }
 
 void GraphRun::End::on_adapter_failed(std::uint32_t) {
@@ -370,7 +370,7 @@ void GraphRun::End::on_adapter_failed(std::uint32_t) {
   if (!has_failed) fail();
   peer->is_peer_gone = true;
   if (!peer->has_failed) peer->retire();
-  if (was_active) run.work_off();
+  if (was_active) run.run_ready();
 }
 
 void GraphRun::fail(OperationId send, std::uint32_t rank, WcStatus status) {

@@ -1,4 +1,4 @@
-// A mistake in a line of a text file.
+// An error in a line of a text file.
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,7 @@ std::vector<std::uint32_t> MessageGraph::dependency_counts() const {
   return counts;
 }
 
-std::optional<OperationId> MessageGraph::find_circle() const {
+std::optional<OperationId> MessageGraph::find_cycle() const {
   std::vector<std::uint32_t> waits = dependency_counts();
   std::vector<OperationId> ready;
   for (OperationId id = 0; id < size(); ++id) {
@@ -87,8 +87,8 @@ std::optional<OperationId> MessageGraph::find_circle() const {
     }
   }
   if (done == size()) return std::nullopt;
-  // Some wait only for a circle. Each has one before it that is left as well: going back size() times ends
-  // inside one.
+  // The remaining operations wait directly or indirectly for a cycle. Each has a predecessor that remains as
+  // well: size() steps backwards end inside a cycle.
   std::vector<OperationId> before(size(), kNoOperation);
   OperationId at = kNoOperation;
   for (OperationId id = size(); id-- > 0;) {

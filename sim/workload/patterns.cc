@@ -11,7 +11,7 @@ namespace verbatim::workload {
 std::vector<Pair> permutation(std::uint32_t members, Rng& random) {
   CHECK(members >= 2);
   std::vector<std::uint32_t> to(members);
-  // One shuffle in e has no fixed point.
+  // On average one shuffle in e has no fixed point.
   const auto has_fixed_point = [&] {
     for (std::uint32_t i = 0; i < members; ++i) {
       if (to[i] == i) return true;

@@ -11,8 +11,8 @@
 namespace verbatim::workload {
 
 std::uint64_t draw_exponential(Rng& random) {
-  // Runs of falling uniform numbers: one of odd length happens with probability 1 - 1/e, and its first number has then the
-  // density of the variate's fraction. Each run of even length adds a whole mean.
+  // Descending runs of uniform numbers: a run of odd length has probability 1 - 1/e, and its first number
+  // then has the density of the variate's fraction. Each run of even length adds a whole mean.
   for (std::uint64_t whole = 0;; ++whole) {
     const std::uint64_t first = random.next();
     std::uint64_t length = 1;

@@ -1,4 +1,5 @@
-// Flows that arrive at random: a Poisson process at each host, sizes by a distribution, each to another host.
+// Flows with random arrivals: a Poisson process at each host, sizes from a distribution, each to another
+// host.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,14 @@ namespace verbatim::workload {
 struct PoissonParams {
   Destinations destinations;
   std::vector<std::uint64_t> bits_per_second;  // of each host's link; at least 1
-  std::uint32_t load = 0;                  // share of it that the payload of all flows takes, in millionths; at least 1
+  // Share of it that the payload of all flows uses, in millionths; at least 1.
+  std::uint32_t load = 0;
   Duration time{0};                        // flows start before
   std::uint64_t seed = 1;
 };
 
-// An exponential variate in units of its mean, as a fixed-point number with 32 bits behind the point. Von Neumann's
-// method, which compares uniform numbers: no logarithm, whose last bit may differ between machines.
+// An exponential variate in units of its mean, as a fixed-point number with 32 fractional bits. Von Neumann's
+// method, which compares uniform numbers: a logarithm's last bit may differ between machines.
 std::uint64_t draw_exponential(Rng& random);
 
 struct PoissonFlow {
@@ -30,13 +32,13 @@ struct PoissonFlow {
   friend bool operator==(const PoissonFlow&, const PoissonFlow&) = default;
 };
 
-// The flows of one host, one after the other, without end. The sizes and hot destinations outlive it.
+// The endless sequence of flows of one host. The sizes and hot destinations must outlive it.
 class ArrivalClock {
  public:
   ArrivalClock(const PoissonParams& params, const SizeDistribution& sizes, std::uint32_t host);
-  // When the next one starts.
+  // Start of the next flow.
   Duration next_start() const { return Duration(start_ps_); }
-  // Draws it, and when the one behind it starts.
+  // Draws the next flow, and the start of the one after it.
   PoissonFlow take();
 
  private:
@@ -50,7 +52,7 @@ class ArrivalClock {
   std::int64_t start_ps_;
 };
 
-// In the order of their starts, of equal ones in that of their senders. A host draws from a stream of its own.
+// In the order of their starts; equal starts in the order of senders. Each host draws from its own stream.
 std::vector<PoissonFlow> poisson_flows(const PoissonParams& params, const SizeDistribution& sizes);
 
 }  // namespace verbatim::workload

@@ -36,7 +36,7 @@ void PoissonLoad::Sender::on_arrival() {
   await_next();
 }
 
-// An idle one, else a new one, else the one with the fewest flows.
+// An idle connection, otherwise a new one, otherwise the one with the fewest flows.
 PoissonLoad::Connection& PoissonLoad::connection(std::uint32_t from, std::uint32_t to) {
   std::vector<Connection*>& all = by_pair_[std::uint64_t{from} << 32 | to];
   std::erase_if(all, [](const Connection* one) { return one->has_failed; });
@@ -92,7 +92,7 @@ void PoissonLoad::Connection::on_completed(std::uint32_t, WcStatus status) {
   post_all();
 }
 
-// Flows that wait here fail with it; the next ones get another connection.
+// Flows that wait for this connection fail; later flows get another connection.
 void PoissonLoad::Connection::fail(WcStatus why) {
   has_failed = true;
   while (!waiting.empty()) {

@@ -1,8 +1,8 @@
-// Random flows without end: at each member flows arrive as a Poisson process for as long as the run lasts.
-// Flows, destinations and sizes are those of poisson_flows() for the same seed, however long it is.
+// Endless random flows: at each member flows arrive as a Poisson process while the run lasts. Flows,
+// destinations and sizes are those of poisson_flows() for the same seed, for any duration.
 //
-// A flow takes a connection between its ends that is idle, or a new one, which is made when it arrives. With
-// kMostConnections between two ends all busy, flows wait behind each other.
+// A flow uses an idle connection between its ends, or a new one, which is made at its arrival. If
+// kMostConnections between two ends are busy, flows queue on them.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@ namespace verbatim::workload {
 class PoissonLoad {
  public:
   static constexpr std::size_t kMostConnections = 8;
-  // Indices of adapters.
+  // Arguments are indices of adapters.
   using Paths = std::function<FlowPaths(std::uint32_t poster, std::uint32_t peer)>;
 
-  // Before the first event. `places` are all adapters, by number; they outlive the load's last event, and it
-  // theirs. The plan and its kind outlive the load. `phases`: by how much the flows of each member arrive later
-  // than the plan says.
+  // To be constructed before the first event. `places`: all adapters by number; they must outlive the load's
+  // last event, and the load the adapters' last event. The plan and its kind must outlive the load. `phases`:
+  // by member, delay of its flows relative to the plan.
   PoissonLoad(Engine& engine, const LoadPlan& plan, const FlowKind& kind, std::vector<hca::Endpoint*> places,
               Paths paths, const std::vector<Duration>& phases);
 
@@ -42,7 +42,7 @@ class PoissonLoad {
     Instant finish = kNever;
     ib::WcStatus status = ib::WcStatus::kSuccess;
   };
-  // In the order of their arrival; at one instant in that of their senders.
+  // In the order of arrival; at one instant in the order of senders.
   const std::deque<Arrival>& arrivals() const { return arrivals_; }
 
  private:
@@ -50,7 +50,7 @@ class PoissonLoad {
     Connection(PoissonLoad& of, hca::Endpoint& at) : load(of), poster(at) {}
 
     struct Waiting {
-      std::size_t flow = 0;        // place among the arrivals
+      std::size_t flow = 0;        // index of the arrival
       std::uint64_t unposted = 0;  // bytes
     };
     struct Message {
@@ -70,13 +70,13 @@ class PoissonLoad {
     hca::SourceEnd end;
     bool has_failed = false;
     Ring<Waiting> waiting;
-    Ring<Message> posted;    // and not completed
-    std::uint32_t made = 0;  // of them: the adapter has taken the request
+    Ring<Message> posted;    // not completed
+    std::uint32_t made = 0;  // how many of them the adapter has taken
   };
   struct Peer final : hca::WorkSource {
     hca::SourceWork next_work(std::uint32_t) override { CHECK(false); }
     void on_completed(std::uint32_t, ib::WcStatus) override { CHECK(false); }
-    void on_adapter_failed(std::uint32_t) override {}  // the poster's retries find out
+    void on_adapter_failed(std::uint32_t) override {}  // the poster's retries detect it
   };
   struct Sender {
     Sender(PoissonLoad& of, std::uint32_t member, Duration phase);
@@ -85,7 +85,7 @@ class PoissonLoad {
 
     PoissonLoad& load;
     const std::uint32_t member;
-    const Duration start;  // of the plan, with the member's phase
+    const Duration start;  // the plan's start plus the member's phase
     ArrivalClock clock;
     Timer timer;
   };
@@ -100,7 +100,7 @@ class PoissonLoad {
   Peer peer_;
   std::deque<Arrival> arrivals_;
   std::deque<Connection> connections_;
-  std::unordered_map<std::uint64_t, std::vector<Connection*>> by_pair_;  // never walked
+  std::unordered_map<std::uint64_t, std::vector<Connection*>> by_pair_;  // for lookups only
   std::deque<Sender> senders_;
 };
 

@@ -19,7 +19,8 @@ SizeDistribution::SizeDistribution(std::vector<Point> points) : points_(std::mov
 }
 
 std::uint64_t SizeDistribution::draw(Rng& random) const {
-  // A share with 32 bits behind the millionths, so that large segments have all their sizes.
+  // A share with 32 fractional bits in addition to millionths, so that all sizes of a large segment can
+  // occur.
   constexpr std::uint64_t kFine = 1ull << 32;
   const std::uint64_t share = random.below(kOne * kFine);
   const auto high = std::ranges::upper_bound(points_, share, {}, [](const Point& point) { return point.cumulative * kFine; });

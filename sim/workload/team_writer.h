@@ -1,5 +1,5 @@
-// Appends operations of a team's members, each of which starts when another of the member has ended, or when
-// the member begins.
+// Appends operations of a team's members. Each starts after a given operation of the member or, by default,
+// after the team's last operation of that member.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class TeamWriter {
   }
   void require(OperationId operation, OperationId before) { graph_.require_end(operation, before); }
 
-  // The team's next operations wait for everything that was made here.
+  // Makes the team's next operations wait for all operations of this writer.
   Collective finish(Pattern pattern, Algorithm algorithm, std::uint64_t bytes) {
     for (std::uint32_t member = 0; member < members(); ++member) {
       if (made_[member].empty()) continue;

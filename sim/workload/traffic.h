@@ -1,4 +1,4 @@
-// Flows of a run before it starts: plain values, of which a run has up to a million.
+// Flows of a run before its start: plain values, as a run may have a million.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace verbatim::workload {
 
-// As scenarios and reports have it.
+// Spelling in scenarios and reports.
 constexpr const char* name_of(hca::SourceWork::Operation operation) {
   switch (operation) {
     case hca::SourceWork::Operation::kWrite: return "write";
@@ -21,33 +21,35 @@ constexpr const char* name_of(hca::SourceWork::Operation operation) {
   return "";
 }
 
-// Properties that the flows of one entry of a file share.
+// Properties shared by the flows of one entry of a file.
 struct FlowKind {
-  std::string name;  // of the workload; empty: the flow has an entry of its own
+  std::string name;  // of the workload; empty: the flow has its own entry
   hca::SourceWork::Operation operation = hca::SourceWork::Operation::kWrite;
   std::uint32_t message_bytes = 1 << 20;
   std::uint32_t queue_pairs = 1;
-  std::uint32_t depth = 128;  // requests of a queue pair that are posted and not completed, at most; the default of perftest
+  std::uint32_t depth = 128;  // maximum number of outstanding requests of a queue pair; perftest's default
   static constexpr std::uint32_t kOfPath = 16;
-  std::uint32_t service_level = kOfPath;  // kOfPath: that of the path record
+  std::uint32_t service_level = kOfPath;  // kOfPath: the path record's
   std::uint32_t traffic_class = 0;
-  std::uint8_t timeout = 14;  // of the transport timer, 0 to 31: 4.096 us x 2^timeout; 0: none
-  Duration on{0}, off{0};      // an endless flow posts requests for `on`, then none for `off`; off 0: it never rests
+  std::uint8_t timeout = 14;  // transport timer, 0 to 31: 4.096 us x 2^timeout; 0: none
+  // An endless flow posts requests for `on`, pauses for `off`; off 0: never pauses.
+  Duration on{0}, off{0};
   bool is_background = false;  // the run does not wait for it
   friend bool operator==(const FlowKind&, const FlowKind&) = default;
 };
 
 struct FlowPlan {
   static constexpr std::uint32_t kNone = ~0u;
-  std::uint32_t from = 0, to = 0;  // adapters; bytes go from the one to the other, and READs are posted at `to`
+  std::uint32_t from = 0, to = 0;  // adapters of sender and receiver; READs are posted at `to`
   std::uint32_t kind = 0;          // index into Traffic::kinds
-  std::uint16_t port = 0;          // of the receiver as HPCC's files have it, for reports; 0: not given
-  std::uint64_t bytes = 0;         // 0: without end
-  Duration start{0};               // from the start of the run, or after its trigger
+  std::uint16_t port = 0;          // receiver's port in HPCC's files, for reports; 0: not given
+  std::uint64_t bytes = 0;         // 0: endless
+  Duration start{0};               // from the start of the run, or from its trigger
   // Indices into Traffic::triggers.
   std::uint32_t trigger = kNone;      // starts the flow; kNone: the clock does
   std::uint32_t on_sent = kNone;      // fired when the last byte is acknowledged
-  std::uint32_t on_received = kNone;  // fired when the last byte is in the receiver's memory; the flow sends by SEND
+  // Fired when the last byte is in the receiver's memory; the flow sends by SEND.
+  std::uint32_t on_received = kNone;
   bool is_endless() const { return bytes == 0; }
   friend bool operator==(const FlowPlan&, const FlowPlan&) = default;
 };
@@ -56,15 +58,15 @@ struct FlowPlan {
 struct TriggerPlan {
   enum class Kind : std::uint8_t {
     kAll,    // the first firing starts all its flows
-    kNext,   // each firing starts one more of its flows, in their order
-    kCount,  // the firing with number `count` starts all its flows
+    kNext,   // each firing starts one more of its flows, in order
+    kCount,  // firing number `count` starts all its flows
   };
   Kind kind = Kind::kAll;
   std::uint32_t count = 1;
   friend bool operator==(const TriggerPlan&, const TriggerPlan&) = default;
 };
 
-// Random flows that arrive for as long as the run lasts (PoissonLoad).
+// Random flows that arrive while the run lasts (PoissonLoad).
 struct LoadPlan {
   std::uint32_t kind = 0;                     // index into Traffic::kinds
   std::vector<std::uint32_t> members;         // adapters
@@ -76,7 +78,7 @@ struct LoadPlan {
   SizeDistribution sizes;
   Duration start{0};
 
-  // The targets are the plan's.
+  // The result refers to the plan's targets.
   PoissonParams arrivals() const;
 };
 
@@ -86,7 +88,7 @@ struct Traffic {
   std::vector<TriggerPlan> triggers;
   std::vector<LoadPlan> loads;
   bool empty() const { return flows.empty(); }
-  // The run does not wait for it.
+  // Whether the run does not wait for the flow.
   bool is_background(const FlowPlan& flow) const { return flow.is_endless() || kinds[flow.kind].is_background; }
 };
 

@@ -81,7 +81,8 @@ std::vector<std::vector<std::uint32_t>> draw_routing(std::uint32_t members, cons
     for (std::uint32_t token = 0; token < params.tokens; ++token) {
       chosen.clear();
       while (chosen.size() < params.experts_per_token) {
-        // Floyd's: the choice among one more each time; what is there already gives way to the newest.
+        // Floyd's algorithm: draws among one more expert each time; a duplicate is replaced by the newest
+        // one.
         const auto newest = params.experts - params.experts_per_token + static_cast<std::uint32_t>(chosen.size());
         const auto expert = static_cast<std::uint32_t>(random.below(std::uint64_t{newest} + 1));
         chosen.push_back(std::ranges::count(chosen, expert) > 0 ? newest : expert);

@@ -13,9 +13,9 @@ class Flow;
 class Trigger {
  public:
   explicit Trigger(const TriggerPlan& plan) : plan_(plan) {}
-  // Before the first firing. The flow's start is kNever.
+  // Must be called before the first firing. The flow's start must be kNever.
   void add(Flow& flow) { flows_.push_back(&flow); }
-  // In the event in which a flow has ended; see TriggerPlan.
+  // Called in the event in which a flow has ended; see TriggerPlan.
   void fire();
 
  private:

@@ -32,7 +32,7 @@ TEST_F(Control, a_device_has_its_names_and_guid) {
   EXPECT_EQ(be64toh(ibv_get_device_guid(list[0])), kNodeGuid);
   EXPECT_EQ(ibv_get_device_index(list[0]), 0);
   EXPECT_EQ(context->device, list[0]);  // pointers stay good
-  free(list);  // as qperf does: the list is memory of the program's own
+  free(list);  // like qperf: the list is the program's own memory
 }
 
 TEST_F(Control, vendor_libraries_find_a_readable_foreign_table) {

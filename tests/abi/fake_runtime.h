@@ -1,6 +1,6 @@
-// A runtime without a supervisor: the functions of verbs_shim/runtime/runtime.h over one in-process table, so
-// that the verbs library can be driven call by call. It plays an adapter too: commands are answered by a
-// small script, and completions appear when a test says so.
+// A runtime without a supervisor: implements verbs_shim/runtime/runtime.h with one in-process table, so that
+// the verbs library can be tested call by call. It also acts as an adapter: a small script answers commands,
+// and the test makes completions appear.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Doorbell {
   std::uint32_t context;
   std::uint32_t number;
   std::uint64_t value;
-  // What the records held when the doorbell was rung.
+  // The producer in the records when the doorbell was rung.
   std::uint32_t send_producer;
 };
 

@@ -48,7 +48,7 @@ std::set<std::string> exports(const std::string& library) {
   return found;
 }
 
-// What rdma-core 56 (Debian 13) has and 44 (Debian 12) has not.
+// Symbols of rdma-core 56 (Debian 13) that 44 (Debian 12) lacks.
 constexpr const char* kNewerThanDebian12[] = {
     "ibv_cmd_create_cq_ex2@IBVERBS_PRIVATE_34", "ibv_wr_opcode_str@IBVERBS_PRIVATE_34",
     "mlx5dv_get_data_direct_sysfs_path@MLX5_1.25", "mlx5dv_reg_dmabuf_mr@MLX5_1.25"};

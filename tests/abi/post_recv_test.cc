@@ -92,7 +92,7 @@ TEST_F(PostRecv, rings_the_doorbell_only_while_the_adapter_wants_it) {
   EXPECT_THAT(world().spent, testing::ElementsAre(700 + 90, 5000));
 }
 
-// Nothing new, nothing to tell.
+// Without a new request there is no doorbell.
 TEST_F(PostRecv, a_refused_request_rings_no_doorbell) {
   ibv_sge sges[3] = {};
   ibv_recv_wr wr{.wr_id = 1, .next = nullptr, .sg_list = sges, .num_sge = 3};

@@ -154,7 +154,7 @@ TEST_F(PostSend, states_before_rts_are_refused_and_later_ones_are_not) {
   }
 }
 
-// Facts of mlx4/mlx5: slots come back only with the poll of a completion of the same or a later request.
+// Behaviour of mlx4/mlx5: slots are freed only by polling a completion of the same or a later request.
 TEST_F(PostSend, a_full_queue_frees_slots_only_when_a_completion_is_polled) {
   ibv_send_wr* bad = nullptr;
   ibv_send_wr wr = send_wr();

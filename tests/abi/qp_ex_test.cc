@@ -101,7 +101,7 @@ TEST_F(QpEx, builders_carry_their_operands) {
   EXPECT_EQ(send_wqe(base, 3).rkey, 9u);
 }
 
-// Three ways to ask for the same.
+// Three interfaces to the same operation.
 TEST_F(QpEx, windows_are_bound_by_requests) {
   ibv_qp_ex* ex = make_qp_ex(kAllOfRc);
   ibv_qp* base = &ex->qp_base;

@@ -1,6 +1,6 @@
-// What runs of programs above verbs cost: connection management, UCX, libfabric, MPI over several hosts, and what looks at a
-// fabric or brings it up. Wall time of the whole run beside its goal, CPU time and hand-overs; nothing is asserted. The argument
-// is how many runs the best is of.
+// Costs of applications above verbs: connection management, UCX, libfabric, MPI over several hosts, fabric
+// diagnostics and subnet managers. Prints wall time of the whole run with its goal, CPU time and hand-overs;
+// nothing is asserted. The argument is the number of runs, of which the best counts.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -65,7 +65,7 @@ struct Row {
 std::vector<config::FlowSpec> flows_of(const Row& row) {
   std::vector<std::size_t> to(row.hosts);
   std::iota(to.begin(), to.end(), std::size_t{0});
-  // Sattolo's: one circle through all, so that nobody sends to itself.
+  // Sattolo's algorithm: one cycle through all hosts, so none sends to itself.
   std::uint64_t random = 1;
   for (std::size_t i = row.hosts - 1; i > 0; --i) {
     random = random * 6364136223846793005 + 1442695040888963407;

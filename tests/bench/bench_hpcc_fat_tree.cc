@@ -16,7 +16,7 @@ int main(int count, char** words) {
       sizes.c_str(), cost.flows, cost.run_seconds, cost.set_up_seconds, hops / cost.run_seconds / 1e6,
       events / hops, events / cost.run_seconds / 1e6,
       static_cast<double>(cost.peak_kib) / static_cast<double>(cost.flows));
-  // README.md says how it was run.
+  // See README.md for the measurement.
   constexpr double kHpccSimulatorSeconds = 1330;
   if (sizes == "fb-hadoop")
     std::printf("HPCC's simulator took %.0f s for these flows, %.1f times as long (goal: 20)\n",

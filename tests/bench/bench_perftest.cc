@@ -1,6 +1,6 @@
-// What perftest's programs cost: wall time of the whole run, hand-overs of the token per message, memory of
-// the simulator. Printed beside their goals, not asserted. The best of several runs counts, because the
-// machine may be busy with other things.
+// Costs of perftest's programs: wall time of the whole run, hand-overs of the token per message, memory of
+// the simulator. Prints them with their goals; nothing is asserted. The best of several runs counts, because
+// other processes may use the machine.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

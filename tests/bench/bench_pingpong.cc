@@ -1,5 +1,5 @@
-// What ibv_rc_pingpong with its defaults costs: hand-overs of the token and wall time. Printed, not asserted;
-// the goal is 0.3 s. The best of several runs counts, because the machine may be busy with other things.
+// Costs of ibv_rc_pingpong with its defaults: hand-overs of the token and wall time; the goal is 0.3 s.
+// Nothing is asserted. The best of several runs counts, because other processes may use the machine.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,5 +1,5 @@
-// What processes cost: many hosts that talk by TCP, calls that stay in the program, calls that do not, the
-// start of an interpreter. Printed beside their goals, not asserted.
+// Costs of processes: many hosts that communicate by TCP, calls handled inside the program, calls that are
+// not, the start of an interpreter. Prints them with their goals; nothing is asserted.
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ support::RunReport run_well(const support::RunRequest& request) {
   std::exit(1);
 }
 
-// Memory of a process and of all that come from it, what they share counted once, in KiB (their PSS).
+// Memory of a process and its descendants in KiB, with shared pages counted once (PSS).
 std::uint64_t memory_kib(const std::string& process) {
   std::uint64_t sum = 0;
   std::ifstream rollup("/proc/" + process + "/smaps_rollup");
@@ -43,7 +43,7 @@ std::uint64_t memory_kib(const std::string& process) {
   return sum;
 }
 
-// The most descriptors that one process has of those that come from `process`.
+// The greatest number of descriptors of `process` or one of its descendants.
 std::uint64_t descriptors(const std::string& process) {
   std::error_code error;
   std::uint64_t most = 0;
@@ -53,7 +53,7 @@ std::uint64_t descriptors(const std::string& process) {
   return most;
 }
 
-// The most that `measure` says at once of the programs that `work` starts, looked at every `period`.
+// The maximum of `measure` over the programs that `work` starts, sampled every `period`.
 std::uint64_t peak_of(std::uint64_t (*measure)(const std::string& process), std::chrono::milliseconds period,
                       const std::function<void()>& work) {
   std::atomic<bool> done = false;

@@ -1,6 +1,6 @@
-// What `run --record` adds to a long run, and the page of `verbatim report` for it: what making it takes, how large it is,
-// how soon a browser shows it and how it scrolls; and the same of a run of as many flows as packets. Argument: how many of
-// both, a million if nothing is said.
+// Costs of `run --record` in a long run, and of the page of `verbatim report`: time to make it, size, time
+// until a browser shows it, scrolling. The same for a run with as many flows. Argument: the number of packets
+// and of flows, default a million.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

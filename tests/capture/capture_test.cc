@@ -1,4 +1,5 @@
-// Every packet of a capture decodes in tshark and says what the trace says, on InfiniBand and on Ethernet.
+// tshark decodes every packet of a capture and shows the same values as the trace, on InfiniBand and on
+// Ethernet.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -122,7 +123,8 @@ TEST(CaptureTest, a_snap_length_keeps_the_headers) {
   }
 }
 
-// What tshark says of a capture with the profile of tools/wireshark: the lines of one field, or of the columns.
+// tshark's output for a capture with the profile of tools/wireshark: the lines of one field, or of the
+// columns.
 std::string with_profile(const std::string& folder, const std::string& arguments) {
   const std::string profiles = folder + "/config/wireshark/profiles";
   std::filesystem::create_directories(profiles);
@@ -148,7 +150,7 @@ TEST(CaptureTest, a_capture_per_link_has_each_packet_once_on_every_cable) {
                                                "--fault", R"({"action": "drop", "from": "client", "opcode": "Send Middle", "nth": 3})"}});
     ASSERT_EQ(run.code, 0) << run.story();
     const std::string trace = support::text_of_file(folder.path() + "/trace");
-    std::map<std::string, std::size_t> sent, found;  // by the port that sends
+    std::map<std::string, std::size_t> sent, found;  // by sending port
     std::istringstream lines(trace);
     for (std::string line; std::getline(lines, line);) {
       if (line.find("  packet-transmitted  ") == line.npos) continue;

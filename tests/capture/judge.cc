@@ -103,8 +103,7 @@ std::string name_of(std::uint64_t opcode) {
 bool is_of(const Record& record, const char* folder) { return record.component.starts_with(folder); }
 std::string after_slash(const std::string& component) { return component.substr(component.find('/') + 1); }
 
-// The AETHs of acknowledgements are those that adapters say they have sent, and the RETHs ask for what work
-// requests asked for.
+// The AETHs of acknowledgements match the adapters' records, and RETHs match the work requests.
 void compare_headers(const std::vector<Record>& records, const std::vector<const Record*>& packets,
                      const std::vector<Row>& rows, Judged& result) {
   std::map<std::string, std::multiset<std::string>> sent, lengths, written;

@@ -15,14 +15,14 @@ struct Judged {
   std::size_t malformed = 0;
   std::size_t guessed = 0;  // only because tshark took payload for a protocol
   std::size_t reths = 0, aeths = 0;  // compared with the trace
-  std::size_t corrupted = 0;         // by a fault, and with a wrong ICRC
+  std::size_t corrupted = 0;         // by a fault, with a wrong ICRC
   std::vector<Frame> frames;
   std::map<std::string, std::size_t> comments;
   std::string summary() const;
 };
 
-// `arguments` are those of `verbatim run`, quoted for a shell. What does not fit together is a failure of the
-// test.
+// `arguments` are those of `verbatim run`, quoted for a shell. Contradictions are test
+// failures.
 Judged judge(const std::string& arguments);
 
 }  // namespace verbatim::capture

@@ -15,7 +15,7 @@ struct Frame {
   bool outbound = false;
   bool is_ethernet = false;
   std::vector<std::uint8_t> bytes;  // without the ERF header
-  std::size_t length = 0;           // as it was on the wire
+  std::size_t length = 0;           // on the wire
 };
 
 // Throws std::runtime_error with what is wrong with the file; that packets are cut is, unless they may be.

@@ -1,4 +1,4 @@
-// Who has called a function, as its frame information tells of this very program, and what comes of damaged files.
+// Callers of functions by frame information, for this test program itself, and for damaged files.
 #include "sim/supervisor/code/call_frames.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the checks find: each mistake with its place, and nothing in the program without it; off, warn and error; nothing that
-// changes a run.
+// Findings of the checks: each mistake with its place, and no finding for the corrected program; off, warn
+// and error; checks do not change a run.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ TEST_P(CheckTest, finds_the_mistake_and_nothing_without_it) {
   EXPECT_THAT(checks[0]["text"].get<std::string>(), MatchesRegex(which.text));
   EXPECT_THAT(result.err, ::testing::HasSubstr(std::string("check ") + which.check + ": host/"));
   auto call_by_call = run(which.check, "buggy", {"--check", on, "--call-by-call"}).report["checks"];
-  // Of many calls that meet, each mode may come to another first.
+  // Of many conflicting calls, each mode may report another one first.
   if (std::string(which.check) == "threads" && call_by_call.size() == checks.size())
     call_by_call[0]["time_ps"] = checks[0]["time_ps"];
   EXPECT_EQ(call_by_call, checks);

@@ -1,5 +1,5 @@
-// Programs that wait for ever: `hangs CASE` on the server, `hangs CASE server` on the client. Which of the two hangs, and why,
-// stands at each case.
+// Programs that wait for ever: `hangs CASE` on the server, `hangs CASE server` on the client. The comment at
+// each case names the host that hangs and the reason.
 #include <poll.h>
 #include <pthread.h>
 
@@ -28,7 +28,7 @@ static void sleep_for_event(int acknowledges) {
 
 static int is_server(void) { return my.server == NULL; }
 
-// The server sleeps and has never asked for an event.
+// The server sleeps without having armed the CQ.
 static void never_armed(void) {
   post_receive();
   litmus_meet(&my);
@@ -37,7 +37,7 @@ static void never_armed(void) {
   litmus_wait(my.send_cq);
 }
 
-// The server asks for one event, and sleeps for two.
+// The server arms the CQ once, and sleeps twice.
 static void not_armed_again(void) {
   post_receive();
   post_receive();
@@ -99,7 +99,7 @@ static void unacknowledged_events(void) {
     litmus_meet(&my);
     return;
   }
-  litmus_meet(&my);  // both messages have come
+  litmus_meet(&my);  // both messages have arrived
   sleep_for_event(0);
   MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
   sleep_for_event(0);
@@ -152,7 +152,7 @@ static void nothing_sent(void) {
   poll_for_ever(my.recv_cq);
 }
 
-// The client's packets go to a queue pair that has gone, and it waits for ever for an answer.
+// The client sends to a queue pair that no longer exists, and waits for ever for an answer.
 static void peer_is_gone(void) {
   litmus_meet(&my);
   if (is_server()) {

@@ -13,7 +13,7 @@ using ::testing::Not;
 
 struct Hang {
   const char* name;
-  const char* host;  // where the thread hangs
+  const char* host;  // with the hanging thread
   const char* why;   // of the sentence, from the call on
 };
 
@@ -41,7 +41,7 @@ TEST_P(HangTest, its_cause_is_told) {
   EXPECT_TRUE(result.code == 3 || result.code == 4) << result.story();
   const std::string finding = finding_of(result, which.host);
   EXPECT_THAT(finding, MatchesRegex(std::string(".*, thread [0-9]+ ") + which.why));
-  // Who polls is parked in slices and goes round otherwise; who sleeps does so in both.
+  // A polling thread is parked in slices mode only; a sleeping one sleeps in both modes.
   if (finding.find(" waits in ") == std::string::npos) return;
   EXPECT_EQ(finding_of(hang(which.name, {"--call-by-call"}), which.host), finding);
 }
@@ -92,7 +92,7 @@ std::string line_of(const RunReport& result, const std::string& begin) {
   return at == result.err.npos ? "" : result.err.substr(at, result.err.find('\n', at) - at);
 }
 
-// A check finds a mistake that did no harm here; the hang comes from another one.
+// A check reports a harmless mistake; the hang has another cause.
 TEST(Hangs, the_cause_is_what_the_thread_waits_for_and_not_what_a_check_has_found) {
   const RunReport result = hang("unacknowledged-events");
   ASSERT_EQ(result.code, 3) << result.story();

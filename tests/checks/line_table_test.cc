@@ -1,4 +1,4 @@
-// Which line an address of this very program comes from, as its compiler tells it, and what comes of damaged files.
+// Source lines of addresses, for this test program itself, and for damaged files.
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <link.h>
@@ -59,7 +59,7 @@ TEST(LineTable, tells_the_line_of_a_function_whatever_the_version_of_the_format)
   }
 }
 
-// Without optimisation inline functions of headers are functions like others, behind whatever the compiler has put before them.
+// Without optimisation, inline functions of headers are ordinary functions, placed after other code.
 TEST(LineTable, a_function_of_a_header_is_no_line_of_the_function_before_it) {
   const std::vector<std::byte> file = file_of(std::string(CHECKS_FOLDER) + "/hangs_plain");
   const std::uint64_t post_at = address_of(file, "ibv_post_send");

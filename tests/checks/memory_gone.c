@@ -1,5 +1,5 @@
-// Takes memory away that a posted receive names, in the way that the argument says: `memory_gone WAY`. No peer is needed: a queue
-// pair in INIT takes receives.
+// Removes the memory of a posted receive by the method named by the argument: `memory_gone WAY`. No peer is
+// needed, because a queue pair in INIT accepts receives.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
       MUST(mmap(memory + kSize - kPage, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
     if (strcmp(way, "dontneed") == 0 || strcmp(way, "shared_dontneed") == 0) MUST(madvise(memory, kSize, MADV_DONTNEED) == 0);
     if (strcmp(way, "remove") == 0) MUST(madvise(memory, kSize, MADV_REMOVE) == 0);
-    // What takes nothing away that a request needs.
+    // Methods that remove no memory of a request.
     if (strcmp(way, "beside") == 0) MUST(munmap(memory, kSize - kPage) == 0);
     if (strcmp(way, "deregistered") == 0) MUST(ibv_dereg_mr(mr) == 0 && munmap(memory, kSize) == 0);
     if (strcmp(way, "other_block") == 0) {

@@ -1,5 +1,5 @@
-// Programs with a mistake that a check finds, and without: `mistakes CASE buggy|fixed` on the server, with `server` behind it on
-// the client. All of them end, whatever they do. On which of the two the mistake is stands at each case.
+// Programs with a mistake that a check finds, and corrected: `mistakes CASE buggy|fixed` on the server, with
+// `server` appended on the client. All of them end. The comment at each case names the host with the mistake.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -66,8 +66,8 @@ static void missed_wakeup(void) {
   litmus_meet(&my);
 }
 
-// The server writes to the buffer of a receive that it has posted, before the message; `fixed` before it posts it, and the buffer
-// is one that a WRITE and another message have come to meanwhile.
+// The server writes to the buffer of a posted receive before the message arrives; `fixed` writes before it
+// posts the receive, to a buffer that a WRITE and another message have reached meanwhile.
 static void receive_buffer(void) {
   if (is_server()) {
     if (my.is_fixed) my.memory[0] = 0xff;
@@ -94,8 +94,8 @@ static void receive_buffer(void) {
   litmus_meet(&my);
 }
 
-// The server posts the first receive of a connection when it has told the client that it is ready; `fixed` before, though the
-// queue pair can take messages. The client does not send again for ever.
+// The server posts the first receive of a connection after it has sent a ready message; `fixed` before,
+// though the queue pair can accept messages. The client does not retry without limit.
 static void late_receive(void) {
   struct ibv_qp_init_attr init = {.send_cq = my.send_cq, .recv_cq = my.recv_cq, .qp_type = IBV_QPT_RC};
   init.cap.max_send_wr = init.cap.max_recv_wr = kSlots;
@@ -122,8 +122,8 @@ static void late_receive(void) {
   my.qp[0] = first;
 }
 
-// The server waits for the last byte of a WRITE and reads the others; `fixed` when it has polled the completion of what comes
-// behind.
+// The server waits for the last byte of a WRITE and reads the others; `fixed` reads them after polling the
+// completion of the next message.
 static void write_target(void) {
   volatile const uint8_t* const record = my.memory;
   unsigned sum = 0;
@@ -173,8 +173,8 @@ static void region_in_use(void) {
   litmus_meet(&my);
 }
 
-// The server unmaps the buffer of a posted receive, and the client that of a send whose completion it has not polled; `fixed`
-// when they are complete. Memory beside them is nobody's business.
+// The server unmaps the buffer of a posted receive, and the client that of a send before polling its
+// completion; `fixed` waits for the completions. Adjacent memory may be unmapped.
 static void memory_gone(void) {
   uint8_t* const other = mmap(NULL, 2 * kBig, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   MUST(other != MAP_FAILED);
@@ -205,7 +205,7 @@ static void memory_gone(void) {
     MUST(munmap(other, 2 * kBig) == 0);
   }
   litmus_meet(&my);
-  // A receive is left, which another check would tell of.
+  // A receive is left, which another check would report.
   is_gone = !my.is_fixed && is_server();
   if (is_gone) MUST(ibv_destroy_qp(my.qp[0]) == 0);
   MUST(ibv_dereg_mr(mr) == 0);

@@ -1,5 +1,5 @@
-// Two hosts write the same bytes of a third, one after the other, and how the second hears of the first decides whether that is a
-// race: by the clock (nobody tells it), or by what `way` says. `third_party target|first|second WAY [target]`.
+// Two hosts write the same bytes of a third, one after the other. Whether that is a race depends on how the second
+// learns of the first: by the clock (no message), or as `way` says. `third_party target|first|second WAY [target]`.
 #include <time.h>
 
 #include "tests/litmus/litmus.h"
@@ -44,7 +44,7 @@ static void end_of(int fd) {
   MUST(read(fd, &byte, 1) == 0);
 }
 
-// What passes on that the first is done.
+// Forwards the message that the first host is done.
 static void be_target(const char* way) {
   char byte = 0;
   if (strcmp(way, "tcp") == 0) tcp_read(tcp[0], &byte, 1), tcp_write(tcp[1], &byte, 1);

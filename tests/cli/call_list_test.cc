@@ -18,7 +18,7 @@ namespace {
 using protocol::ToldKind;
 using protocol::ToldStep;
 
-// What is mapped at which address.
+// A fake address space.
 class Memory {
  public:
   void put(std::uint64_t address, std::string_view bytes) { parts_[address] = bytes; }

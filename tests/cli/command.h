@@ -1,4 +1,4 @@
-// Runs a command as a shell's user would and keeps what it says.
+// Runs a command like a shell and keeps its output.
 #pragma once
 
 #include <fcntl.h>

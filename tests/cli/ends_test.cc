@@ -20,7 +20,7 @@ std::string text_of(const std::string& path) {
   return config::read_file(path, diagnostics).value_or("(no file)");
 }
 
-// Each says hello on the server; `how` runs "$@" as a shell does.
+// Each run prints hello on the server; `how` runs "$@" in the manner of a shell.
 Finished run_by(const std::string& how, const std::string& out) {
   return run_command({"/usr/bin/python3", "-I", "-c", how, VERBATIM_PROGRAM, "run", "--out", out, "--topology", kTopology,
                       "server=echo hello"});
@@ -166,8 +166,8 @@ TEST(Interrupt, ends_a_run_whose_program_never_waits) {
   }
 }
 
-// A wait for a program that starts may be interrupted by a signal. That seldom happens: who gives up then fails in one run of
-// twelve.
+// A wait for a starting program may be interrupted by a signal. That happens seldom: without a retry one run
+// of twelve fails.
 TEST(Start, goes_on_whatever_signals_come_meanwhile) {
   const std::string storm =
       "import os, signal, subprocess, sys\n"
@@ -185,7 +185,7 @@ TEST(Seeds, interrupted_ones_keep_what_is_known) {
   for (const int signal : {SIGTERM, SIGHUP}) {
     Folder folder;
     const std::string out = folder.path() + "/out", lines = folder.path() + "/lines";
-    ::signal(SIGHUP, SIG_DFL);  // whoever runs the tests may have it ignored
+    ::signal(SIGHUP, SIG_DFL);  // the caller may have SIGHUP ignored
     const Finished run = run_command(
         {"/bin/sh", "-c",
          "lines=$1; shift; \"$0\" \"$@\" > $lines & "

@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM end every verb with exit code 5, whatever goes on: nothing of it is left, and files are whole or as before.
+// SIGINT and SIGTERM end every verb with exit code 5 at any moment: no processes or temporary files remain,
+// and files are complete or unchanged.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -45,7 +46,7 @@ bool is_there(const Process& process) {
   return now.pid != 0 && now.started == process.started && now.state != 'Z';
 }
 
-// `verbatim WORDS` under way in folder(), with a temporary folder of its own.
+// `verbatim WORDS` running in folder(), with a temporary folder of its own.
 class Interrupted : public ::testing::Test {
  protected:
   ~Interrupted() override {
@@ -91,7 +92,7 @@ class Interrupted : public ::testing::Test {
   // Until a simulated program runs that never ends by itself.
   void await_program() {
     ASSERT_TRUE(comes_true([&] {
-      if (process_of(child_).state == 'Z') return true;  // said below
+      if (process_of(child_).state == 'Z') return true;  // reported below
       programs_.clear();
       for (const Process& process : descendants_of(child_)) {
         if (process.name == "sh" && has_begun()) programs_.push_back(process);
@@ -129,8 +130,8 @@ class Interrupted : public ::testing::Test {
     for (const auto& entry : fs::recursive_directory_iterator(folder())) EXPECT_NE(entry.path().extension(), ".part") << entry.path();
   }
 
-  // The words for a run on one host whose program says, by the file `runs`, that it never ends. Without the file `hangs` it fails
-  // at once.
+  // Words for a run on one host whose program creates the file `runs` and never ends. Without the file
+  // `hangs` it fails at once.
   std::vector<std::string> words_of(const std::string& verb, std::vector<std::string> options) const {
     std::vector<std::string> words = {verb};
     words.insert(words.end(), options.begin(), options.end());
@@ -168,7 +169,7 @@ class Interrupted : public ::testing::Test {
   pid_t child_ = 0;
 };
 
-// The processes that are stopped when the signal comes, as by a debugger or from a terminal.
+// Processes that are stopped when the signal arrives, as by a debugger or from a terminal.
 enum class Stopped { kNothing, kWorkers, kPrograms };
 
 struct Case {
@@ -263,7 +264,7 @@ TEST_F(Interrupted, descriptors_by_which_verbatim_waits_reach_nobody_else) {
     await_program();
     std::set<std::string> own;
     for (const auto& [descriptor, name] : open_in(child_)) own.insert(name);
-    for (const auto& [descriptor, inherited] : open_in(::getpid())) own.erase(inherited);  // from whoever started the test
+    for (const auto& [descriptor, inherited] : open_in(::getpid())) own.erase(inherited);  // by the test's caller
     EXPECT_TRUE(own.contains("anon_inode:[eventpoll]"));
     std::vector<Process> others = workers();
     EXPECT_FALSE(others.empty());
@@ -326,7 +327,7 @@ TEST_F(Interrupted, check_of_the_machine_leaves_no_process) {
       ::_exit(127);
     }
     ::usleep(static_cast<useconds_t>(turn % kSteps * kStepUs));
-    // A process that it has started goes on until it stops itself.
+    // A process that it has started runs until it stops itself.
     ::kill(child_, SIGSTOP);
     ::usleep(1000);
     was_stopped = std::ranges::any_of(descendants_of(child_), is_stopped);
@@ -344,7 +345,7 @@ TEST_F(Interrupted, check_of_the_machine_leaves_no_process) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
-// The reduction of ten thousands of decisions has begun when the search has said what it found.
+// After the search has reported its results, the reduction of ten thousands of decisions has begun.
 TEST_F(Interrupted, explore_that_makes_a_failure_small) {
   start({"explore", "--runs", "4", "--strategy", "random", "--seed", "3", "--shrink-time", "1000 s", "--topology",
          std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology, "--fail-on", "([7-9]|[0-9][0-9])\\.[0-9]* usec/iter", "--out", "out",

@@ -85,7 +85,7 @@ TEST(Manual, each_verb_has_a_page_with_the_options_of_its_help) {
   const std::string help = verbatim({"--help"}).out;
   std::set<std::string> pages;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) pages.insert(entry.path().stem());
-  // What follows "Subcommands:", a verb a line.
+  // The text after "Subcommands:", a verb a line.
   std::istringstream lines(help.substr(help.find("Subcommands:")));
   std::size_t verbs = 0;
   for (std::string line; std::getline(lines, line) && !line.starts_with("Exit codes:");) {

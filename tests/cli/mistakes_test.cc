@@ -1,4 +1,4 @@
-// What newcomers type wrong, and what they are told: where, what is wrong, what to write. Nothing is started.
+// Common usage errors and their messages: place, error, correction. Nothing is started.
 #include <filesystem>
 
 #include "tests/cli/command.h"
@@ -130,7 +130,7 @@ TEST(Mistakes, in_a_topology) {
       desk,
       {{{"check", "ring.json"}, "ring.json: /generate/shape: \"ring\" is not allowed here; allowed: \"star\", \"leaf_spine\", \"fat_tree\", "
        "\"rail\", \"dragonfly\", \"dragonfly_plus\", \"torus\", \"hyperx\"\n"},
-       // Of all kinds, at once.
+       // Errors of all kinds, reported at once.
        {{"check", "bad.json"},
         "bad.json: /links/0/rate: \"100 GB\" is not a rate; units are Tbps, Gbps, Mbps, kbps, bps\n"
         "bad.json: /links/1/rate: \"100\" has no unit; units are Tbps, Gbps, Mbps, kbps, bps, for example \"100 Gbps\"\n"

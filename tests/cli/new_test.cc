@@ -37,7 +37,7 @@ TEST(New, two_hosts_run_at_once) {
   EXPECT_EQ(run.err.find("warning"), std::string::npos) << run.err;
 }
 
-// Paths are relative, so a moved folder runs, by whatever path it is named, with the same digest.
+// Paths in the folder are relative, so it can be moved and named by any path, with the same digest.
 TEST(New, the_folder_runs_by_every_path_and_can_be_moved) {
   Folder folder;
   ASSERT_EQ(verbatim({"new", "here/my lab"}, folder.path()).code, 0);

@@ -1,4 +1,4 @@
-// Slow: a Debian package, for which every library is asked where it comes from.
+// Slow: checks the origin of every library of the Debian package.
 #include <gmock/gmock.h>
 
 #include "sim/core/sanitizer.h"

@@ -1,4 +1,5 @@
-// What cpack makes of a build works where it is unpacked, and brings all that it needs; shells complete what there is.
+// A package of cpack works where it is unpacked, and contains everything that it needs; shell completion is
+// complete.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -29,7 +30,7 @@ TEST(Package, a_tar_works_where_it_is_unpacked) {
   ASSERT_EQ(run_command({"tar", "xzf", tar, "--strip-components=1", "-C", there}).code, 0);
   const std::string program = there + "/bin/verbatim";
 
-  // Of libraries it brings all but the C library's.
+  // It contains all libraries but the C library's.
   std::istringstream libraries(run_command({"ldd", program}).out);
   for (std::string line; std::getline(libraries, line);) {
     EXPECT_THAT(line, AnyOf(HasSubstr("libc.so"), HasSubstr("libm.so"), HasSubstr("ld-linux"), HasSubstr("linux-vdso"),
@@ -55,7 +56,7 @@ TEST(Package, a_tar_works_where_it_is_unpacked) {
     EXPECT_TRUE(fs::exists(there + "/share/man/man1/" + page + ".1")) << page;
 }
 
-// What bash offers for the last of `words`.
+// bash's completions for the last of `words`.
 std::vector<std::string> completed(const std::vector<std::string>& words) {
   const support::TemporaryFolder folder;
   const std::string script = folder.path() + "/completion";

@@ -1,4 +1,4 @@
-// Which place in a program is told for a line of a trace, and for a decision.
+// The source location of a trace line and of a decision.
 #include "tools/verbatim/places.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Places, a_late_thread_is_known_by_site_and_occurrence) {
   EXPECT_EQ(Places(places).of(explore::Decision{"thread-before-call", "thread/1", 4, 1, 145, 0}), "a.c:2");
   EXPECT_EQ(Places(places).end_of(explore::Decision{"thread-before-call", "thread/1", 5, 1, 145, 0}), std::nullopt);
   EXPECT_EQ(Places(places).of(explore::Decision{"thread-before-call", "thread/1", 5, 1, 145, 0}), "");
-  // What is told once more, with what has happened meanwhile, counts.
+  // A later report of the same call, with more information, is used.
   places.push_back(places[1]);
   places.back().call.place = "a.c:2, changed";
   places.back().call.time_ps = 77;

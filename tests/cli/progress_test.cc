@@ -1,4 +1,4 @@
-// The line that tells a person at a terminal how far long work is: there, gone before the result, and without influence.
+// The progress line at a terminal: it is shown, erased before the result, and has no influence.
 #include <gmock/gmock.h>
 #include <pty.h>
 
@@ -16,7 +16,7 @@ using ::testing::Not;
 
 constexpr char kClear[] = "\r\033[K";
 
-// Standard error is a terminal of 60 columns, standard output as `out_is_terminal` says.
+// Standard error is a terminal of 60 columns; standard output is one if `out_is_terminal`.
 Finished at_terminal(std::vector<std::string> words, bool out_is_terminal = false, const char* kind = "xterm") {
   words.insert(words.begin(), VERBATIM_PROGRAM);
   std::vector<char*> argv;

@@ -23,11 +23,11 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Of system calls: the first rule that fits decides.
+// A seccomp filter; the first matching rule applies.
 class Filter {
  public:
   Filter() {
-    // Whatever goes wrong, nobody here ends what does not belong to it.
+    // In case of an error, no process can kill others.
     rule(SYS_kill, 0, ~0u, 0xffffffff, SECCOMP_RET_KILL_PROCESS);
   }
 
@@ -81,7 +81,7 @@ std::map<std::string, long> call_numbers() {
   return numbers;
 }
 
-// What docker permits by default, as far as a run could notice; the profile that comes with Verbatim.
+// Calls that docker permits by default, as far as a run could notice; Verbatim's own profile.
 Filter default_profile(std::span<const long> refused = {}) {
   const json whole = json::parse(std::ifstream(VERBATIM_SOURCE_DIR "/tools/container/seccomp.json"));
   const std::map<std::string, long> numbers = call_numbers();
@@ -112,8 +112,8 @@ Finished verbatim_under(const Filter& filter, std::vector<std::string> words) {
   return run_command(std::move(words), VERBATIM_SOURCE_DIR, [&] { filter.install(); });
 }
 
-// Two programs that talk, a shell that makes processes, a file that is kept open by exec, and one that goes over a socket: with
-// its position, which both ends share.
+// Two communicating programs, a shell that creates processes, a file kept open across exec, and one sent over
+// a socket with its position, which both ends share.
 const std::vector<std::string> kRun = {
     "run", "--json", "--topology", kTopology, "server=ibv_rc_pingpong -n 5", "client=ibv_rc_pingpong -n 5 server",
     "client=sh -c 'exec 5< README.md; (sleep 1; cat <&5) & exec sh -c \"read line <&5; wait; cat <&5 | wc -l\"'",
@@ -235,7 +235,7 @@ TEST(RefusedCalls, where_no_process_can_be_made_nobody_is_ended) {
   EXPECT_THAT(host.out, HasSubstr("Resource temporarily unavailable"));
 }
 
-// What waits for the end of its output would wait for a child that is left stopped.
+// Code that waits for the end of output would wait for a child that remains stopped.
 TEST(RefusedCalls, where_ends_of_children_are_not_told_that_is_what_is_told_and_no_child_is_left) {
   const Finished host = verbatim_under(refusing({SYS_wait4}), {"doctor"});
   EXPECT_EQ(host.code, 2) << host.out << host.err;

@@ -57,7 +57,7 @@ TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {
     if (line.starts_with("repeat: ")) repeat = line.substr(8);
   }
   ASSERT_FALSE(failed.empty());
-  // What failed is told once; the others are like it.
+  // A failure is reported once; the others are of the same kind.
   const auto told = one.out.find(": exit code 1: on host client, ");
   EXPECT_NE(told, std::string::npos) << one.out;
   EXPECT_EQ(one.out.find(": exit code 1: on host client, ", told + 1), std::string::npos) << one.out;
@@ -78,7 +78,7 @@ TEST(Seeds, what_is_told_of_a_failure_does_not_depend_on_real_time) {
 }
 
 TEST(Seeds, what_cannot_be_started_ends_them_with_a_summary) {
-  // More than a run can have: the first says so, and the others are not tried.
+  // A usage error of the first run: the others are not started.
   const Finished run = verbatim({"run", "--topology", kTopology, "--seeds", "1..50", "--jobs", "1", "--out",
                                  "/dev/null/nowhere", "server=true"});
   EXPECT_EQ(run.code, 2) << run.out << run.err;

@@ -1,4 +1,4 @@
-// `verbatim workload`: what flows and collectives ask of the fabric, by hand.
+// `verbatim workload`: demands of flows and collectives on the fabric, computed by hand.
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
 

@@ -1,4 +1,4 @@
-// Who is asked to load an alternate path answers that there are none, each time, and keeps the connection as it is.
+// A request to load an alternate path is rejected each time, and the connection remains as it is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,7 +89,8 @@ TEST(AlternatePath, of_another_connection_or_queue_pair) {
   EXPECT_EQ(hosts.answers.back().status, AprStatus::kInvalidCommId) << "it has been ended";
 }
 
-// A lost request or answer is asked for again by its sender; who is asked twice answers twice, and late ones as well.
+// The sender repeats a lost request or answer; the receiver answers repeated requests twice, and late ones as
+// well.
 TEST(AlternatePath, is_answered_whatever_becomes_of_the_datagrams) {
   for (const char* which : {"LAP", "APR"}) {
     for (const Fate fate : {Fate::kLost, Fate::kTwice, Fate::kLate}) {

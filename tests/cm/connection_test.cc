@@ -1,4 +1,5 @@
-// Every management datagram of a connection's life lost, repeated or late: the connection comes about, and ends, all the same.
+// Each management datagram of a connection is lost, repeated or late: the connection is established and
+// closed nevertheless.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ struct Case {
   std::int64_t late_ms = 20;
 };
 
-// What both programs saw of a connection that the client ends at once.
+// Events and messages that both programs saw of a connection closed at once by the client.
 struct Outcome {
   std::vector<EventType> server, client;
   std::vector<std::string> seen;
@@ -56,7 +57,7 @@ TEST_P(AnyDatagram, may_go_wrong_once) {
     };
   });
   EXPECT_EQ(outcome.client, kClientSees);
-  // An RTU that the DREQ overtakes is never told of: the peer has gone before it was there (IBA 12.9.7.2).
+  // An RTU overtaken by the DREQ causes no event, because the peer has already left (IBA 12.9.7.2).
   std::vector<EventType> server = outcome.server;
   constexpr std::size_t kRtu = 4;
   if (number == kRtu && fate != Fate::kTwice) {
@@ -116,7 +117,8 @@ TEST(Connection, nobody_answers) {
   EXPECT_TRUE(hosts.server.events.empty());
 }
 
-// What its program has not answered yet is asked for again: it takes its time, says the kernel.
+// A request that the program has not answered yet is repeated; the kernel then answers that it is being
+// processed.
 TEST(Connection, who_takes_long_to_accept_is_waited_for) {
   TwoHosts hosts;
   hosts.server.accepts = false;
@@ -139,7 +141,7 @@ TEST(Connection, a_reply_that_nobody_confirms_is_given_up) {
   EXPECT_EQ(hosts.server.statuses.back(), -ETIMEDOUT);
 }
 
-// The first packet of the client may come before its RTU (rdma_notify).
+// The client's first packet may arrive before its RTU (rdma_notify).
 TEST(Connection, the_first_packet_stands_for_the_ready_message) {
   TwoHosts hosts;
   hosts.listen();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kLastPsn = (1 << 24) - 1;
 
-// Of two connections, one after the other, as the client asks for them.
+// Values in the requests of two successive connections.
 struct Asked {
   std::uint32_t psn[2] = {}, id[2] = {};
 };

@@ -1,4 +1,4 @@
-// What librdmacm's kernel side answers: addresses, services, private data, rejections, datagram services.
+// The kernel side of librdmacm: addresses, services, private data, rejections, datagram services.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -227,7 +227,7 @@ TEST(RdmaCm, a_datagram_service_answers_each_repetition) {
   }
 }
 
-// The native port space names services, not addresses: the path alone tells who is at the ends.
+// The native port space uses services, not addresses: only the path identifies both ends.
 TEST(RdmaCm, connections_without_ip_addresses_know_their_ports) {
   TwoHosts hosts(PortSpace::kIb);
   Address service;

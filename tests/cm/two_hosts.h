@@ -73,7 +73,7 @@ class Wire {
   std::vector<std::unique_ptr<Flight>> flights_;
 };
 
-// What the administrator is not asked for here.
+// The administrator's queries about nodes are not used here.
 struct NoNodes final : management::SubnetView {
   std::size_t node_count() const override { return 0; }
   const management::Node& node(std::size_t) const override {

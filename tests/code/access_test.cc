@@ -1,4 +1,4 @@
-// Which instructions touch memory that others may touch, and what is said of them.
+// Instructions that access shared memory, and their decoded accesses.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -70,7 +70,7 @@ TEST(CodeFiles, searched_ahead_and_never_needed) {
   files.search_ahead({kLoader}, 0);
 }
 
-// All that the search tells.
+// Compares everything that a search finds.
 void expect_same(const SearchResult& a, const SearchResult& b) {
   ASSERT_EQ(a.sites.size(), b.sites.size());
   for (std::size_t i = 0; i < a.sites.size(); ++i) {
@@ -130,7 +130,7 @@ TEST(CodeTable, gives_back_what_the_search_found) {
   ASSERT_NE(with_table.of(kLoader), nullptr);
   expect_same(with_table.of(kLoader)->found, without.of(kLoader)->found);
 
-  // Nor does what is said of the file tell whether it was in a table.
+  // The findings do not depend on whether a file was in a table.
   CodeFiles ahead;
   ahead.use_table(CodeTable(path));
   ahead.search_ahead({kLoader}, 0);

@@ -161,7 +161,7 @@ TEST(CodeSearch, code_without_functions_is_decoded_once) {
   EXPECT_EQ(search_image(ElfImage::read(bytes).value(), bytes).doubts.size(), kSize / 2);
 }
 
-// Every level stands for the one before four times.
+// Each level expands the previous one four times.
 TEST(CallFrames, a_name_that_stands_for_a_longer_one_stays_as_it_is) {
   MadeFile file;
   std::string name = "_Z1f1aIiiiiE";

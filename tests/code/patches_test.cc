@@ -68,7 +68,7 @@ class PatchesTest : public testing::Test {
     memory_.put(protocol::kPatchDataAddress, Bytes(sizeof(protocol::PatchData)));
     memory_.map(kCode, kPage);
   }
-  // What the shim would find.
+  // The entry that the shim would find.
   std::optional<protocol::PatchedInstruction> table_at(std::uint64_t address) {
     const Bytes raw = memory_.get(protocol::kPatchDataAddress, sizeof(protocol::PatchData));
     protocol::PatchData data;
@@ -204,7 +204,7 @@ TEST_F(CallPatchesTest, a_system_call_of_a_file_becomes_a_jump_and_is_shown_as_i
   memory_.read(kCode, page);
   patches.show_original(kCode, page);
   EXPECT_EQ(std::memcmp(page.data() + 0x100, kCall.data(), kCall.size()), 0);
-  // Loaded again it is as in the file, and finds its stub when it is asked for again.
+  // When it is loaded again it has the file's content, and gets its stub when it is requested again.
   memory_.put(kAt, kCall);
   patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
   EXPECT_TRUE(replace(patches));
@@ -260,7 +260,7 @@ TEST_F(PatchesTest, what_is_read_for_analysis_is_the_program_as_it_was) {
     patches.show_original(kCode + n, std::span(parts).subspan(n));
     EXPECT_EQ(parts, page) << n;
   }
-  // Something else lies there by now: it is shown as it is.
+  // The memory has other content: it is shown unchanged.
   memory_.put(kCode, {1, 2, 3, 4, 5, 6});
   memory_.read(kCode, page);
   patches.show_original(kCode, page);
@@ -331,7 +331,7 @@ TEST_F(PatchesTest, an_instruction_that_traps_is_not_released_as_a_jump) {
   EXPECT_TRUE(table_at(kCode));
 }
 
-// A program that makes its code writable for a moment, or changes what lies beside it.
+// A program that makes its code writable for a moment, or changes bytes beside it.
 TEST_F(PatchesTest, what_has_been_replaced_stays_so_when_its_page_is_searched_again) {
   CodePatches patches(false);
   constexpr std::uint64_t kGone = kCode + 64;

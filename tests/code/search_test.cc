@@ -1,4 +1,4 @@
-// Which bytes are instructions that the machine decides, and where a jump can take their place.
+// Finds the instructions whose result depends on the machine, and places for jumps that replace them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -297,7 +297,7 @@ TEST(CodeSearch, libraries_of_the_machine_as_objdump_reads_them) {
     pclose(pipe);
     EXPECT_EQ(ours, theirs) << path;
     EXPECT_TRUE(found.doubts.empty()) << path;
-    // Of system calls those that can be replaced are some.
+    // The replaceable system calls are a subset of all.
     std::set<std::uint64_t> all;
     pipe = popen((std::string("objdump -d --no-show-raw-insn ") + path + " | grep -P '^ *[0-9a-f]+:\\tsyscall'").c_str(), "r");
     ASSERT_NE(pipe, nullptr);

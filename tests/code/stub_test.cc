@@ -279,7 +279,7 @@ TEST_F(StubTest, before_the_shim_is_there_system_calls_are_made) {
   EXPECT_EQ(state.gpr[0], static_cast<std::uint64_t>(getpid()));
 }
 
-// What the loader maps: rdi, rsi, rdx, r10, r8 and r9 as the call has them.
+// The loader's mmap call, with its arguments in rdi, rsi, rdx, r10, r8 and r9.
 TEST_F(StubTest, a_file_that_the_loader_reads_in_whole_gets_a_place_and_nothing_else_does) {
   put(kRoom, make_whole_file_stub(kRoom, kFunction));
   put(kFunction, {0xc3});

@@ -1,4 +1,4 @@
-// {names} in commands, and their ranges: what they become, and what is said of those that cannot be used.
+// {names} in commands, and their ranges: the resulting values, and findings for invalid ones.
 #include "sim/config/arguments.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The start of background traffic is a choice: of each sending adapter, and of nobody else.
+// The start of background traffic is a choice of each sending adapter, and of no other.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,7 +1,7 @@
-// Set-up of three-tier fat trees: CPU time and memory of reading and checking, of routes alone, by each routing engine, and of
-// everything. Of each engine also the balance: paths between adapters on the cable between switches, one direction, with the most
-// of them, over the mean. Printed, not asserted; goal for k = 36 (11,664 hosts): 5 s and 1 GB. Arguments: values of k; without
-// any 8, 16, 36.
+// Set-up of three-tier fat trees: CPU time and memory of reading and checking, of routes by each routing
+// engine, and of the whole simulation. For each engine also the balance: the most paths between adapters on
+// any direction of a cable between switches, divided by the mean. Nothing is asserted; goal for k = 36
+// (11,664 hosts): 5 s and 1 GB. Arguments: values of k, default 8, 16, 36.
 #include <malloc.h>
 
 #include <algorithm>

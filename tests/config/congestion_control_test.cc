@@ -1,4 +1,4 @@
-// The key `congestion_control` of adapter profiles: what is said of wrong values, all at once.
+// The key `congestion_control` of adapter profiles: findings for wrong values, all at once.
 #include <gtest/gtest.h>
 
 #include "sim/config/tables.h"

@@ -1,13 +1,14 @@
-// Shapes that congestion control on InfiniBand is known for (Gran, Zahavi and others, on simulators and hardware), with the
-// values that they have evaluated: threshold 15, packets of 512 bytes and more, every one marked, index up by 1 for a
-// notification and down by 1 in 153.6 us. Entry n of the table delays by n / 4 of a packet's time. The MTU is 2 KiB, the usual
-// one of InfiniBand then: threshold 15 is 8 KiB of this switch's buffer, and with 4 KiB three packets that meet by chance are
-// marked, so that four senders give the hot spot 60 % of its rate.
+// Typical results of congestion control on InfiniBand (Gran, Zahavi and others, on simulators and hardware),
+// with their parameters: threshold 15, packets of 512 bytes and more, every one marked, index up by 1 for a
+// notification and down by 1 in 153.6 us. Entry n of the table delays by n / 4 of a packet's time. The MTU is
+// 2 KiB, then usual for InfiniBand: threshold 15 is 8 KiB of this switch's buffer. With 4 KiB three packets
+// that meet by chance are marked, and four senders give the hot spot 60 % of its rate.
 //
-// The parking lot has threshold 12. With 15 the queue that is marked is four packets long, of flows whose packets all come at
-// even distances: for microseconds on end, those that leave four behind are all of one flow, and marks are no share of its
-// packets. It stays at 1.7 to 1 then. Its shares are those from 15 ms on, as a and b, which the first switch marks in the
-// beginning, too, need so long to come up to c.
+// The parking lot has threshold 12. With 15 the marked queue is four packets long, of flows whose packets all
+// arrive at even distances: for microseconds, packets that leave four behind are all of one flow, so the
+// marks of a flow are not proportional to its packets. The ratio then remains 1.7 to 1. Shares are measured
+// from 15 ms on, because a and b, which the first switch marks at the beginning as well, need that long to
+// reach c.
 #include <gtest/gtest.h>
 
 #include "sim/config/flows.h"

@@ -153,7 +153,7 @@ TEST(Fault, findings_of_links) {
       "packets\n");
 }
 
-// On a star of Ethernet, whose switch shares its memory, unless `generate` says otherwise.
+// On a star of Ethernet with a shared-memory switch, unless `generate` sets another.
 std::string storm_findings(const std::string& faults, const std::string& generate = R"(, "switch": "spectrum")", std::vector<FaultSpec>* found = nullptr) {
   Folder folder;
   Diagnostics diagnostics;

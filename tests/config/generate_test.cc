@@ -1,4 +1,4 @@
-// Generated topologies: what a person would have written, and what cannot be built is said.
+// Generated topologies equal hand-written ones, and impossible shapes have findings.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -120,9 +120,9 @@ TEST(GenerateTest, a_fat_tree_of_thousands_of_hosts_is_well_formed) {
   }
 }
 
-// Steps of planning for each entry of the switches' tables. The search for shortest ways costs 5 steps an entry, whatever the
-// size of the tree: (5k²/4)² k steps, for it goes from every switch over all cables, for 5k²/4 · k³/4 entries. The least
-// loaded of k/2 equal ports is found by looking at each. Bound: twice that.
+// Steps of planning for each entry of the switches' tables. The search for shortest paths takes 5 steps an
+// entry at any size of the tree: (5k²/4)² k steps, as it starts at every switch and follows all cables, for
+// 5k²/4 · k³/4 entries. The least loaded of k/2 equal ports is found by checking each. Bound: twice that.
 TEST(GenerateTest, planning_routes_takes_steps_in_proportion_to_the_tables) {
   for (const std::uint64_t k : {4, 8, 16}) {
     for (const char* layer : {R"(, "link_layer": "infiniband")", R"(, "link_layer": "roce")"}) {

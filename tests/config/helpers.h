@@ -1,4 +1,4 @@
-// Files for tests of the readers: written to a folder that goes with the test.
+// Files for tests of the readers, in a folder that is removed after the test.
 #pragma once
 
 #include <gtest/gtest.h>

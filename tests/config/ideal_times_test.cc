@@ -1,5 +1,5 @@
-// Ideal times of flows against their closed form, and against lone flows: none is faster, and one that
-// meets nobody takes little more.
+// Ideal times of flows compared with their closed form and with lone flows: none is faster, and one without
+// competing traffic takes little longer.
 #include "sim/config/ideal_times.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,8 @@ TEST(IdealTimes, one_write_behind_a_switch_in_numbers) {
   const Duration host = delays.request + delays.send(4096) + delays.receive + delays.acknowledge +
                         delays.receive + delays.complete;
   ASSERT_TRUE(ideal.has_value());
-  // The gap behind the last packet is nobody's; the head of each way comes over the first cable.
+  // The gap after the last packet does not count; in each direction the packet's head must cross the first
+  // cable.
   EXPECT_EQ(ideal->count(), host.count() + (kPackets - 12) * kByte + kAcknowledgement * kByte +
                                 2 * (kHead * kByte + 2 * kPropagation + kForwarding));
 }

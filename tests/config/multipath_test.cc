@@ -1,4 +1,4 @@
-// Flows over several ways of one length: by the hashes of flows, by flowlets, and each packet by a way of its own.
+// Flows over several equal paths: by flow hash, by flowlets, and by packet.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -55,7 +55,8 @@ TEST(Priorities, shares_of_ethernet_are_those_of_a_line) {
   EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {.arbitration = kShares}), 1, 0.03);
 }
 
-// 6 of 8 MiB have gone when the strict flow ends; when it is the shorter one, the longer ends behind it.
+// When the strict flow ends, 6 of 8 MiB have been sent; if it is the shorter one, the longer one ends after
+// it.
 TEST(Priorities, a_strict_lane_has_the_line_to_itself) {
   EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {.arbitration = kStrict}), 6.0 / 8, 0.02);
   EXPECT_NEAR(end_ratio("h0", kClass0, kClass32, {.arbitration = kStrict}), 8.0 / 2, 0.1);
@@ -73,8 +74,8 @@ TEST(Priorities, arbitration_of_ethernet_does_not_count_on_infiniband) {
     const auto topology = load_topology(folder.write("t.json", text), with_profiles(), diagnostics);
     ASSERT_TRUE(topology.has_value()) << text_of(diagnostics);
     const bool is_ethernet = std::string(layer) == "roce";
-    EXPECT_EQ(topology->hosts[0].hca_profile.arbitration.is_of_ethernet(), is_ethernet);
-    EXPECT_EQ(topology->switches[0].switch_profile.arbitration.is_of_ethernet(), is_ethernet);
+    EXPECT_EQ(topology->hosts[0].hca_profile.arbitration.has_ethernet_scheduling(), is_ethernet);
+    EXPECT_EQ(topology->switches[0].switch_profile.arbitration.has_ethernet_scheduling(), is_ethernet);
   }
 }
 

@@ -20,8 +20,8 @@ std::string profile_findings(const std::string& text) {
 // Tables whose values may have one source.
 const std::set<std::string_view> kOneSource = {"a stage", "lane arbitration", "marking", "a PFC watchdog"};
 
-// "every latency, capacity and size a documented parameter": a shipped profile leaves nothing to a default,
-// and says of each value where it is from.
+// "every latency, capacity and size a documented parameter": a shipped profile sets every value and names the
+// source of each.
 void expect_complete(const Json& json, const Object& object, bool has_source, const std::string& where) {
   for (const Field& field : object.fields) {
     const std::string key(field.key);

@@ -46,7 +46,7 @@ cm::Address v6(const ib::Gid& ip, std::uint16_t port) {
   return address;
 }
 
-// Connects, accepts, and keeps what it was told of.
+// Connects, accepts, and stores the events that it received.
 struct Program final : cm::EventSink {
   std::vector<EventType> events;
   std::vector<std::unique_ptr<cm::RdmaId>> accepted;
@@ -153,7 +153,7 @@ TEST_P(Rails, a_listener_of_one_address_is_not_found_by_another) {
   EXPECT_EQ(client_.events.back(), EventType::kConnectResponse);
 }
 
-// Nothing in such a request tells of IP addresses: its adapter tells it from the other's.
+// Such a request contains no IP addresses; only the adapter distinguishes it from another.
 TEST_P(Rails, a_listener_of_one_gid_is_not_found_by_another) {
   cm::Address service;
   service.family = cm::Family::kIb;
@@ -176,7 +176,8 @@ TEST_P(Rails, a_listener_of_one_gid_is_not_found_by_another) {
   }
 }
 
-// A host without an adapter on the other's network reaches it by its first one; what is nobody's network is out of reach.
+// A host without an adapter on the other's network reaches it by its first adapter; an unknown network is
+// unreachable.
 TEST_P(Rails, another_network_is_reached_by_the_first_adapter) {
   auto listener = create(kB, server_);
   ASSERT_EQ(listener->bind(v4("0.0.0.0", kPort)), 0);
@@ -191,7 +192,7 @@ TEST_P(Rails, another_network_is_reached_by_the_first_adapter) {
   EXPECT_EQ(create(kC, client_)->resolve_address({}, v4("192.168.2.2", kPort), 2000), -ENETUNREACH);
 }
 
-// An address of the host's own is its own source, whatever the network; the interface of a link-local one is said.
+// A host's own address is its source on any network; the interface of a link-local one must be given.
 TEST_P(Rails, own_and_link_local_addresses) {
   auto listener = create(kA, server_);
   ASSERT_EQ(listener->bind(v6({}, kPort)), 0);

@@ -1,4 +1,4 @@
-// Routing engines as a topology asks for them: what is refused, what falls back, and what becomes of it.
+// Routing engines of topologies: refused ones, fall-backs, and resulting routes.
 #include <gtest/gtest.h>
 
 #include "sim/config/cabling.h"

@@ -44,7 +44,7 @@ bool schema_accepts(const std::string& name, const std::string& text) {
   return validator.validate(schema_of(name), target, nullptr);
 }
 
-// What the table says about one file, without what needs other files or other values.
+// Checks one file with the table, without other files or checks of several values.
 bool table_accepts(const std::string& name, const std::string& text) {
   const std::pair<const char*, const Object*> kTables[] = {{"topology", &topology_table()},
                                                            {"scenario", &scenario_table()},

@@ -1,4 +1,4 @@
-// The builder: the same fabric whatever the order of construction or of the file.
+// The fabric is the same for any order of construction and of entries in the file.
 #include "sim/config/simulation.h"
 
 #include <gtest/gtest.h>
@@ -235,7 +235,8 @@ TEST(Simulation, component_names_cover_hosts_adapters_switches_and_every_port) {
   }
 }
 
-// What comes from elsewhere has crossed the own cable, and where that leads to a switch, the switch and another cable.
+// A packet from another host has crossed the host's own cable and, if that leads to a switch, the switch and
+// another cable.
 TEST(Simulation, tells_how_soon_another_host_can_be_heard) {
   DefaultChoices choices;
   const auto least_way = [&](const std::string& hosts_and_links, std::size_t host) {

@@ -229,7 +229,8 @@ TEST(Sweep, torus_2qos_leads_flows_around_a_failed_switch) {
   EXPECT_EQ(outcome.sweeps.size(), 1u);
 }
 
-// Every host of a ring of four sends two switches on. Port 1 of a switch leads to the one before, and dor goes by the first port.
+// Each host of a ring of four sends to the host two switches further on. Port 1 leads to the previous switch,
+// and dor uses the first port.
 std::string across(const std::string& bytes) {
   std::string flows;
   for (int i = 0; i < 4; ++i) flows += (i == 0 ? "" : ", ") + flow("h" + std::to_string(i) + "-0", "h" + std::to_string((i + 2) % 4) + "-0", bytes);

@@ -26,7 +26,8 @@ struct Seen final : TraceSink {
   Outcome outcome;
 };
 
-// Each packet asks for an acknowledgement, as in HPCC's model: a slow flow has a round trip for each, and not for each message.
+// Each packet requests an acknowledgement, as in HPCC's model, so a slow flow measures a round trip for each
+// packet, not for each message.
 Outcome incast(const std::string& controller, const std::string& endpoint, int senders) {
   Folder folder;
   folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + endpoint +

@@ -352,7 +352,8 @@ TEST(Topology, findings_that_need_several_values_come_with_the_others) {
             "/links/1/a: there is no host or switch \"x\"; did you mean \"a\"?\n");
 }
 
-// What only follows from a finding is none: ends of links with names that could not be read, lanes of a wrong link layer.
+// Errors that only follow from a finding are not reported: ends of links with unreadable names, lanes of a
+// wrong link layer.
 TEST(Topology, no_finding_only_because_of_another) {
   EXPECT_EQ(topology_findings(R"({"name": "t", "hosts": 7, "switches": [{"name": "s", "ports": 999}],
                                   "links": [{"a": "a", "b": "s:500", "rate": "EDR"}]})"),

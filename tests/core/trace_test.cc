@@ -35,7 +35,7 @@ TEST(Tracer, stamps_a_record_and_hands_it_with_its_bytes_to_every_sink) {
   EXPECT_EQ(one.bytes, 3u);
 }
 
-// What is done before its time is recorded at its time.
+// Work done early is recorded with its time.
 TEST(Tracer, keeps_records_back_until_they_are_released) {
   Engine engine;
   Tracer tracer(engine);

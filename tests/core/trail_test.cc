@@ -1,4 +1,4 @@
-// Where the time of a message goes: steps without gaps, and what is a copy shares what lies behind.
+// Latency trails: steps without gaps; a copy shares the earlier steps.
 #include "sim/core/trail.h"
 
 #include <gtest/gtest.h>

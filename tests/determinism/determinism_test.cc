@@ -1,4 +1,4 @@
-// The promise: the same inputs and seed give the same bytes, whatever differs around the run.
+// The same inputs and seed give the same bytes, whatever differs in the environment.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -86,7 +86,7 @@ TEST_P(OneDigest, another_environment) {
   expect_unchanged(surroundings);
 }
 
-// Limits, priority, file mode mask and open descriptors of whoever starts the run.
+// Limits, priority, umask and open descriptors of the caller.
 TEST_P(OneDigest, another_shell) {
   const RunReport& undisturbed = reference(GetParam());
   rlimit stack, files;
@@ -113,8 +113,8 @@ TEST_P(OneDigest, another_working_directory) {
   expect_unchanged({.request = {.working_directory = deep}});
 }
 
-// An installed tree in a path of another length, with a space in it: libraries, profiles and topology come
-// from there.
+// An installed tree at a path of another length, with a space in it, from which libraries, profiles and
+// topology are loaded.
 TEST_P(OneDigest, installed_elsewhere) {
   static const support::TemporaryFolder folder;
   const std::string prefix = folder.path() + "/installed here, in a rather long path/v 1";

@@ -55,7 +55,7 @@ const std::vector<Workload>& workloads() {
 }
 
 RunReport run_in(const Surroundings& surroundings, const Workload& workload) {
-  // Inherited by verbatim, which is a child: whatever its own addresses are must not show.
+  // Inherited by verbatim, a child of this process; its own addresses must not show.
   const int before = ::personality(0xffffffff);
   if (surroundings.without_aslr) ::personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
   support::RunRequest request = surroundings.request;

@@ -1,4 +1,4 @@
-// What a run must not depend on, and the programs that are run to see whether it does.
+// Conditions that must not influence a run, and programs for testing this.
 #pragma once
 
 #include <sys/types.h>
@@ -37,10 +37,10 @@ std::vector<support::RunReport> run_all(const Surroundings& surroundings);
 // is part of it unless the mode (call by call or in slices) differs.
 enum class Steps { kSame, kAny };
 void expect_same(const support::RunReport& run, const support::RunReport& reference, Steps steps = Steps::kSame);
-// Of all workloads.
+// Compares all workloads.
 void expect_same(const std::vector<support::RunReport>& runs, const std::vector<support::RunReport>& reference);
 
-// Processes that compute for as long as the object lives.
+// Processes that compute while the object exists.
 class Load {
  public:
   explicit Load(int per_processor);

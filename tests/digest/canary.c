@@ -113,7 +113,7 @@ static void operand_of_an_atomic(void) {
   take_all();
 }
 
-// The queue below its limit tells once.
+// A queue below its limit causes one event.
 static void asynchronous_event(void) {
   options.srq = 1;
   connect_ends();

@@ -1,6 +1,6 @@
-// Both sides send to each other without a pause and arm their completion queues at every possible moment: before, between and
-// after the looks by which they take what came. Which of them raise an event, and when, depends on what was taken when the
-// adapter heard of it. What they saw, and the events that they got, end in one number.
+// Both sides send to each other without a pause and arm their completion queues at every possible moment:
+// before, between and after polls. Whether and when an arm raises an event depends on the entries polled when
+// the adapter processes the arm. Observed completions and events are combined in one number.
 #include <fcntl.h>
 #include <poll.h>
 #include <time.h>

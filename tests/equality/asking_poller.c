@@ -1,6 +1,6 @@
-// A program that looks at a completion queue in vain and, in each turn, asks the kernel for something that is not there: a byte
-// of a pipe, an event of an epoll instance, the expiration of a timer, readiness of a socket. Its parent gives it what it waits
-// for at many times, or sends a signal meanwhile; it tells how often it had looked, and when.
+// A program that polls a completion queue without success and, in each turn, makes a system call that has no
+// result: a byte of a pipe, an event of an epoll instance, the expiration of a timer, readiness of a socket. Its
+// parent provides the result at many times, or sends a signal; the program prints the number of polls and the time.
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>

@@ -1,4 +1,4 @@
-// One run in slices and one call by call, and whether anybody can tell them apart.
+// Makes a run in slices and one call by call, and compares them.
 #pragma once
 
 #include <string>

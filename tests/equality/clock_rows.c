@@ -1,5 +1,5 @@
-// Waits for times by reading clocks in rows, as calibrations do, in several ways, and prints how often it looked and what it
-// saw: what happens between two reads must be what it would be if the program had executed it.
+// Waits for times by reading clocks in sequence, as calibrations do, in several variants, and prints the
+// number of reads and their values: events between two reads must be as if the program had executed each.
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
-// Polls an empty completion queue and reads clocks in between, and looks at a flag after each: in the middle of its turns come
-// a flag that the other end writes, a message, and the signal of a timer, each at many times. Tells when each was seen first,
-// where, and after how many turns. `clock_turns buggy|fixed [server]` as litmus.h has it.
+// Polls an empty completion queue, reads clocks in between, and checks a flag after each. In the middle of its
+// turns arrive a flag written by the other end, a message, and the signal of a timer, each at many times. Prints
+// when and where each was seen first, and after how many turns. `clock_turns buggy|fixed [server]` as in litmus.h.
 #include <sched.h>
 #include <signal.h>
 #include <sys/time.h>

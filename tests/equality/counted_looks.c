@@ -7,7 +7,7 @@ enum { kWaits = 40 };
 
 static struct ibv_cq* cq;
 
-// What its caller has in registers it saves on the stack.
+// Saves its caller's registers on the stack.
 static __attribute__((noinline)) int look(void) {
   struct ibv_wc wc[8];
   const int n = ibv_poll_cq(cq, 8, wc);

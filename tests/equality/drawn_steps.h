@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-static uint64_t state;  // of the numbers to come: a program sets it once
+static uint64_t state;  // of the random numbers; set once by the program
 // 0 to n - 1.
 static inline uint32_t draw(uint32_t n) {
   state = state * 6364136223846793005u + 1442695040888963407u;

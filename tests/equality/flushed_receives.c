@@ -1,5 +1,5 @@
-// A server posts receives while its queue pair fails: a message that is too long for them comes at another moment in each round.
-// From then on the adapter asks for a doorbell with each receive. What was posted is flushed, each of it once.
+// A server posts receives while its queue pair fails: a message that is too long for them arrives at another moment in each
+// round. After the failure the adapter requests a doorbell for each receive. Posted receives are flushed, each exactly once.
 #include <time.h>
 
 #include "tests/equality/rc_pair.h"
@@ -38,7 +38,7 @@ static void serve(struct ibv_qp* qp, struct ibv_cq* cq, const struct ibv_mr* mr,
   for (; posted < 4; ++posted) MUST(ibv_post_recv(qp, &wr, &bad) == 0);
   char byte = 0;
   tcp_write(tcp, &byte, 1);
-  // Every other round in a hurry, so that looks at the queue and posts come in different orders.
+  // Every other round without pauses, so that polls and posts occur in different orders.
   while (after < 3) {
     if (posted < kSlots && posted - done < kSlots / 2) {
       MUST(ibv_post_recv(qp, &wr, &bad) == 0);

@@ -1,6 +1,6 @@
-// host_calls OWN NEXT ROUNDS: one of a ring of hosts, each with a program of two threads that makes calls of many kinds, most of
-// them an affair of its host alone, and tells when each round was over. What one thread does wakes the other, sets timers that go
-// off within the next calls, asks for files that are not there; now and then a few bytes go to the next host.
+// host_calls OWN NEXT ROUNDS: one of a ring of hosts, each with a program of two threads that makes calls of many
+// kinds, most of them local to the host, and prints when each round was over. Each thread wakes the other, sets
+// timers that expire within the next calls, and opens missing files; at times a few bytes are sent to the next host.
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -79,7 +79,7 @@ static long bytes_of(const char* path, size_t piece) {
   return sum;
 }
 
-// A timer that goes off within the next calls.
+// A timer that expires within the next calls.
 static uint64_t expirations(long after_ns) {
   const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
   const struct itimerspec when = {.it_value = {0, after_ns}, .it_interval = {0, after_ns}};

@@ -1,5 +1,5 @@
-// Polls two empty completion queues in turn and looks at a flag after each poll, which the other end writes at many
-// times: tells after which poll each flag was seen first, and when. `poll_turns buggy|fixed [server]` as litmus.h has it.
+// Polls two empty completion queues in turn and checks a flag after each poll, which the other end writes at many
+// times. Prints the poll and the time of each flag's first sight. `poll_turns buggy|fixed [server]` as in litmus.h.
 #include "tests/equality/moments.h"
 #include "tests/litmus/litmus.h"
 

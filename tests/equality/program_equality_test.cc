@@ -35,7 +35,7 @@ TEST_P(ScenarioEquality, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(OfTheProject, ScenarioEquality, ::testing::ValuesIn(shipped_scenarios()),
                          [](const auto& info) { return info.param; });
 
-// What arrives in the middle of a turn is seen by the first look behind it and by none before.
+// A change in the middle of a turn is seen by the next check, and by none before.
 TEST(PollTurns, slices_and_call_by_call) {
   const BothModes runs = run_both({.commands = {"server=" + support::quoted(POLL_TURNS) + " fixed",
                                                 "client=" + support::quoted(POLL_TURNS) + " fixed server"}});
@@ -60,7 +60,7 @@ TEST(FlushedReceives, slices_and_call_by_call) {
   }
 }
 
-// What an adapter reads and writes before a thread's horizon the thread does in its place.
+// Before a thread's horizon, the thread itself performs the adapter's reads and writes.
 TEST(TouchedMemory, slices_and_call_by_call) {
   for (const std::vector<std::string>& options :
        {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "3"}}) {
@@ -70,10 +70,11 @@ TEST(TouchedMemory, slices_and_call_by_call) {
   }
 }
 
-// What comes with the token and the thread cannot write is there all the same, in each of the two ways to reach its memory.
+// Data delivered with the token that the thread cannot write arrives nevertheless, by either access to its
+// memory.
 TEST(ReadOnlyReceives, slices_and_call_by_call) {
   const std::string program = support::quoted(READ_ONLY_RECEIVES);
-  // Who misses a message ends, and the other one would wait for ever.
+  // A program that misses a message exits, and the other would wait for ever.
   const std::vector<std::string> first{"--time-limit", "110ms"};
   for (const std::vector<std::string>& options : {first, {first[0], first[1], "--assume-missing", "process-vm"}}) {
     const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}, .options = options});
@@ -82,8 +83,8 @@ TEST(ReadOnlyReceives, slices_and_call_by_call) {
   }
 }
 
-// What a program takes from a queue behind an arm is not taken yet when the adapter hears of the arm, though the program runs
-// ahead.
+// Completions polled after an arm are not yet polled when the adapter processes the arm, although the program
+// runs ahead.
 TEST(ArmedQueues, slices_and_call_by_call) {
   for (const std::vector<std::string>& options :
        {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "3"}}) {
@@ -100,7 +101,8 @@ TEST(PollTurns, are_parked_at_the_first_look) {
   EXPECT_LT(run.report["hand_overs"].get<int>(), 340) << run.story();
 }
 
-// A flag that is looked at behind the second poll may change before it: who was woken in the middle of a turn goes on from there.
+// A flag checked after the second poll may change before it: a thread woken in the middle of a turn continues
+// there.
 TEST(PollTurns, go_on_when_what_changed_is_looked_at_later) {
   const std::string program = support::quoted(POLL_TURNS "_once") + " fixed";
   const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
@@ -108,7 +110,7 @@ TEST(PollTurns, go_on_when_what_changed_is_looked_at_later) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>(), 285) << runs.slices.story();
 }
 
-// Two hosts that wait for times by reading clocks, so that each read of the one goes past the other's.
+// Two hosts wait for times by reading clocks, so that each host's reads pass the other's.
 class ClockRows : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ClockRows, slices_and_call_by_call) {
@@ -123,14 +125,14 @@ TEST_P(ClockRows, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Compiled, ClockRows, ::testing::Values("", "_plain"),
                          [](const auto& info) { return std::string(info.index == 0 ? "optimised" : "plain"); });
 
-// Which of a loop's turns a poke finds depends on real time; its own jump tells at once.
+// The turn at which a poke interrupts a loop depends on real time; the loop's own jump does not.
 TEST(LoopJumps, slices_and_call_by_call) {
   const BothModes runs = run_both({.commands = {"server=" + support::quoted(LOOP_JUMPS)}, .options = {"--log", "debug"}});
   expect_equal(runs);
   std::smatch found;
   const std::regex told(R"((\d+) asked by their own jump)");
   ASSERT_TRUE(std::regex_search(runs.slices.err, found, told)) << runs.slices.story();
-  // Of five waits of each kind two are found by pokes, and more on a busy machine.
+  // Pokes find two of five waits of each kind, and more on a busy machine.
   constexpr int kKinds = 17 * 2;
   EXPECT_GE(std::stoi(found[1]), kKinds) << runs.slices.story();
 }
@@ -154,7 +156,8 @@ TEST(SharedTurns, slices_and_call_by_call) {
       << "the turns in which nothing happens are not executed";
 }
 
-// What an adapter writes into memory that processes share is seen by each that waits for it, whoever registered it.
+// An adapter's write to shared memory is seen by each process that waits for it, whichever registered the
+// memory.
 TEST(SharedMemory, slices_and_call_by_call) {
   const std::string program = support::quoted(SHARED_MEMORY) + " fixed";
   const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
@@ -172,7 +175,7 @@ TEST(StoppedPoller, slices_and_call_by_call) {
   EXPECT_NE(runs.slices.output("server").find("parent: over"), std::string::npos) << runs.slices.story();
 }
 
-// Calls that concern a host alone are answered before those of other hosts that come earlier, and nobody can tell.
+// Calls local to a host are answered before earlier calls of other hosts, without a visible difference.
 class HostCalls : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HostCalls, slices_and_call_by_call) {
@@ -221,7 +224,8 @@ TEST_P(TwoAdapters, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Seeds, TwoAdapters, ::testing::Values("", "1", "2"),
                          [](const auto& info) { return info.param.empty() ? "friendly" : "seed_" + info.param; });
 
-// A loop that asks the kernel in each turn is parked, and goes on when what it asks for is there, or a signal comes.
+// A loop with a system call in each turn is parked, and continues when the call has a result or a signal
+// arrives.
 TEST(AskingPoller, slices_and_call_by_call) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(ASKING_POLLER)};
@@ -232,7 +236,7 @@ TEST(AskingPoller, slices_and_call_by_call) {
       << "the turns in which nothing is there are not executed";
 }
 
-// What the analysis of a loop was told of memory that has gone, may not be read or holds something else says nothing any more.
+// The analysis of a loop forgets memory that was unmapped, became unreadable or has other content.
 TEST(GonePages, slices_and_call_by_call) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(GONE_PAGES)};
@@ -242,7 +246,7 @@ TEST(GonePages, slices_and_call_by_call) {
   EXPECT_LT(runs.slices.report["hand_overs"].get<int>() * 10, runs.call_by_call.report["hand_overs"].get<int>());
 }
 
-// A turn that reads clocks does what it does at several times: a change comes between any two of them.
+// A turn that reads clocks takes place at several times: a change may occur between any two of them.
 class ClockTurns : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ClockTurns, slices_and_call_by_call) {
@@ -265,7 +269,7 @@ TEST_P(ClockTurns, slices_and_call_by_call) {
 INSTANTIATE_TEST_SUITE_P(Compiled, ClockTurns, ::testing::Values("", "_plain"),
                          [](const auto& info) { return info.param.empty() ? "O2" : "O0"; });
 
-// What a turn counts is in a register that a function has saved on the stack, while a clock decides.
+// A turn counts in a register that a function saves on the stack, and ends depending on a clock.
 TEST(CountedLooks, slices_and_call_by_call) {
   const BothModes runs = run_both(support::RunRequest{.commands = {"server=" + support::quoted(COUNTED_LOOKS)}});
   expect_equal(runs);

@@ -1,5 +1,5 @@
-// Sixteen hundred more random programs, four hundred of each kind: with freedom or without, with memory of their own or
-// without; and those that VERBATIM_RANDOM_SEEDS="FIRST COUNT" asks for.
+// Sixteen hundred more random programs, four hundred of each kind: with and without freedom, with and without
+// memory of their own; and those selected by VERBATIM_RANDOM_SEEDS="FIRST COUNT".
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Rounds with memory of their own. One end makes it, of one of several kinds, registers it, and does to it what programs do to
-// theirs: changes it, looks at it, moves it, takes it away, gives advice, forks, deregisters it. Meanwhile the other end writes,
-// reads and counts there, and sends messages that arrive there. That some of it fails is part of the round.
+// Rounds with memory of their own. One end allocates it, in one of several kinds, registers it, and uses it
+// like real programs: changes, reads, moves, unmaps and advises it, forks, deregisters it. Meanwhile the other
+// end writes, reads and counts there, and sends messages to it. Some of these operations are expected to fail.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/uio.h>
@@ -26,7 +26,7 @@ struct action {
   uint32_t offset, length;
 };
 
-// What both ends know of a round.
+// Properties of a round known to both ends.
 struct plan {
   int is_owner;
   enum kind kind;
@@ -64,7 +64,7 @@ static struct plan draw_plan(void) {
   struct plan plan = {.is_owner = (int)draw(&my.shared, 2) == my.is_client};
   plan.kind = (enum kind)draw(&my.shared, kKinds);
   plan.at_address_of_its_own = (int)draw(&my.shared, 2);
-  // No packet tells an address of a stack: how large its frames are is up to the compiler.
+  // Packets contain no stack addresses, because the compiler decides on the size of frames.
   if (plan.kind == kOwnStack || plan.kind == kThreadsStack) plan.at_address_of_its_own = 1;
   plan.actions = 1 + (int)draw(&my.shared, kActionsMost);
   plan.answers = (int)draw(&my.shared, kAnswersMost);
@@ -234,7 +234,7 @@ static void use_call(const struct place* p) {
   close(ends[1]);
 }
 
-// Until somebody changes the first word, or so much time has passed.
+// Waits until the first word changes, or for a limited time.
 static void watch(const struct place* p) {
   if (!can_read(p, 0)) return;
   const uint64_t before = *word_of(p);
@@ -298,7 +298,7 @@ static void make_child(struct place* p) {
   for (int page = 0; page < kPages; ++page) {
     if (p->pages[page] != kUsual) return;
   }
-  // What a copy does not have it cannot look at.
+  // The copy must have the memory that it reads.
   if (!is_stack(p)) MUST(madvise(p->bytes, kPlace, MADV_DOFORK) == 0);
   const uint64_t seed = draw(mine, 1u << 30);
   const pid_t child = fork();

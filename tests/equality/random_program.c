@@ -1,7 +1,7 @@
 // A random verbs program: `random_program SEED` on one host, `random_program SEED SERVER` on the other. Both
-// ends draw the same rounds (messages, RDMA WRITEs that raise a flag, RDMA READs, second threads, condition
-// variables, alarms; with an m behind SEED, memory of all kinds) and each does its part in its own random way.
-// Everything seen is printed: completions, checksums of memory that the other end writes, clocks.
+// ends draw the same rounds (messages, RDMA WRITEs that set a flag, RDMA READs, second threads, condition
+// variables, alarms; with an m after SEED, memory of all kinds), and each does its part at random. It prints
+// everything observed: completions, checksums of memory written by the other end, clocks.
 #include "tests/equality/random_program.h"
 
 #include <signal.h>
@@ -223,7 +223,7 @@ static void read_round(void) {
     wait_for_completions(c, &c->sends_done, c->sends_posted);
     for (int i = 0; i < s.count; ++i) say("read %d: %08x", i, checksum(arrival(qp, i), s.lengths[i]));
   } else {
-    // What is read meanwhile changes in between.
+    // Memory that is being read changes meanwhile.
     for (int i = 0; i < 4; ++i) departure(qp, i)[draw(mine, 64)] += 1, dawdle(1);
   }
 }
@@ -276,7 +276,7 @@ static void* answer(void* argument) {
   return NULL;
 }
 
-// A second thread that waits on a condition variable while the first one works; then the other way round.
+// A second thread waits on a condition variable while the first one works; then they change roles.
 static void condition_round(void) {
   struct helper helper = {.chance = {draw(mine, 1u << 30)}};
   pthread_t thread;
@@ -317,7 +317,7 @@ static void alarm_round(void) {
     while (alarms == before) {
     }
   } else if (how == 1) {
-    // Nothing is under way between rounds but what the other end may already have sent; that stays queued.
+    // Between rounds only packets that the other end has already sent are in flight; these stay queued.
     while (alarms == before && (n = ibv_poll_cq(my.connections[0].cq, 0, &wc)) == 0) {
     }
   } else if (how == 2) {
@@ -326,7 +326,7 @@ static void alarm_round(void) {
     say("alarm");
     return;
   } else {
-    // It may have come just now: what is looked at and waited for is one step.
+    // The alarm may have arrived just before: checking and waiting must be one step.
     sigset_t alarm_only, open;
     sigemptyset(&alarm_only);
     sigaddset(&alarm_only, SIGALRM);

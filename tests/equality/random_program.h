@@ -16,7 +16,7 @@ enum {
   kSlot = 32768,  // room for one message
   kFlags = 4096,  // one flag every 64 bytes
   kArea = kQps * kMessagesMax * kSlot,
-  kMemory = kFlags + 2 * kArea,  // flags, where messages arrive, where they come from
+  kMemory = kFlags + 2 * kArea,  // flags, destinations of messages, sources of messages
   kInlineMax = 128,
   kFirstReceive = 0x1000,  // ids of receives; those of sends are lower
 };
@@ -77,11 +77,11 @@ struct job {
   uint32_t length;
   unsigned flags;
 };
-// One work request, by one of the ways to post it; its id is the number of those posted so far. An atomic's numbers are drawn.
+// Posts a work request by one of the interfaces; wr_id is the number posted so far. An atomic's operands are drawn.
 void post(struct connection* c, struct job job);
-// Connects the queue pair with that place among `my.connections`, and tells the other end of memory that it may reach.
+// Connects the queue pair of that index in `my.connections`, and sends the other end key and address of memory.
 void connect_queue_pair(int index, struct ibv_cq* cq, int access, uint32_t rkey, uint64_t address);
-// Both ends are here.
+// Waits until both ends are here.
 void barrier(void);
 
 // A round of messages, writes, reads and atomics with memory that one end registers for it: what is behind it, and what
@@ -97,10 +97,10 @@ void dawdle(int times);
 
 int64_t now_ns(void);
 void nap(uint64_t ns);
-// Takes up to `max` completions, and tells them. The number is told.
+// Polls up to `max` completions, prints them, and returns their number.
 int look(struct ibv_cq* cq, int max);
 
-// Waits in one of many ways until *counter, a connection's, has reached `target`.
+// Waits by one of many methods until *counter, of a connection, has reached `target`.
 void wait_for_completions(struct connection* c, const uint64_t* counter, uint64_t target);
-// Waits until the flag, written from afar, is at least `value`, mostly without any call.
+// Waits until the flag, written by the other end, is at least `value`, mostly without any call.
 void wait_for_flag(int index, uint32_t value);

@@ -1,4 +1,4 @@
-// The ways to wait: those that real programs have, and those that are hard to tell from them.
+// Methods of waiting: those of real programs, and similar ones.
 #include <poll.h>
 #include <sched.h>
 #include <sys/select.h>
@@ -103,8 +103,8 @@ static void book(const struct ibv_wc* wc) {
     struct connection* c = &my.connections[i];
     if (c->qp == NULL || c->qp->qp_num != wc->qp_num) continue;
     const int received = (wc->opcode & IBV_WC_RECV) != 0;
-    // Work requests complete in order: the id of a send says how many are done with it. Another thread may
-    // have booked a later one since this one was polled.
+    // Work requests complete in order, so the id of a send is the number of completed ones. Another thread
+    // may have counted a later one since this one was polled.
     if (received) {
       __atomic_fetch_add(&c->receives_done, 1, __ATOMIC_SEQ_CST);
       say("qp %d: received %u bytes, id %llx, flags %x", i, wc->byte_len, (unsigned long long)wc->wr_id,
@@ -127,7 +127,7 @@ int look(struct ibv_cq* cq, int max) {
   return n;
 }
 
-// One turn: returns after at least one completion (of whatever), or when another thread has booked ours.
+// One turn: returns after at least one completion, or when another thread has counted ours.
 static void wait_once(struct connection* c, const volatile uint64_t* counter, uint64_t target) {
   struct ibv_cq* const cq = c->cq;
   struct ibv_wc wc[8];
@@ -223,7 +223,7 @@ static void wait_once(struct connection* c, const volatile uint64_t* counter, ui
       break;
     }
     case 13: {
-      // What is read between two polls, and after the second, was written from afar or not yet.
+      // A flag read between two polls, and after the second, may have been written by the other end or not yet.
       const volatile uint32_t* const watched = flag((int)draw(mine, 8));
       const uint32_t seen = *watched;
       uint32_t between = seen, after = seen;

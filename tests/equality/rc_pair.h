@@ -1,5 +1,5 @@
-// What the small verbs programs of the tests share: a connection between two hosts, made over TCP as
-// ibv_rc_pingpong makes it. Plain verbs and sockets; nothing of the project is in it.
+// Shared by the small verbs programs of the tests: a connection between two hosts, set up over TCP like
+// ibv_rc_pingpong's. Plain verbs and sockets, without code of the project.
 #pragma once
 
 #include <arpa/inet.h>
@@ -87,8 +87,8 @@ struct rc_address {
 struct rc_options {
   enum ibv_mtu mtu;
   uint8_t rnr_timer;  // IBTA encoding: 1 is 10 us, 12 is 640 us
-  uint8_t reads;      // outstanding RDMA READs, both ways
-  int access;         // that the other end has besides RDMA WRITE and READ
+  uint8_t reads;      // outstanding RDMA READs in each direction
+  int access;         // of the other end, in addition to RDMA WRITE and READ
   uint8_t timeout;    // IBTA encoding; 0: 14, 67 ms
   int rnr_ends;       // what the other end has no receive for is not sent again for ever
 };

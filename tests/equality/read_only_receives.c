@@ -1,6 +1,6 @@
-// Two programs answer each other, and neither may write the memory in which it receives: adapters write pinned pages whatever
-// their protection, and a program that gets a completion finds the whole message. Short messages and ones of several packets,
-// in turns; some cross from one page into the next, of which only one is read-only.
+// Two programs answer each other, and neither may write the memory in which it receives: adapters write pinned
+// pages regardless of their protection, and a program that gets a completion finds the whole message. Short
+// messages and ones of several packets alternate; some cross a page boundary of which one side is read-only.
 #include "tests/equality/rc_pair.h"
 
 enum { kPort = 18790, kMessages = 120, kPageBytes = 4096, kBytes = 4 * kPageBytes, kCross = 24 };

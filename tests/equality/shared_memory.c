@@ -1,8 +1,8 @@
-// As servers of several processes do it: one has the queue pair and registers memory that it shares with its workers; those wait
-// for what the other end writes there. One looks at memory alone, one at a completion queue of its own in between, one at one of
-// two such queues that a generator of random numbers says, one sleeps between its looks. Each tells when it has seen each flag,
-// and answers it in the same memory, which the other end reads.
-// `shared_memory buggy|fixed [server]` as litmus.h has it.
+// A server of several processes: one has the queue pair and registers memory that it shares with its workers,
+// which wait for data of the other end there. One worker polls memory only, one also a completion queue of
+// its own, one a randomly chosen one of two queues, one sleeps between polls. Each prints when it has seen
+// each flag, and answers it in the same memory, which the other end reads. `shared_memory buggy|fixed
+// [server]` as in litmus.h.
 #include <sys/wait.h>
 
 #include "tests/equality/moments.h"

@@ -1,6 +1,6 @@
-// As progress engines do it: one thread looks at two completion queues in turn and every eighth time at a clock, and counts all
-// that in static memory. Another thread of the process wakes up in the middle of such turns, tells what it finds counted, and
-// sets a flag; messages come, too. `shared_turns buggy|fixed [server]` as litmus.h has it.
+// A progress engine: one thread polls two completion queues in turn and reads a clock every eighth time, and
+// counts all that in static memory. Another thread of the process wakes up in the middle of such turns, prints
+// the counts, and sets a flag; messages arrive, too. `shared_turns buggy|fixed [server]` as in litmus.h.
 #include <pthread.h>
 
 #include "tests/equality/moments.h"

@@ -1,5 +1,5 @@
-// A program that looks at a completion queue in vain, and counts its looks, is stopped and continued by its parent at many
-// times, and tells how often it has looked in the end.
+// A program that polls a completion queue without success, and counts its polls, is stopped and continued by
+// its parent at many times, and prints the count at the end.
 #include <infiniband/verbs.h>
 #include <signal.h>
 #include <stdio.h>

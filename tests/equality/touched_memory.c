@@ -1,6 +1,6 @@
-// Both sides send, write and read without a pause, change bytes of what they have posted, and look at the memory that the other
-// one writes, between any two calls that a thread answers by itself. What they saw ends in one number: it is another one if an
-// adapter touched memory a call too early or too late.
+// Both sides send, write and read without a pause, change bytes of posted buffers, and check the memory
+// written by the other side, between any two calls that a thread answers itself. The observed values are
+// combined in one number, which differs if an adapter accesses memory a call too early or too late.
 #include <time.h>
 
 #include "tests/equality/drawn_steps.h"
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
 
   uint32_t posted = 0, done = 0, sent = 0, waiting = 0, arrived = 0, ends = 0;
   uint32_t free_slots = (1u << kSlots) - 1;
-  // The last message of each side is short and says so.
+  // The last message of each side is marked by its shorter length.
   while (done < kMessages || ends == 0 || posted < kMessages) {
     if (waiting < kSlots && draw(2) == 0) {
       struct ibv_sge sge = {(uintptr_t)received((arrived + waiting) % kSlots), kSlotBytes, mr->lkey};

@@ -1,5 +1,5 @@
-// What `verbatim explain` says: of names, and of runs of programs with one of the classic confusions each. At the end of such a
-// run the first cause is said without being asked for.
+// Output of `verbatim explain`: for names, and for runs of programs with one of the common confusions each.
+// At the end of such a run the first cause is printed automatically.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string joined(const std::string& text) {
 
 struct Confusion {
   const char* name;
-  const char* evidence;  // said at the end of the run, and by explain
+  const char* evidence;  // at the end of the run, and in explain
   const char* remedy;
   const char* more = "";  // said by explain alone
   int code = 1;
@@ -63,9 +63,9 @@ TEST_P(ConfusionTest, is_explained_with_its_evidence) {
   EXPECT_THAT(joined(told.out), HasSubstr(which.evidence));
   EXPECT_THAT(joined(told.out), HasSubstr(which.remedy));
   EXPECT_THAT(joined(told.out), HasSubstr(which.more));
-  // Of a hang only run.json knows who waited for what.
+  // For a hang only run.json has the threads' waits.
   if (which.code == 3) return;
-  // A trace alone tells as much, but for the places of calls.
+  // A trace alone gives the same except for source locations.
   const cli::Finished of_trace = cli::verbatim({"explain", out + "/trace.txt"});
   EXPECT_THAT(joined(of_trace.out), HasSubstr(which.evidence));
 }
@@ -143,7 +143,7 @@ TEST(Explain, a_folder_without_a_trace_tells_what_run_json_has) {
   EXPECT_THAT(told.out, HasSubstr("--keep-trace"));
 }
 
-// run.json has what the end of the run has said, with its causes.
+// run.json has the failures and causes printed at the end of the run.
 TEST(Explain, a_failed_completion_is_explained_from_a_folder_without_a_trace) {
   const support::TemporaryFolder folder;
   const cli::Finished run = run_confusion("not-ready", folder.path() + "/run");

@@ -1,4 +1,4 @@
-// Rows and requests come out of the blocks of a page as they were put in, whatever their texts and numbers are.
+// Rows and requests are decoded from the blocks of a page unchanged, for any texts and numbers.
 #include "tools/verbatim/page_rows.h"
 
 #include <gtest/gtest.h>

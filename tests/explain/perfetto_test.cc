@@ -1,4 +1,4 @@
-// The trace that `verbatim report --perfetto` writes, read by what the published schema says of its fields.
+// The trace of `verbatim report --perfetto`, parsed according to the published schema.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -121,8 +121,8 @@ Trace read_trace(const std::string& path) {
   for (const auto& [field, text] : parse(bytes).texts) {
     EXPECT_EQ(field, 1u);
     const Message packet = parse(text);
-    EXPECT_EQ(packet.number(10), 1u);                               // the sequence of whoever wrote it
-    EXPECT_EQ(packet.number(13), std::exchange(first, false) ? 3u : 2u);  // begins anew; needs what came before
+    EXPECT_EQ(packet.number(10), 1u);                               // sequence id of the writer
+    EXPECT_EQ(packet.number(13), std::exchange(first, false) ? 3u : 2u);  // starts anew; depends on earlier packets
     if (packet.has_text(60)) read_track(parse(packet.text(60)), trace);
     if (packet.has_text(12)) {
       const Message name = parse(parse(packet.text(12)).text(2));
@@ -243,7 +243,7 @@ TEST(Perfetto, a_lost_packet_is_told_and_does_not_come) {
     came += trace.path(event.track).ends_with("/packets that came") ? 1 : 0;
     again += std::ranges::find(event.categories, "retransmission") != event.categories.end() ? 1 : 0;
   }
-  EXPECT_EQ(again, 2u);  // as it left and as it came
+  EXPECT_EQ(again, 2u);  // when sent and when received
   EXPECT_EQ(came, 1u);
   EXPECT_FALSE(trace.on("links/client:1 drops so far", kCounter).empty());
 }

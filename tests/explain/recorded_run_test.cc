@@ -1,4 +1,4 @@
-// A recording that was written by somebody else: whatever its entries are, it is read without harm.
+// A recording from an untrusted source: any entries are read without harm.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What stands in the ladder: whether rows fill what is seen of it, in the order of time, and how many elements that takes.
+// State of the ladder: whether rows fill its visible part in the order of time, and the number of elements
+// used.
 constexpr char kLadder[] = R"((() => {
   const ladder = document.getElementById('ladder').getBoundingClientRect();
   const rows = [...document.querySelectorAll('.row:not(.is-waiting)')].map((r) => [r.getBoundingClientRect(), r]);
@@ -76,7 +77,7 @@ TEST_F(ReportInBrowser, goes_from_problem_to_problem_by_keyboard) {
   EXPECT_TRUE(wait("document.querySelectorAll('.row.is-followed').length === 0"));
   browser_->press("End");
   EXPECT_TRUE(wait("document.querySelector('.row.is-chosen[aria-posinset=\"' + document.querySelector('.row').getAttribute('aria-setsize') + '\"]')"));
-  // The focus comes to the ladder and leaves it again by the tabulator.
+  // The Tab key moves the focus to the ladder and away from it.
   value("document.getElementById('find').focus()");
   browser_->press("Tab");
   EXPECT_EQ(value("document.activeElement.id"), "ladder");

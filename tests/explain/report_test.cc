@@ -64,7 +64,7 @@ TEST(Report, a_pingpong_with_its_packets_requests_and_output) {
   std::set<std::pair<std::string, int>> columns;
   for (const Json& column : page.data["columns"]) columns.emplace(column["host"].get<std::string>(), column["qp"].get<int>());
   EXPECT_EQ(columns, (std::set<std::pair<std::string, int>>{{"client", 0}, {"client", 72}, {"server", 0}, {"server", 72}}));
-  // Every packet goes from one queue pair to the other, and comes.
+  // Every packet leads from one queue pair to the other, and arrives.
   const Json& rows = page.data["rows"];
   std::size_t packets = 0;
   for (std::size_t i = 0; i < rows["bytes"].size(); ++i) {
@@ -116,7 +116,7 @@ TEST(Report, how_full_queues_were) {
   ASSERT_NE(rq, nullptr) << queues.dump();
   EXPECT_EQ((*cq)["peak"], 1);
   EXPECT_EQ((*cq)["entries"], 512);
-  // 500 are posted, and 20 messages come.
+  // 500 receives are posted, and 20 messages arrive.
   EXPECT_EQ((*rq)["peak"], 499);
   EXPECT_EQ((*rq)["fewest"], 480);
   EXPECT_EQ(queues.size(), 4u);

@@ -1,4 +1,5 @@
-// The page of `verbatim report` in a browser: one range of time for everything, many hosts, and what stands at the top.
+// The page of `verbatim report` in a browser: one shared range of time, many hosts, and the figures at the
+// top.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -100,7 +101,7 @@ TEST_F(ReportOverTime, all_charts_and_the_ladder_share_one_linear_range_by_mouse
   EXPECT_NEAR((part_to - part_from) / (moved_to - moved_from), .5, .02);
   EXPECT_NEAR(part_from, moved_from + .25 * (moved_to - moved_from), .02 * (moved_to - moved_from));
   expect_same_axes();
-  // A click: the moment. It is within the range, and the slider goes from one end of the range to the other.
+  // A click selects a time. It is within the range, and the slider covers the range.
   at = place_in("links", .75);
   browser_->drag(at[0], at[1], at[0], at[1]);
   EXPECT_TRUE(wait("Math.abs(document.getElementById('slider').value - 750000) < 8000")) << value("document.getElementById('slider').value");

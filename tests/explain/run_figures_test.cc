@@ -61,7 +61,7 @@ TEST(RecordedFigures, drops_retries_and_completions_are_counted_in_the_trace) {
   picture.packets = 7;
   picture.rows.push_back({.bytes = 30, .flags = RunPicture::kRetransmission});
   picture.rows.push_back({.bytes = 30, .flags = RunPicture::kRnrNak});
-  picture.rows.push_back({.bytes = 0, .flags = RunPicture::kRetransmission});  // no packet: it says that sending begins again
+  picture.rows.push_back({.bytes = 0, .flags = RunPicture::kRetransmission});  // not a packet: the start of a retransmission
   const RecordedFigures figures = figures_of(run, picture);
   EXPECT_EQ(figures.packets, 7u);
   EXPECT_EQ(figures.drops, 2u);

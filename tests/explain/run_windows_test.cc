@@ -1,4 +1,4 @@
-// What was under way over the time of a run: requests, packets, credits; over a picture of 1,000 ps.
+// Outstanding requests, unacknowledged packets and credits over time, with a picture of 1,000 ps.
 #include "tools/verbatim/run_windows.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ void add_packet(RunPicture& picture, std::int64_t time, std::int64_t end, int fr
   row = {.time_ps = time, .end_ps = end, .from = from, .to = 1 - from, .text = text, .psn = psn, .bytes = 100, .flags = flags};
 }
 
-// Of the bin in which a time is.
+// Value of the bin that contains a time.
 std::int64_t at(const Outstanding& one, std::int64_t time) {
   return one.bins.at(static_cast<std::size_t>(time - 1000) * BinnedValues::kBins / 1000);
 }
@@ -33,9 +33,9 @@ TEST(RunWindows, packets_are_under_way_until_they_are_acknowledged) {
   add_packet(picture, 1000, 1100, 0, 1, 0xffffff);
   add_packet(picture, 1100, 1200, 0, 1, 0);
   add_packet(picture, 1200, 1300, 0, 1, 1);
-  add_packet(picture, 1300, 1400, 1, 2, 0);                      // acknowledges the first two as it comes
+  add_packet(picture, 1300, 1400, 1, 2, 0);                      // acknowledges the first two when it arrives
   add_packet(picture, 1500, 1600, 0, 1, 1);                      // again
-  add_packet(picture, 1650, 1700, 1, 2, 1, RunPicture::kDropped);  // never comes
+  add_packet(picture, 1650, 1700, 1, 2, 1, RunPicture::kDropped);  // never arrives
   add_packet(picture, 1750, 1800, 1, 2, 1);
   const auto all = unacknowledged_of(picture);
   ASSERT_EQ(all.size(), 1u);
@@ -87,7 +87,7 @@ TEST(RunWindows, requests_are_outstanding_from_doorbell_to_completion) {
 TEST(RunWindows, credits_that_acknowledgements_tell) {
   RunPicture picture = picture_of_packets();
   RecordedRun run;
-  // 0x05: 6 receives; 0x1f: no credits are told; 0x20: RNR NAK.
+  // 0x05: 6 receives; 0x1f: no credits advertised; 0x20: RNR NAK.
   run.lines.push_back({1000, "hca/a", "ack-received", "qpn=72 psn=1 syndrome=0x05 msn=1", ""});
   run.lines.push_back({1001, "hca/a", "ack-received", "qpn=72 psn=1 syndrome=0x02 msn=1", ""});
   run.lines.push_back({1500, "hca/a", "ack-received", "qpn=72 psn=1 syndrome=0x1f msn=1", ""});

@@ -1,4 +1,4 @@
-// What was decided can be taken again.
+// Recorded decisions can be repeated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 const std::vector<std::string> kNames = {"hca/a", "hca/b"};
 constexpr ComponentId kA{0}, kB{1}, kThread{2};
 
-// What a run asks, in its order.
+// The questions of a run, in order.
 std::vector<std::uint32_t> ask(Choices& choices) {
   std::vector<std::uint32_t> answers;
   for (int i = 0; i < 50; ++i) {
@@ -26,7 +26,8 @@ std::vector<std::uint32_t> ask(Choices& choices) {
   return answers;
 }
 
-// What some seeds decide when `asked` asks is recorded, and gives the same answers again. All of the decisions.
+// Records the decisions of some seeds for the questions of `asked`, and checks that repeating them gives the
+// same answers. Returns all decisions.
 std::vector<Decision> expect_taken_again(std::vector<std::uint32_t> (*asked)(Choices&)) {
   std::vector<Decision> all;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -125,7 +126,7 @@ TEST(Choices, a_site_that_is_always_used_is_beside_the_decisions) {
   EXPECT_EQ(choices->choose("order", kA, 1), 0u);
 }
 
-// "turn" is asked whenever "delay" is not the default, and once more when the answer is even.
+// "turn" is asked whenever "delay" is not the default, and again if the answer is even.
 std::vector<std::uint32_t> ask_with_details(Choices& choices) {
   std::vector<std::uint32_t> answers;
   for (int i = 0; i < 50; ++i) {

@@ -1,4 +1,4 @@
-// Races are found, made small, told and run again; what cannot be used is refused.
+// Races are found, shrunk, explained and repeated; unusable input is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Finished explore(const std::string& out, std::vector<std::string> options, const
   return verbatim(options);
 }
 
-// While somebody kills whatever process it has made.
+// Runs verbatim while its child processes are being killed.
 Finished verbatim_losing_its_processes(std::vector<std::string> words) {
   const std::vector<std::string> shell = {
       "sh", "-c",
@@ -111,7 +111,8 @@ TEST_F(Explore, a_late_thread_is_told_with_its_place_in_the_program) {
   expect_found(run.out, "1\\. thread/[0-9]+, thread-.*, at " + lines_with("teardown.c", "(") + ".*: a thread makes a call late");
 }
 
-// Each is found in 200 runs, brought about by a decision or two, told with its line, and found again from its file.
+// Each is found within 200 runs, caused by one or two decisions, reported with its line, and repeated from
+// its file.
 TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
   for (const char* program : {"plain_counter", "plain_add"}) {
     const Finished run = explore(out_, {"--runs", "200", "--spec-accesses"}, pair_of(program, "buggy"));
@@ -126,7 +127,7 @@ TEST_F(Explore, a_race_between_two_accesses_is_found_and_told_with_its_place) {
   }
 }
 
-// Some of a search's schedules let threads be late there without being asked to.
+// Some schedules of a search delay threads at accesses without that option.
 TEST_F(Explore, a_race_between_two_accesses_is_found_by_a_search_that_was_told_nothing) {
   const Finished run = explore(out_, {"--runs", "400"}, pair_of("claimed_slot", "buggy"));
   EXPECT_EQ(run.code, 1) << run.err;
@@ -197,7 +198,7 @@ TEST_F(Explore, a_run_that_the_machine_kills_ends_the_search_and_is_no_failure_o
   EXPECT_EQ(seeds.code, 71) << seeds.out << seeds.err;
   EXPECT_NE(seeds.out.find("seed 1: exit code 71: the run's process was killed from outside"), std::string::npos) << seeds.out;
 
-  // While the failure is made smaller, too: of a program that runs until somebody has come to kill it.
+  // The same during shrinking, with a program that runs until it is killed.
   const std::string fails_late = "server=sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 1'";
   ASSERT_EQ(explore(out_, {"--runs", "1"}, {"--topology", kTopology, fails_late}).code, 1);
   const Finished shrunk = verbatim_losing_its_processes({"shrink", replay_});
@@ -300,7 +301,7 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   const std::string small = folder_.path() + "/small.replay", none = folder_.path() + "/none.replay";
   const Finished shrunk = verbatim({"shrink", "-o", small, replay_});
   EXPECT_EQ(shrunk.code, 0) << shrunk.err;
-  // Both sides with their places: of the completion that is late, and of what comes before it.
+  // Both sides have their places: the late completion, and the event that it follows.
   const std::string posted = "posted at [^)]*" + lines_with("reply_first.c", "litmus_send(");
   expect_found(shrunk.out, "completion of wr_id 0, QP 72, in CQ 128 \\(" + posted + ".*, after .*" + posted);
   const auto after = nlohmann::json::parse(content(small));
@@ -325,7 +326,7 @@ TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {
   EXPECT_NE(repaired.out.find("0 of 5 runs failed: with 95 % confidence"), std::string::npos) << repaired.out;
 }
 
-// Also in a shorter run in which the same failure needs other decisions, and whatever the number of runs at a time.
+// Also if the failure of a shorter run needs other decisions, and for any number of parallel runs.
 TEST_F(Explore, arguments_that_have_a_range_become_as_small_as_still_fails) {
   const std::string path = "'" + std::string(VERBATIM_LITMUS) + "/last_byte' buggy ";
   const std::vector<std::string> what = {"--topology", kTopology, "--range", "records=1..100", "server=" + path + "- {records}",
@@ -373,7 +374,7 @@ TEST_F(Explore, shrink_makes_the_arguments_of_a_scenario_small_and_set_chooses_t
             nlohmann::json::parse(R"({"range": "2..90", "found": 6, "value": 6})")) << smallest.out;
 }
 
-// What a seed has brought about need not be looked for by a search.
+// A failure that a seed causes need not be searched for.
 TEST_F(Explore, a_run_with_freedom_keeps_what_it_chose) {
   const auto seed = [&](const char* number, const std::string& out) {
     std::vector<std::string> words = {"run", "--freedom", "spec", "--seed", number, "--out", out};

@@ -22,7 +22,7 @@ bool has(const List& list, const std::string& site, std::uint64_t occurrence, st
   });
 }
 
-// Counts what it is asked.
+// Counts the questions.
 template <class Fails>
 Oracle oracle(Fails fails, std::size_t& asked) {
   return [fails, &asked](const std::vector<Candidate>& candidates) -> std::optional<std::size_t> {
@@ -130,7 +130,7 @@ std::uint64_t digest_of(const List& list) {
   return digest;
 }
 
-// Which candidates are asked, in which order and how many at a time, decides what is found within a limit of time, so it does not
+// The order of candidates and the batch size determine the result within a time limit, so they must not
 // change by accident. The numbers were printed by an implementation that copied whole lists.
 TEST(Reduce, asks_the_same_candidates_in_the_same_order) {
   constexpr std::uint64_t kExpected[] = {0xafed68096836046b, 0xdf91303b6de4582, 0x5f1c0d506a2aea9a, 0xe16629585d884f33};
@@ -189,8 +189,8 @@ TEST(Reduce, when_time_is_up_what_was_reached_is_given) {
   EXPECT_LT(reached.size(), many().size());
 }
 
-// A limit of time is made of questions: time is up at the n-th of them. Wherever that is, no candidate is made or run afterwards,
-// and nobody asks again.
+// The time limit is a number of questions: time is over at the n-th. For every n, no candidate is made or run
+// after that, and the clock is not read again.
 TEST(Reduce, nothing_is_tried_once_time_is_up_wherever_that_is) {
   List list;
   for (std::uint64_t i = 0; i < 60; ++i) list.push_back(decision(i % 3 == 0 ? "ack" : "gather", i, 100));

@@ -1,4 +1,4 @@
-// Every choice of the model can be told.
+// Every choice of the model has a text.
 #include "sim/explore/site_texts.h"
 
 #include <gtest/gtest.h>

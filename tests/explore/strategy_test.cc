@@ -1,4 +1,4 @@
-// Which schedules come, in which order.
+// Order of the schedules of each strategy.
 #include "sim/explore/strategy.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace verbatim::explore {
 namespace {
 
-// As a small program would ask: three questions of two actors, whatever was answered.
+// Questions of a small program: three of two actors, independent of the answers.
 Questions questions() {
   Questions asked;
   asked.streams = {{"order", "hca/a", 2, 0}, {"late", "thread/0", 1, 0}};
@@ -36,7 +36,7 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
-// The first schedules, with at most `jobs` under way.
+// The first schedules, with at most `jobs` running at once.
 std::vector<std::string> first_of(const std::string& text, std::size_t count, std::size_t jobs) {
   const auto made = strategy(text);
   std::vector<std::string> schedules;
@@ -211,7 +211,7 @@ TEST(Strategy, portfolio_begins_with_the_default_and_uses_all_the_others) {
   EXPECT_EQ(names, (std::set<std::string>{"default", "nasty", "random", "pct:3", "delay:1", "pct:1", "accesses"}));
 }
 
-// Where accesses are many times as many as all else that is asked, most schedules are without.
+// If accesses far outnumber all other questions, most schedules leave them out.
 TEST(Strategy, portfolio_lets_threads_be_late_before_accesses_as_often_as_that_is_cheap) {
   const auto taken = [](std::uint64_t of_accesses) {
     const auto made = strategy("portfolio");

@@ -2,6 +2,7 @@
 // of payload: 90 on the wire, of which 88 count as weight.
 #include <string>
 
+#include "sim/core/rng.h"
 #include "sim/fabric/vl_arbiter.h"
 #include "tests/fabric/net.h"
 
@@ -104,6 +105,52 @@ TEST(Arbitration, a_lane_that_had_nothing_to_send_gets_no_share_for_that_time) {
   EXPECT_EQ(lanes, "1 0 1 1 0 0 ") << "it does not catch up for what it did not send";
 }
 
+// Goes round the low table entry by entry.
+class WalkedTable {
+ public:
+  explicit WalkedTable(std::vector<ArbitrationEntry> entries, bool keeps_deficits)
+      : entries_(std::move(entries)), deficits_(entries_.size()), keeps_deficits_(keeps_deficits), left_(weight(0)) {}
+
+  std::uint32_t pick(std::uint32_t eligible) {
+    while (left_ <= 0 || !sends(eligible)) {
+      if (keeps_deficits_) deficits_[current_] = left_ < 0 ? -left_ : 0;
+      current_ = (current_ + 1) % entries_.size();
+      left_ = (sends(eligible) ? weight(current_) : 0) - deficits_[current_];
+    }
+    return entries_[current_].lane;
+  }
+  void charge(std::uint32_t bytes) { left_ -= static_cast<int>(keeps_deficits_ ? bytes : bytes / 4 * 4); }
+
+ private:
+  bool sends(std::uint32_t eligible) const { return (eligible >> entries_[current_].lane & 1) != 0; }
+  int weight(std::size_t place) const { return static_cast<int>(entries_[place].weight * 64); }
+
+  std::vector<ArbitrationEntry> entries_;
+  std::vector<int> deficits_;
+  const bool keeps_deficits_;
+  std::size_t current_ = 0;
+  int left_;
+};
+
+TEST(Arbitration, is_that_of_a_table_walked_entry_by_entry_whichever_lanes_can_send) {
+  const std::vector<ArbitrationEntry> once = {{0, 4}, {1, 1}, {2, 40}, {3, 4}}, twice = {{0, 4}, {1, 1}, {0, 9}, {2, 3}, {3, 1}};
+  for (const auto& entries : {once, twice}) {
+    for (const bool is_ethernet : {false, true}) {
+      VlArbiter arbiter(is_ethernet ? shares(0, entries) : ArbitrationTables{0, {}, entries});
+      WalkedTable walked(entries, is_ethernet);
+      Rng random(1, "arbitration");
+      std::uint32_t eligible = 1;
+      for (int i = 0; i < 20'000; ++i) {
+        if (random.below(4) == 0) eligible = static_cast<std::uint32_t>(random.below(15)) + 1;
+        ASSERT_EQ(arbiter.pick(eligible).value, walked.pick(eligible)) << i;
+        const auto bytes = static_cast<std::uint32_t>(66 + random.below(4000));
+        arbiter.charge(bytes);
+        walked.charge(bytes);
+      }
+    }
+  }
+}
+
 TEST(Arbitration, a_pause_gives_high_priority_its_limit_again) {
   VlArbiter arbiter({0, {{0, 1}}, {{1, 1}}});
   EXPECT_EQ(arbiter.pick(0b11).value, 0);
@@ -158,7 +205,7 @@ struct TwoWays {
   }
 };
 
-// The flow control packet takes 8 bytes from the release at r: a data packet sent at r goes before it, one
+// The flow control packet takes 8 bytes from the release at r on: a data packet sent at r precedes it, one
 // sent in (r, r + 8 * byte time) waits for its end.
 TEST(FlowControl, takes_its_bytes_on_the_way_back) {
   const std::int64_t r = 26 * 80 + kWayPs;
@@ -168,7 +215,7 @@ TEST(FlowControl, takes_its_bytes_on_the_way_back) {
   EXPECT_EQ(TwoWays({kEdr4x, kWay}).head_of_answer(r + 640), at(r + 640 + 8 * 80 + kWayPs));
 }
 
-// Behind a data packet that started before: the credits come with its end, and 8 bytes.
+// After a data packet that started before: the credits arrive with its end, plus 8 bytes.
 TEST(FlowControl, waits_for_the_packet_on_the_line) {
   for (const bool other_way_is_busy : {false, true}) {
     Simulation simulation;
@@ -188,8 +235,8 @@ TEST(FlowControl, waits_for_the_packet_on_the_line) {
   }
 }
 
-// With a refresh interval R one leaves at R, 2 R, … though nothing is to be told; each delays what is sent
-// behind it.
+// With a refresh interval R an update leaves at R, 2 R, … even without new credits; each delays later
+// packets.
 TEST(FlowControl, is_repeated_at_the_refresh_interval) {
   LinkParams link{kEdr4x, kWay};
   link.credit_refresh_interval = Duration(20'971'520);
@@ -217,7 +264,7 @@ TEST(FlowControl, costs_no_event_while_nobody_waits) {
   EXPECT_LE(two.simulation.engine.events_executed(), 20u);
 }
 
-// Three releases while the line is busy are told by one packet.
+// Three releases while the line is busy are reported by one packet.
 TEST(FlowControl, tells_everything_at_once) {
   Simulation simulation;
   Host a(simulation, 0), b(simulation, 1);
@@ -281,10 +328,10 @@ struct BlockedSwitch {
   Switch hub;
 };
 
-// The far end never gives its buffer back: the first packet fills it, the others become the first of their
-// lane at the start of the one before, or when that is dropped, and go a lifetime L later. After two drops
-// the lane stalls for 8 L: the fourth goes at once, and so does one that comes later; when the stall is over,
-// the next waits again.
+// The far end never returns buffer space: the first packet fills it. Each other packet becomes the head of
+// its lane at the start of the previous one, or when that is dropped, and is dropped a lifetime L later.
+// After two drops the lane stalls for 8 L: the fourth packet is dropped at once, and so is a later one; after
+// the stall the next one waits again.
 TEST(HeadLifetime, drops_what_blocks_an_output_and_stalls_its_lane) {
   SwitchProfile profile;
   profile.core_clock_hz = 400'000'000;
@@ -337,8 +384,8 @@ TEST(HeadLifetime, a_stall_is_over_in_the_instant_in_which_it_ends) {
   EXPECT_EQ(drops[1].time_ps, over + kLifetime);
 }
 
-// Packets of 290 bytes, five blocks each, come in one behind the other and wait behind a slow output: two fit. The third
-// finds the first gone only when its head comes later than the first's last byte has left.
+// Packets of 290 bytes, five blocks each, arrive back to back and wait for a slow output: two fit. When the
+// third arrives the first is gone only if the third's head arrives after the first's last byte has left.
 TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
   for (const bool first_has_left : {false, true}) {
     Simulation simulation;
@@ -352,7 +399,8 @@ TEST(Vl15, drops_what_finds_no_room_in_its_buffer) {
     simulation.connect(from.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
     simulation.connect(to.port, hub.port(PortNumber{2}), {kQdr4x, kWay});
     for (std::uint32_t i = 0; i < 2; ++i) from.port.send(make_packet(2, 264, i, 15));
-    // The first head comes at 640 ps + kWayPs and starts at the next edge; its last byte leaves 290 x 250 ps later.
+    // The first head arrives at 640 ps + kWayPs and starts at the next edge; its last byte leaves 290 x 250
+    // ps later.
     constexpr std::int64_t kFirstLeaves = 12'500 + 290 * 250;
     simulation.engine.run_until(at(kFirstLeaves - 8 * 80 - kWayPs + (first_has_left ? 1 : 0)));
     from.port.send(make_packet(2, 264, 2, 15));
@@ -388,8 +436,8 @@ TEST(Vl15, has_no_lifetime) {
   EXPECT_TRUE(simulation.engine.empty());
 }
 
-// The far end never gives its buffer back: the first packet fills it, each of the others goes a lifetime
-// after its own head came in.
+// The far end never returns buffer space: the first packet fills it, and each other packet is dropped a
+// lifetime after the arrival of its own head.
 TEST(SwitchLifetime, drops_what_has_been_in_the_switch_for_so_long) {
   SwitchProfile profile;
   profile.lifetime = Duration(4'096'000);

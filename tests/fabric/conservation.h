@@ -1,5 +1,5 @@
-// Follows every packet of a fabric by its records: its bytes are in one output queue, on one line, delivered to an adapter, or
-// dropped with a reason. A packet that comes into a switch is forwarded or dropped before the next packet of the same port.
+// Follows every packet of a fabric by its records: its bytes are in one output queue, on one line, delivered to an adapter,
+// or dropped with a reason. A packet that arrives at a switch is forwarded or dropped before the next one of the same port.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class Conservation final : public ib::PacketObserver {
     }
   }
 
-  // Nothing is under way any more.
+  // No packet is in flight.
   void expect_rest() const {
     for (const auto& [id, port] : ports_) {
       EXPECT_EQ(port.queued, 0) << "bytes in the output queue of port " << id;
@@ -62,7 +62,7 @@ class Conservation final : public ib::PacketObserver {
     std::uint32_t far = 0;
     std::int64_t queued = 0;   // for this output of a switch
     std::int64_t on_line = 0;  // sent by it
-    std::int64_t arrived = 0;  // by it in a switch, and neither forwarded nor dropped
+    std::int64_t arrived = 0;  // at a switch, and neither forwarded nor dropped
   };
 
   static void take(std::int64_t& from, std::int64_t bytes, const TraceRecord& record, const char* what) {

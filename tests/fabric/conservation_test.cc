@@ -48,7 +48,7 @@ struct OneSwitch {
 TEST(Conservation, holds_where_nothing_leaks) {
   OneSwitch net;
   for (std::uint32_t i = 0; i < 10; ++i) net.hosts[0]->port.send(make_packet(2, 1'000, i));
-  net.hosts[0]->port.send(make_packet(9, 1'000));  // nobody has this LID
+  net.hosts[0]->port.send(make_packet(9, 1'000));  // an unknown LID
   net.simulation.engine.run();
   net.conservation.expect_rest();
   EXPECT_EQ(net.conservation.delivered(), 10 * 1'026);
@@ -82,7 +82,8 @@ TEST(Conservation, space_that_is_given_back_twice_is_noticed) {
               testing::ExitedWithCode(kInternalError), "bytes <= held_");
 }
 
-// By records alone, as random traffic is followed in every build: a packet is gone between its arrival and the next one.
+// By records alone, as for random traffic in every build: a packet vanishes between its arrival and the next
+// one.
 TEST(Conservation, records_show_a_packet_that_vanishes) {
   Engine engine;
   Tracer tracer(engine);

@@ -92,13 +92,13 @@ LinkParams pausing_link() {
   return link;
 }
 
-// With pauses instead of credits: a reserve of one packet, and headroom for what comes behind it.
+// With pauses instead of credits: a reserve of one packet, and headroom for later packets.
 TEST(CreditLoop, of_switches_that_pause_each_other_is_named_as_well) {
   const LinkParams link = pausing_link();
   for (const std::uint32_t count : {3, 4, 5}) {
     RingOfSwitches ring(count, link.headroom_bytes + kLeastInputBufferBytes, 0, link);
     for (std::uint32_t i = 0; i < count; ++i) {
-      // Clockwise alone, whatever is shorter.
+      // Clockwise only, even if the other direction is shorter.
       std::vector<PortNumber> table(count + 1, PortNumber{kClockwise});
       table[i + 1] = PortNumber{kToHost};
       ring.switches[i]->set_forwarding_table(std::move(table));
@@ -166,7 +166,7 @@ TEST(CreditLoop, of_five_switches_that_pause_each_other_is_named) {
   EXPECT_EQ(ring.loop(), (std::vector<std::uint32_t>{102, 112, 122, 132, 142}));
 }
 
-// The buffers are just as small, and no packet goes on along the ring behind the first switch of it.
+// The buffers are equally small, but no packet continues along the ring beyond the first switch.
 TEST(CreditLoop, is_not_found_where_everything_arrives) {
   RingOfSwitches ring(5);
   ring.send_all(1, 10);
@@ -175,7 +175,7 @@ TEST(CreditLoop, is_not_found_where_everything_arrives) {
   EXPECT_TRUE(ring.loop().empty());
 }
 
-// A host that keeps what comes starves the ports behind it, in a row and not in a circle.
+// A host that keeps its packets starves the ports behind it, which form a chain, not a cycle.
 TEST(CreditLoop, is_not_found_where_a_host_takes_nothing_any_more) {
   RingOfSwitches ring(5);
   ring.hosts[2]->release = false;

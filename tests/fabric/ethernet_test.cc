@@ -1,4 +1,4 @@
-// Switches on Ethernet: by MAC address, over all ways of one length, a flow always by the same.
+// Ethernet switches forward by MAC address over all equal paths, and a flow always uses the same path.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -87,7 +87,7 @@ TEST(Ethernet, a_switch_waits_for_the_headers_up_to_udp) {
   EXPECT_EQ(sent[1].time_ps, ((heard + cycle - 1) / cycle + cut_through) * cycle);
 }
 
-// Of a program: an IPv4 datagram from an address to another.
+// A program's IPv4 datagram between two addresses.
 ib::PacketPtr frame_of_program(std::uint64_t to, std::uint8_t from_address, std::uint32_t length = 64) {
   ib::PayloadBuffer buffer = ib::PayloadBuffer::allocate(length);
   const std::span<std::byte> bytes = buffer.fill();

@@ -51,8 +51,8 @@ TEST(ForwardMarking, the_rate_is_the_mean_number_of_packets_between_marks) {
   EXPECT_NEAR(marked, 2'500, 215);
 }
 
-// Packets of 1,066 bytes come faster than they leave. The input buffer has 16,896 bytes, so that threshold 15 is at 1,056 and
-// threshold 14 at 2,112: a packet is marked when it leaves at least one behind, or at least two.
+// Packets of 1,066 bytes arrive faster than they leave. The input buffer has 16,896 bytes, so threshold 15 is
+// at 1,056 and threshold 14 at 2,112: a packet is marked if it leaves at least one, or at least two, behind.
 struct Congested {
   Congested(const ib::MarkingSetting& setting, std::uint32_t far_buffer, bool is_released, std::uint32_t count = 6)
       : sender(simulation, 0),

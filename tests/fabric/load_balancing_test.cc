@@ -12,10 +12,10 @@ namespace {
 const std::vector<PortNumber> kPorts{PortNumber{2}, PortNumber{3}, PortNumber{4}, PortNumber{5}};
 constexpr Duration kGap{50'000'000};
 
-ib::Packet packet_of(std::uint64_t flow, bool any_way = true) {
+ib::Packet packet_of(std::uint64_t flow, bool may_take_any_path = true) {
   ib::Packet packet;
   packet.ethernet.emplace();
-  packet.any_way = any_way;
+  packet.may_take_any_path = may_take_any_path;
   packet.flow_hash = flow;
   return packet;
 }

@@ -23,7 +23,7 @@ TEST(Marking, nothing_below_everything_above_and_a_share_between) {
     EXPECT_TRUE(marking.marks(0, 3'001));
     marked += marking.marks(0, 2'000);
   }
-  // Half way up to 20 %: 1,000 of 10,000, with a standard deviation of 30.
+  // Half of the maximum 20 %: 1,000 of 10,000, with a standard deviation of 30.
   EXPECT_NEAR(marked, 1'000, 150);
 }
 
@@ -74,7 +74,8 @@ TEST(Marking, at_the_end_or_the_beginning_of_the_queue) {
           << packet->bth.psn.value;
       EXPECT_EQ(packet->grh->traffic_class & ~ib::kEcnBits, 0x60);
     }
-    // Arrivals each 85,280 ps, departures each 266,500: as packet n comes, min(n, ceil(n x 0.68) or so) wait.
+    // Arrivals every 85,280 ps, departures every 266,500: when packet n arrives, about min(n, ceil(n x 0.68))
+    // wait.
     if (where == MarkingParams::Where::kEnqueue) {
       EXPECT_EQ(marked, (std::vector<std::uint64_t>{4, 5}))
           << "the fourth finds two, and does not know of marks";

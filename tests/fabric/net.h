@@ -1,7 +1,7 @@
-// What the fabric tests share: an engine with a kept trace, packets, and hosts that take what arrives.
+// Shared by the fabric tests: an engine with a stored trace, packets, and hosts that consume packets.
 //
-// They are compiled twice. With FABRIC_IN_WINDOWS every cable with a propagation time is one between parts of the fabric, which
-// are executed in windows (`windows.h`).
+// The tests are compiled twice. With FABRIC_IN_WINDOWS every cable with a propagation time connects parts of
+// the fabric that are executed in windows (`windows.h`).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ struct Simulation {
   void connect(Port& a, Port& b, const LinkParams& link) { engine.connect(a, b, link); }
 };
 
-// An end node. Gives buffer space back at the packet's tail, unless told to keep it.
+// An end node. Returns buffer space at the packet's tail, unless set to keep it.
 struct Host final : PacketSink {
   Host(Simulation& simulation, std::uint32_t id, const PortParams& params = {})
       : port(simulation.engine, simulation.tracer, ComponentId{id}, PortNumber{1}, params, *this) {}

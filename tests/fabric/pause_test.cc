@@ -8,9 +8,9 @@
 namespace verbatim::fabric {
 namespace {
 
-// Four packets fill the reserve. The head of the fourth comes at 3 x 83,360 + 1,280 + 10,000 = 261,360: the
-// frame has arrived at 261,360 + 5,760 + 10,000 = 277,120, and has effect 100,000 later. The fifth packet
-// starts at 333,440, the sixth would at 416,800.
+// Four packets fill the reserve. The head of the fourth arrives at 3 x 83,360 + 1,280 + 10,000 = 261,360: the
+// frame has arrived at 261,360 + 5,760 + 10,000 = 277,120, and takes effect 100,000 later. The fifth packet
+// starts at 333,440; the sixth would at 416,800.
 TEST(Pause, a_full_reserve_pauses_the_sender) {
   PausedPair pair(4 * kPacketBlocks, 100, 100'000);
   pair.send(100);
@@ -62,7 +62,7 @@ TEST(Pause, room_resumes_the_sender) {
   EXPECT_EQ(frames[1].values[1], 0u);
 }
 
-// The pause has effect at 277,120 and its end at 1,015,760. Repeats of the pause come too late to count.
+// The pause takes effect at 277,120 and ends at 1,015,760. Repeated pauses arrive too late to count.
 TEST(Pause, ports_count_pauses_and_packets_by_priority) {
   PausedPair pair(4 * kPacketBlocks, 100, 0, 2);
   pair.sender.port.count_priorities();
@@ -103,7 +103,7 @@ TEST(Pause, repeated_frames_count_at_both_ends) {
   EXPECT_EQ((*pair.receiver.port.counters().priorities)[0].xmit_pauses.frames, 4u);
 }
 
-// The link has failed: nobody is paused.
+// After the link has failed no port is paused.
 TEST(Pause, a_counted_pause_ends_with_its_link) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.sender.port.count_priorities();
@@ -251,7 +251,7 @@ TEST(Pause, a_lane_that_no_packet_leaves_is_not_resumed) {
   simulation.engine.run_until(at(5'000'000'000));
   EXPECT_EQ(hosts[3]->arrivals.size(), 40u);
   EXPECT_EQ(sender.port.paused_lanes(), 1u);
-  // As many as are free when 35 of them have come.
+  // As many as are free when 35 of them have arrived.
   for (std::uint32_t i = 0; i < 39; ++i) sender.port.send(make_packet(2, kPayloadBytes, i, 1));
   simulation.engine.run_until(at(6'000'000'000));
   const SharedBuffer& memory = *middle.buffer().groups();
@@ -275,8 +275,8 @@ TEST(Pause, a_pause_that_lasts_is_repeated_without_events) {
   EXPECT_EQ(pair.simulation.engine.events_executed(), events + 1) << "the arrival of the receiver's packet";
 }
 
-// Frames on the way are lost when the link fails, and a pause ends with it. When it comes up, the receiver
-// asks again.
+// Frames in flight are lost when the link fails, and the pause ends. When it comes up, the receiver pauses
+// again.
 TEST(Pause, a_pause_is_asked_for_again_when_the_link_comes_up) {
   PausedPair pair(4 * kPacketBlocks, 100);
   pair.send(4);

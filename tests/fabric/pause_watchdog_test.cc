@@ -1,4 +1,4 @@
-// Ports that ask for pauses without need, and the watchdog of an output that they stop.
+// Ports that send pauses without need, and the watchdog of an output that they stop.
 #include <algorithm>
 
 #include "tests/fabric/pausing.h"
@@ -139,7 +139,7 @@ TEST(PauseWatchdog, drops_the_queue_and_so_the_victim_goes_on) {
   EXPECT_TRUE(net.broken.arrivals.empty());
 }
 
-// Packets that come meanwhile are dropped, and the victim is not held up any more.
+// Packets that arrive meanwhile are dropped, and the victim is no longer blocked.
 TEST(PauseWatchdog, drops_what_comes_while_there_is_a_storm) {
   Watched net(Action::kDrop);
   net.send(kBroken, 0);

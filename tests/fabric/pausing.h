@@ -1,4 +1,4 @@
-// Common to the tests of pauses: cables, and a sender with a receiver that keeps what comes.
+// Shared by the tests of pauses: cables, and a sender with a receiver that keeps its packets.
 #pragma once
 
 #include "tests/fabric/net.h"
@@ -30,7 +30,7 @@ inline PortParams ports_with(std::uint32_t buffer_blocks, std::uint32_t lanes = 
   return params;
 }
 
-// A sender on a cable with a receiver that keeps what comes. Both have `reserve` blocks and headroom.
+// A sender on a cable with a receiver that keeps its packets. Both have `reserve` blocks and headroom.
 struct PausedPair {
   explicit PausedPair(std::uint32_t reserve, std::uint32_t headroom, std::int64_t response_ps = 0,
                       std::uint32_t lanes = 1)

@@ -1,4 +1,4 @@
-// What a port counts (IBA 16.1.3.5), and for how long it waited.
+// Counters of a port (IBA 16.1.3.5), including its waiting time.
 #include "sim/ib/port_counters.h"
 
 #include "sim/ib/group_address.h"
@@ -124,7 +124,7 @@ TEST(PortCountersTest, a_switch_counts_what_it_cannot_forward_at_the_input_and_w
   hub.set_forwarding_table({PortNumber{0}, PortNumber{1}, PortNumber{2}, Switch::kNoRoute});
   Host host(simulation, 0);
   simulation.connect(host.port, hub.port(PortNumber{1}), {kEdr4x, kWay});
-  host.port.send(make_packet(3, 64));      // nobody knows the way
+  host.port.send(make_packet(3, 64));      // no route
   host.port.send(make_packet(2, 64));      // there is no cable
   host.port.send(make_packet(0, 64));      // to the switch itself, which forwards nothing then
   host.port.send(make_packet(1, 64, 0, 15));  // two blocks, for which there is no room

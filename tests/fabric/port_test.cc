@@ -24,7 +24,7 @@ struct QueueLog final : FactObserver {
   std::vector<Entry> entries;
 };
 
-// The first packet starts as it comes, the second when the line is free, the third is lost with the link.
+// The first packet starts at its arrival, the second when the line is free, the third is lost with the link.
 TEST(Port, an_output_queue_is_shown_when_packets_come_and_leave) {
   Simulation simulation;
   QueueLog log;
@@ -183,7 +183,7 @@ TEST(Credits, may_be_promised_for_later_and_come_in_any_order) {
   expect_arrival_at(simulation, b, 4, at(5'000'000 + 8 * 80 + 8 * 80 + 2 * kWayPs));
 }
 
-// With an update interval I the release at t is told at ceil(t / I) * I.
+// With an update interval I the release at t is reported at ceil(t / I) * I.
 TEST(Credits, updates_leave_at_multiples_of_their_interval) {
   Simulation simulation;
   PortParams params;
@@ -264,8 +264,8 @@ TEST(Port, tells_when_a_full_queue_has_room_again) {
   EXPECT_EQ(log.calls, (std::vector<std::pair<std::int64_t, int>>{{4122 * 80, 0}}));
 }
 
-// Lane 0 is full, waits for credits that come at t, and has the next turn; a packet for lane 1 is sent at t
-// as well. Whichever event goes first, the owner hears of lane 0's room.
+// Lane 0 is full, waits for credits that arrive at t, and has the next turn; a packet for lane 1 is also sent
+// at t. In either order of these events, the owner is notified of lane 0's room.
 TEST(Port, tells_of_room_also_when_another_lane_is_sent_to_at_that_instant) {
   Simulation simulation;
   PortParams params;

@@ -1,6 +1,6 @@
 // Random traffic over random trees of switches: every packet arrives exactly once and in order per flow, no
-// input buffer ever holds more than its size, nothing deadlocks; the same seed gives the same trace whatever
-// the order of construction and connection, and whether ends of cables meet at once or between windows. Cables may fail.
+// input buffer exceeds its size, nothing deadlocks. A seed gives the same trace for any order of construction
+// and connection, and with and without windows between ends of cables. Cables may fail.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -332,7 +332,7 @@ TEST_P(RandomTraffic, never_overfills_an_input_buffer_and_never_runs_dry) {
   struct Change {
     std::int64_t time;
     std::int64_t blocks;
-    bool operator<(const Change& other) const {  // at one instant, what leaves goes first
+    bool operator<(const Change& other) const {  // at one instant, departures precede
       return std::tie(time, blocks) < std::tie(other.time, other.blocks);
     }
   };
@@ -490,7 +490,8 @@ TEST(RandomChanges, lose_packets_everywhere) {
   EXPECT_GT(lost_between_switches, 20u);
 }
 
-// With the computed headroom nothing lossless is lost, whatever the receivers keep; the pauses of an end agree with what it has.
+// With the computed headroom no lossless packet is lost, whatever the receivers keep; pauses of each end
+// agree with its buffer.
 TEST_P(RandomTraffic, loses_nothing_lossless_where_priorities_are_paused) {
   const Shape shape = with_pauses(random_tree(GetParam()), GetParam());
   Fabric fabric(shape, GetParam(), false);

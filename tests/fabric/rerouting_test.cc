@@ -201,7 +201,7 @@ TEST(Rerouting, where_no_output_is_left_packets_are_dropped_as_at_a_dead_link) {
   const auto drops = group.simulation.trace.of(TraceEvent::kPacketDropped);
   ASSERT_EQ(drops.size(), kFlows);
   for (const TraceRecord& drop : drops) EXPECT_EQ(drop.values[3], static_cast<std::uint64_t>(DropReason::kLinkDown));
-  // One that comes back takes them all.
+  // A port that returns gets all flows.
   group.set(2, true);
   group.pass(kDelay);
   EXPECT_EQ(group.ways().size(), kFlows);

@@ -48,7 +48,8 @@ ib::Packet flow(int from, int to, int port) {
   return packet;
 }
 
-// 20,480 flows over each number of ways: binomial, so that five standard deviations are exceeded once in two million.
+// 20,480 flows over each number of paths: binomial, so five standard deviations are exceeded once in two
+// million.
 TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
   for (const std::uint64_t salt : {0ull, 1ull, ~0ull}) {
     for (const std::uint32_t count : {2u, 3u, 4u, 18u, 128u, 253u}) {
@@ -56,7 +57,7 @@ TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
       for (int from = 0; from < 32; ++from) {
         for (int to = 0; to < 64; ++to) {
           for (int port = 0; port < 10; ++port) {
-            ++flows[way_of(flow_hash(flow(from, to, 0xc000 + port)), salt, count)];
+            ++flows[ecmp_index(flow_hash(flow(from, to, 0xc000 + port)), salt, count)];
           }
         }
       }
@@ -66,17 +67,18 @@ TEST(FlowHash, ways_get_equal_shares_whatever_their_number_and_the_salt) {
   }
 }
 
-// The flows that one switch sends the first of four ways are sent a quarter each way by the next, unless it has the same salt.
+// Flows that one switch sends to the first of four ports are spread evenly by the next switch, unless both
+// have the same salt.
 TEST(FlowHash, switches_with_salts_of_their_own_split_what_another_has_chosen) {
   std::vector<int> other(4), same(4);
   int all = 0;
   for (int to = 0; to < 256; ++to) {
     for (int port = 0; port < 16; ++port) {
       const std::uint64_t hash = flow_hash(flow(1, to, 0xc000 + port));
-      if (way_of(hash, 1, 4) != 0) continue;
+      if (ecmp_index(hash, 1, 4) != 0) continue;
       ++all;
-      ++other[way_of(hash, 2, 4)];
-      ++same[way_of(hash, 1, 4)];
+      ++other[ecmp_index(hash, 2, 4)];
+      ++same[ecmp_index(hash, 1, 4)];
     }
   }
   EXPECT_EQ(same[0], all);

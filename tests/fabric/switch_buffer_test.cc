@@ -79,7 +79,7 @@ TEST(PerPortBuffer, headroom_and_reserve_of_a_lane_are_whole_blocks_of_its_buffe
   EXPECT_FALSE(two.buffer.admit(kFirst, kFirstLane, 26, at(0)));
 }
 
-// One block, of which the headroom asks for 10 bytes of a second one.
+// One block; the headroom needs 10 bytes of a second one.
 TEST(PerPortBuffer, headroom_is_no_more_than_the_blocks_of_a_lane) {
   Buffer two({});
   LinkParams link;

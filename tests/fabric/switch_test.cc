@@ -45,7 +45,7 @@ std::int64_t edge_after(std::int64_t ps) { return (ps + 2499) / 2500 * 2500; }
 const LinkParams kEdrLink{kEdr4x, Duration(10'000)};
 const LinkParams kQdrLink{kQdr4x, Duration(10'000)};
 
-// A copy for every port of the tree but the one it came by, all at the time of a unicast packet.
+// A copy for every port of the tree except the input, all at the time of a unicast packet.
 TEST(Switch, replicates_multicast_packets_to_the_other_ports_of_the_tree) {
   Star star(profile_400mhz(36), {kEdrLink, kEdrLink, kEdrLink, kEdrLink});
   star.hub->set_multicast_ports({PortNumber{1}, PortNumber{2}, PortNumber{4}});
@@ -110,8 +110,8 @@ TEST(Switch, stores_and_forwards_to_a_faster_output) {
   expect_arrival_at(star.simulation, star.host(2), 1, at(start + 8 * 80 + 10'000));
 }
 
-// Two packets of 26 bytes come 26 * 80 = 2080 ps apart; with an interval of 4 cycles the second is looked up
-// 4 cycles after the first.
+// Two packets of 26 bytes arrive 26 * 80 = 2080 ps apart; with an interval of 4 cycles the second is looked
+// up 4 cycles after the first.
 TEST(Switch, an_input_looks_up_one_packet_per_interval) {
   for (const std::uint32_t interval : {1u, 4u}) {
     Star star(profile_400mhz(36, interval), {kEdrLink, kEdrLink});
@@ -133,8 +133,8 @@ TEST(Switch, an_interval_of_one_input_does_not_delay_another) {
   EXPECT_EQ(star.host(3).arrivals[0].head, star.host(4).arrivals[0].head);
 }
 
-// The second of two simultaneous packets starts when the first has left: start + wire * byte time. Ties go to
-// the port that comes first by component.
+// The second of two simultaneous packets starts when the first has left: start + wire * byte time. Ties are
+// resolved by the ports' component numbers.
 TEST(Switch, an_output_serves_simultaneous_packets_by_input_and_one_after_the_other) {
   for (const bool reversed : {false, true}) {
     Star star(profile_400mhz(36), {kEdrLink, kEdrLink, kEdrLink});
@@ -148,7 +148,7 @@ TEST(Switch, an_output_serves_simultaneous_packets_by_input_and_one_after_the_ot
 }
 
 TEST(Switch, an_output_serves_packets_in_the_order_in_which_they_become_ready) {
-  // The packet of the slow input is stored first, so the one that came later by the fast input overtakes it.
+  // The packet of the slow input is stored first, so a later one of the fast input overtakes it.
   Star star(profile_400mhz(36), {kQdrLink, kEdrLink, kEdrLink});
   star.send(1, 3, 4096, 1);
   star.simulation.engine.run_until(at(100'000));
@@ -225,8 +225,8 @@ TEST(Switch, saturated_inputs_share_an_output_evenly) {
   }
 }
 
-// Host 1 has one lane, host 2 has four, and so has the switch: each packet takes the lane of its service
-// level on the second link, and its space on the first is given back on the lane it came by.
+// Host 1 has one lane; host 2 and the switch have four: each packet uses the lane of its service level on the
+// second link, and its buffer space on the first link is returned on the lane of its arrival.
 TEST(Switch, each_link_has_its_own_lane_for_a_service_level) {
   Simulation simulation;
   SwitchProfile profile = profile_400mhz(36);

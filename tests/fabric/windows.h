@@ -58,7 +58,7 @@ class Windows {
     bool has_grants = false, has_waiting = false;
     for (const Port* port : ends_) {
       const LinkInbox& inbox = *port->inbox();
-      if (!inbox.packets.empty() || !inbox.switchings.empty()) return true;
+      if (!inbox.packets.empty() || !inbox.enabled_changes.empty()) return true;
       has_grants |= !inbox.grants.empty() || !inbox.pauses.empty() || port->next_grant_departure() != kNever;
       for (std::uint8_t lane = 0; lane < port->operational_lanes(); ++lane) {
         has_waiting |= port->has_queued(ib::VirtualLane{lane});

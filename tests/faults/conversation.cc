@@ -176,7 +176,7 @@ std::string Conversation::check(const char* name, Side& side, Side& peer, const 
   const auto code = [](ib::WcStatus status) { return static_cast<std::uint8_t>(status); };
   const auto sent = side.program.drain(side.send_cq);
   auto received = peer.program.drain(peer.recv_cq);
-  // A queue pair in error flushes what is posted; those come last.
+  // A queue pair in error flushes posted requests; these completions are last.
   while (plan_.may_fail && !received.empty() &&
          received.back().status == code(ib::WcStatus::kWorkRequestFlushed)) {
     received.pop_back();
@@ -195,7 +195,7 @@ std::string Conversation::check(const char* name, Side& side, Side& peer, const 
   if (sent.size() != steps.size()) return std::to_string(sent.size()) + " completions at " + name;
   if (good < steps.size()) has_failed_ = true;
 
-  // What happened at the peer is what the first steps do, each once: at least those that completed.
+  // The peer's state shows the first steps, each executed once: at least the completed ones.
   Effects seen{word(peer, kCounter), word(peer, kWord), received.size()};
   std::size_t executed = good;
   while (executed < steps.size() && effects_of(steps, executed) != seen) ++executed;

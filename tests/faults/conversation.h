@@ -38,7 +38,7 @@ struct Plan {
   bool end_to_end_credits = false;
   hca::LossRecoveryProfile recovery;
   std::uint64_t freedom_seed = 0;  // of choices within the specification; 0: none are made
-  bool may_fail = false;  // by too many losses in a row: then as the specification says, and no other way
+  bool may_fail = false;  // by too many losses in a row: only as specified
 };
 
 std::ostream& operator<<(std::ostream& stream, const Plan& plan);
@@ -51,7 +51,7 @@ class Conversation {
   std::string run();
 
   test::Pair& pair() { return pair_; }
-  // Whether a side was told that its retries are used up.
+  // Whether a side got a retry error.
   bool has_failed() const { return has_failed_; }
   std::uint64_t retransmissions() const { return pair_.world.trace.count(TraceEvent::kRetransmission); }
 
@@ -71,7 +71,7 @@ class Conversation {
   }
   static bool writes(Kind kind) { return kind == Kind::kWrite || kind == Kind::kWriteImm; }
   static std::uint64_t word(Side& side, std::uint64_t offset);
-  // What the first `count` steps leave behind at the peer.
+  // Effects of the first `count` steps at the peer.
   struct Effects {
     std::uint64_t counter = 0, word = 0;
     std::size_t receives = 0;

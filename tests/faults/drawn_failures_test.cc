@@ -1,4 +1,4 @@
-// Which of those that may fail do, within a budget.
+// Draws failures within a budget.
 #include "sim/faults/drawn_failures.h"
 
 #include <gtest/gtest.h>

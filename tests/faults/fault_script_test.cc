@@ -1,4 +1,4 @@
-// Which packets a rule hits, what becomes of them, and when.
+// The packets that a rule hits, the effect, and its time.
 #include "sim/faults/fault_script.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Line {
     for (std::uint32_t i = 0; i < packets; ++i) a.port.send(make_packet(2, payload, i));
     simulation.engine.run();
   }
-  // All credits have come back.
+  // All credits have been returned.
   bool is_whole() {
     simulation.engine.run_until(simulation.engine.now() + Duration(1'000'000));
     return a.port.credits(ib::VirtualLane{0}) == 65536 / fabric::kCreditBlockBytes;
@@ -167,7 +167,7 @@ TEST(FaultScript, operation_and_time_narrow_what_counts) {
   EXPECT_EQ(line.script.fired(2), 2u) << "one packet may be hit by several rules";
 }
 
-// Bytes of the lost packet take the line as if it came: arrival of the next = (26 + 8) * 80 ps + 1 ns.
+// A lost packet occupies the line as if it arrived: arrival of the next = (26 + 8) * 80 ps + 1 ns.
 TEST(FaultScript, a_dropped_packet_takes_its_time_on_the_line) {
   Line line({drop({1, 1, 1})});
   line.send(2);
@@ -333,7 +333,6 @@ TEST(FaultScript, a_full_output_queue_tells_its_sender_when_the_link_fails) {
   EXPECT_TRUE(line.a.port.has_room(ib::VirtualLane{0}));
 }
 
-// What waits in a switch for a link that fails gives its input buffer back.
 // A storm of 1 us to 3 us, and one of 2 us to 4 us: the sender is paused until the second ends.
 TEST(FaultScript, storms_of_a_port_overlap) {
   fabric::PausedPair pair(1'000, 100);

@@ -41,7 +41,7 @@ rc::Gen<Loss> any_loss() {
       rc::gen::set(&Loss::delay_us, rc::gen::element<std::uint32_t>(0, 1, 5, 50, 500, 1'000, 3'000)));
 }
 
-// A retry needs a packet that did not come, or came late; a double one does no harm.
+// A retry needs a packet that was lost or late; a duplicate is harmless.
 std::vector<Loss> at_most_seven_harmful(std::vector<Loss> losses) {
   int harmful = 0;
   std::erase_if(losses, [&](const Loss& loss) { return loss.action != Action::kDuplicate && ++harmful > 7; });

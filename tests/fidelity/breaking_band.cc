@@ -14,7 +14,7 @@ constexpr double kMdSetup = 27.78, kBarrierMd = 17.33, kBarrierDoorbell = 21.07,
 constexpr double kLlpProg = 61.63, kBusyPost = 8.99, kMeasurement = 49.69;
 constexpr double kPcie = 137.49, kWire = 274.81, kSwitch = 108.00, kRcToMemory = 240.96;
 constexpr double kHlpPost = 26.56, kHlpReceive = 224.66;
-// Of the overall injection: LLP_prog's and HLP_prog's shares of a message, when several complete at a time.
+// Shares of LLP_prog and HLP_prog in a message of the overall injection, if several complete at a time.
 constexpr double kPostProgress = 59.82, kOverallMisc = 3.17;
 
 constexpr double kLlpPost = kMdSetup + kBarrierMd + kBarrierDoorbell + kPioCopy + kMisc;
@@ -40,8 +40,8 @@ double fabric_ns() {
   options.world.link.byte_time = kNoTime;
   options.world.link.propagation = ns(kWire + kSwitch);
   test::Pair pair(options);
-  // What the lanes of PCI Express take is part of the components, too: the pushed line, the payload, a
-  // request for the record of receives, the entry.
+  // Components also include the time on the lanes of PCI Express: the pushed line, the payload, a request for
+  // the record of receives, the entry.
   const std::uint32_t header = profile.pcie.write_header_bytes;
   const ByteTime lane = host::pcie_byte_time(profile.pcie.generation, profile.pcie.lanes);
   const std::uint32_t pushed = 64 + header,

@@ -1,4 +1,4 @@
-// The short form of every target is within its bounds, and the tool says so when a value is not.
+// The short form of every target is within its bounds, and the tool reports values that are not.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -92,7 +92,7 @@ TEST(Fidelity, a_damaged_file_is_told_and_exits_2) {
   EXPECT_NE(finished.err.find("\"many\" is not a number"), std::string::npos) << finished.err;
 }
 
-// Of a line with two spaces between columns at least.
+// Columns of a line, separated by at least two spaces.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> columns;
   for (std::size_t at = 0; at < line.size();) {

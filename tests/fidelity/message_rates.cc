@@ -37,7 +37,7 @@ fabric::LinkParams link_of(ByteTime byte_time) {
 // Both FDR ports of a Connect-IB as one of eight lanes.
 constexpr ByteTime kTwoFdrPorts{220, 3}, kFdrPort{440, 3}, kEdrPort{80, 1};
 
-// A queue pair that the receiver does not have: it drops what comes, at the rate of its checks.
+// A queue pair that the receiver lacks: packets are dropped at the rate of its checks.
 constexpr std::uint32_t kNobody = 0xfffff0;
 
 struct Sends {
@@ -127,8 +127,8 @@ double reads_both_ways(const hca::HcaProfile& adapter, ByteTime byte_time, std::
   return flood.rate("client/hca", TraceEvent::kCompletion, 4 * rounds * kWarmUp, 2 * kTime);
 }
 
-// What a message takes of the core that posts it: of the paper's machine no more is known than how many one
-// core posts by four queue pairs, so that line is no test of the adapter.
+// Time of a message on the posting core. Of the paper's machine only the rate of one core with four queue
+// pairs is known, so that line does not test the adapter.
 constexpr Duration kPostTime{31'000};
 
 }  // namespace

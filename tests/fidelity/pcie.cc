@@ -39,7 +39,7 @@ constexpr std::uint32_t kTransfers = 1000;
 
 double seconds(Duration duration) { return static_cast<double>(to_ps(duration)) * 1e-12; }
 
-// When `count` reads of so many bytes, asked for at time 0, are all in the adapter.
+// Time until the data of `count` reads, requested at time 0, are all in the adapter.
 Duration time_of_reads(const PcieProfile& profile, std::uint32_t count, std::uint32_t bytes) {
   Engine engine;
   Transfers transfers;

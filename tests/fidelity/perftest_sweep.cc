@@ -12,7 +12,7 @@ namespace {
 using perftest::BandwidthLine;
 using perftest::LatencyLine;
 
-// What a pair of these programs prints at the client; nothing, and why on standard error, when it fails.
+// The client's output of a pair of these programs; empty, with the reason on standard error, on failure.
 std::string client_output(const std::string& command, const std::string& topology) {
   const support::RunReport run = support::run_pair(command, command + " server", topology);
   if (run.code == 0) return run.output("client");

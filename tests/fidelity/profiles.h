@@ -7,9 +7,9 @@
 
 namespace verbatim::fidelity {
 
-// Of the first host of topologies/TOPOLOGY.json. Ends the program with the findings when that is not right.
+// Profile of the first host of topologies/TOPOLOGY.json. Ends the program with the findings on errors.
 hca::HcaProfile hca_profile_of(const std::string& topology);
-// topologies/profiles/NAME.json. Likewise.
+// topologies/profiles/NAME.json. Ends the program with the findings on errors.
 hca::HcaProfile adapter_profile(const std::string& name);
 
 }  // namespace verbatim::fidelity

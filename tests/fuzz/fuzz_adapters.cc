@@ -1,6 +1,6 @@
-// What the shim and the simulator share, against a model of two adapters: a program that draws all it does
-// from the input's bytes shares an adapter with an honest one. Nothing may crash or go on for ever, and the
-// honest program's message arrives with every byte.
+// Memory shared by shim and simulator, with two adapters: a program whose actions are drawn from the input
+// shares an adapter with an honest one. Nothing may crash or run for ever, and the honest program's message
+// arrives complete.
 #include <cstdint>
 #include <span>
 
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(sent.size() == 1 && sent[0].wr_id == 2 && sent[0].status == 0);
   CHECK(pair.b.equals(0, kMessage, 7));
 
-  // With the program gone, everything it has begun ends by itself.
+  // After the program's end, everything that it started ends by itself.
   pair.world.client->close(attacker.program.context);
   pair.world.run_for(Duration{1'000'000'000});
   CHECK(pair.world.engine.empty());

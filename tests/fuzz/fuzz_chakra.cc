@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const workload::TraceFinding& finding : findings)
     CHECK(!finding.text.empty() && !finding.hint.empty() && finding.rank < 3);
   if (graph == nullptr) return 0;
-  CHECK(graph->ranks() == 3 && graph->size() >= 3 && graph->is_sealed() && !graph->find_circle());
+  CHECK(graph->ranks() == 3 && graph->size() >= 3 && graph->is_sealed() && !graph->find_cycle());
   for (workload::OperationId id = 0; id < graph->size(); ++id) {
     CHECK((*graph)[id].rank < 3);
     for (const workload::MessageGraph::Successor successor : graph->successors(id))

@@ -1,6 +1,6 @@
-// The JSON front end: whatever the text, it ends with findings or with something that can be built. An input
-// is one file (topology, scenario or profile); behind a line "====" may stand a scenario, whose topology
-// "t.json" is the first.
+// The JSON front end: any text leads to findings or to a spec that can be built. An input is one file
+// (topology, scenario or profile); after a line "====" may follow a scenario, whose topology "t.json" is the
+// first file.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace verbatim;
 
-// In memory where there is such a place; gone when the program ends.
+// In memory if there is such a file system; removed when the program ends.
 class Folder {
  public:
   Folder() {
@@ -42,7 +42,7 @@ class Folder {
   std::string path_;
 };
 
-// A checked topology can be built, whatever it says; large ones are left to time.
+// Every checked topology can be built; large ones are skipped to save time.
 void build(const config::TopologySpec& topology, const std::vector<config::FaultSpec>& faults) {
   if (topology.hosts.size() + topology.switches.size() > 16) return;
   DefaultChoices choices;

@@ -1,6 +1,6 @@
-// Files that programs map or execute, read as ELF: functions, symbols, needed libraries, and the code in
-// them. The first eight bytes of an input are an address to look up, with an odd one the file's bytes are
-// searched as memory there besides; the file follows. What is found lies within the file.
+// Files that programs map or execute, read as ELF: functions, symbols, needed libraries, code. The first
+// eight bytes of an input are an address to look up; if it is odd the file's bytes are also searched as
+// memory at that address. The file follows. All results must be within the file.
 #include <sys/mman.h>
 #include <unistd.h>
 

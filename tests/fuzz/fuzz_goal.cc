@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!program) return 0;
   const MessageGraph& graph = program->graph;
-  CHECK(graph.size() > 0 && program->lines.size() == graph.size() && !graph.find_circle());
+  CHECK(graph.size() > 0 && program->lines.size() == graph.size() && !graph.find_cycle());
   for (OperationId id = 0; id < graph.size(); ++id) {
     CHECK(graph[id].rank < graph.ranks() && program->lines[id] >= 1 && program->lines[id] <= lines &&
           !text_of(graph[id]).empty());

@@ -1,6 +1,6 @@
-// Files of other tools (sim/config/import): whatever the text, it ends with findings, or with a topology that the reader of
-// topologies takes or refuses with findings of its own. The first byte chooses the format, or that it is recognised; behind
-// a line "====" may stand another file.
+// Files of other tools (sim/config/import): any text leads to findings, or to a topology that the reader
+// accepts or refuses with findings. The first byte selects the format, or recognition; after a line "===="
+// may follow another file.
 #include <cstdint>
 #include <string>
 #include <string_view>

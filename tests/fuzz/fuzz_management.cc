@@ -1,7 +1,8 @@
-// Hostile management datagrams, as a program sends them through umad: an input's bytes are datagrams for the agents of both
-// hosts and of the switch between them (subnet management by LID and by directed route, the subnet administrator, counters,
-// connection management) while connections come and go. Nothing may crash or go on for ever. An input without subnet
-// management, which may rightly stop everything, ends with an honest connection that has to come about.
+// Hostile management datagrams sent by a program through umad: an input's bytes are datagrams for the agents
+// of both hosts and of the switch between them (subnet management by LID and by directed route, subnet
+// administrator, counters, connection management) while connections are made and closed. Nothing may crash or
+// run for ever. An input without subnet management, which may legitimately stop everything, ends with an
+// honest connection that must succeed.
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -33,7 +34,7 @@ cm::Address address_of(std::uint32_t ip, std::uint16_t port) {
   return address;
 }
 
-// Accepts whoever asks, and connects when told to.
+// Accepts all requests, and connects on request.
 class Program final : public cm::EventSink {
  public:
   int established = 0;
@@ -73,7 +74,7 @@ struct Nobody final : management::MadClient {
   void on_unanswered(std::uint32_t, const ib::ManagementDatagram&) override {}
 };
 
-// Of all inputs; said at the end.
+// Sum over all inputs; printed at the end.
 struct Sent {
   std::uint64_t datagrams = 0;
   ~Sent() { std::fprintf(stderr, "fuzz_management: %llu datagrams sent\n", static_cast<unsigned long long>(datagrams)); }

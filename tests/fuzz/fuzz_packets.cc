@@ -1,6 +1,5 @@
-// The packet decoder: whatever the bytes, it ends with a sentence or with a packet; and a packet that it
-// gives can be encoded, decodes to the same bytes again, and then has the right CRCs. The first byte chooses
-// the kind of frame.
+// The packet decoder: any bytes give a sentence or a packet. A decoded packet can be encoded, decodes to the
+// same bytes again, and then has the right CRCs. The first byte selects the kind of frame.
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -39,7 +39,7 @@ struct Memory {
   }
 };
 
-// What the commands begin with, and how long each is.
+// Lengths of the commands' structures.
 constexpr std::size_t kLengths[] = {sizeof(rdma_ucm_create_id),     sizeof(rdma_ucm_destroy_id),
                                     sizeof(rdma_ucm_bind_ip),       sizeof(rdma_ucm_resolve_ip),
                                     sizeof(rdma_ucm_resolve_route), sizeof(rdma_ucm_query),

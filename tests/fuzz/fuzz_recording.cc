@@ -1,5 +1,5 @@
-// Recordings: bytes as a whole file where they begin as one does, else as the entries that a file has compressed. What can be
-// read is shown as commands show it.
+// Recordings: an input that begins like a file is read as one, otherwise as uncompressed entries. Readable
+// content is shown as by the commands.
 #include <zstd.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Replay files: whatever the text, it is one or a sentence that names it says why not.
+// Replay files: any text is valid, or gives a sentence with its name.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
-// What the supervisor reads from a program's memory: two hosts, on one a process that fills its region and its own
-// memory from the input's bytes and asks for whatever they say, on the other an honest one. Nothing may crash or
-// hang, nothing is left behind, and the honest program ends as it wants to unless the whole run was stopped.
+// Program memory read by the supervisor. One of two hosts runs a process that fills its region and memory
+// from the input's bytes and makes the resulting requests, the other an honest process. Nothing may crash or
+// hang, nothing is left behind, and the honest program ends as intended unless the whole run was stopped.
 #include <spdlog/spdlog.h>
 #include <sys/wait.h>
 
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.limits.virtual_end = Instant{} + std::chrono::seconds(10);
   options.limits.stuck_after_ms = 200;
   if (size % 2 == 1) options.mode = supervisor::Mode::kCallByCall;
-  // What a puppet executes is a puppet with less to say.
+  // A program executed by a puppet is a puppet with a shorter script.
   bool honest_started = false;
   std::size_t said = 0;
   options.launcher = [&](const supervisor::LaunchRequest& request) {

@@ -28,9 +28,9 @@ namespace {
 using protocol::Request;
 using protocol::ThreadSlot;
 
-// What its pointers lead to: a few pages, with nothing behind them.
+// Target of its pointers: a few pages, followed by unmapped memory.
 constexpr std::uint64_t kMemory = 0x1000'0000, kMemoryBytes = 4 * 4096;
-constexpr std::uint32_t kSlots = 8;  // that it looks at for its token
+constexpr std::uint32_t kSlots = 8;  // that it checks for its token
 
 class Puppet {
  public:
@@ -173,7 +173,7 @@ class Puppet {
         return;
       }
       const timespec moment{0, 100'000};
-      // The supervisor wakes nobody who has not said that he sleeps.
+      // The supervisor wakes only a process that announced its sleep.
       syscall(SYS_futex, &own.go, FUTEX_WAIT, static_cast<std::uint32_t>(protocol::Baton::kNothing), &moment, nullptr, 0);
     }
   }

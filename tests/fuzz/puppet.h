@@ -18,8 +18,8 @@ supervisor::LaunchedProcess launch_puppet(const supervisor::LaunchRequest& reque
 inline constexpr int kHonestExit = 7;
 supervisor::LaunchedProcess launch_honest(const supervisor::LaunchRequest& request);
 
-// The fuzzing process can from now on reach no process that is not its own child and no file that matters, whatever an
-// input makes the supervisor do. Ends the process with kSkipped and a sentence where that cannot be had.
+// Restricts the fuzzing process to its own children and to unimportant files, whatever an input makes the
+// supervisor do. Ends the process with kSkipped and a sentence if that is impossible.
 inline constexpr int kSkipped = 77;
 void confine();
 

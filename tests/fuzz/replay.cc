@@ -1,7 +1,6 @@
-// Runs a fuzz target without libFuzzer: `NAME_replay [--random N] [--seed S] FILE|FOLDER…`. Every file is one
-// input; then N more are made from them by seeded mutations, or from nothing. When an input ends the program,
-// it says which one:
-// `--seed S --random N --only I` runs the I-th made input alone, `--write FILE` besides keeps it.
+// Runs a fuzz target without libFuzzer: `NAME_replay [--random N] [--seed S] FILE|FOLDER…`. Every file is an
+// input; then N more are made from them by seeded mutations, or from nothing. If an input ends the program,
+// it is named: `--seed S --random N --only I` runs the I-th made input only, `--write FILE` also stores it.
 #include <signal.h>
 #include <unistd.h>
 
@@ -20,7 +19,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
-// What a sanitizer finds ends the program by a signal, so that the input is named.
+// Errors found by a sanitizer raise a signal, so that the input is named.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __ubsan_default_options();
 extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
@@ -34,7 +33,7 @@ using Input = std::vector<std::uint8_t>;
 char running[512];
 
 void tell(int signal) {
-  // Not what a handler should do in a program that goes on; this one ends.
+  // Not safe in a handler of a program that continues; this one ends.
   const char text[] = "\nwhile running ";
   if (write(2, text, sizeof text - 1) < 0 || write(2, running, std::strlen(running)) < 0 ||
       write(2, "\n", 1) < 0) {

@@ -1,4 +1,4 @@
-// What targets share that simulate a fabric.
+// Shared by fuzz targets that simulate a fabric.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ inline config::TopologySpec load_topology(const std::string& file) {
   return *std::move(loaded);
 }
 
-// Lets the time pass. It does not take for ever, whatever an input has set going.
+// Runs for this virtual time, with a limit of steps, because inputs may cause endless events.
 inline void run_for(Engine& engine, Duration time) {
   constexpr int kMostSteps = 2'000'000;
   const Instant end = engine.now() + time;

@@ -34,7 +34,7 @@ std::vector<Setting> ways_to_run(const Setting& setting) {
   return ways;
 }
 
-// The digest that every way gives; "" when they differ, and says so.
+// The digest common to all settings; "" and a message if they differ.
 std::string common_digest(const Row& row, const Setting& setting) {
   std::string digest;
   for (const Setting& way : ways_to_run(setting)) {

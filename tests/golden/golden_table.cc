@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "{programs}/threads -x" -> "\"/…/programs/threads\" -x": the word as a whole is quoted, whatever the folder is
-// called.
+// "{programs}/threads -x" becomes "\"/…/programs/threads\" -x": the whole word is quoted, so the folder may
+// have any name.
 std::string with_folder(std::string command, const std::string& mark, const std::string& folder) {
   for (std::size_t at; (at = command.find(mark)) != std::string::npos;) {
     const std::size_t end = std::min(command.find_first_of(" '", at), command.size());
@@ -76,7 +76,7 @@ std::map<std::string, std::string> installed_versions(const std::vector<std::str
   if (packages.empty()) return versions;
   std::vector<std::string> words = {"dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Status}\n"};
   words.insert(words.end(), packages.begin(), packages.end());
-  // Ends with 1 when one of them is unknown, and tells of the others.
+  // Exits with 1 if a package is unknown, but still prints the others.
   std::istringstream lines(cli::run_command(words).out);
   for (std::string package, version, status; lines >> package >> version >> status;) {
     if (status == "installed") versions[package] = version;

@@ -11,26 +11,26 @@
 
 namespace verbatim::golden {
 
-// One workload. In `commands`, {programs} stands for the folder of the project's own programs and {scripts} for
+// One workload. In `commands`, {programs} is the folder of the project's own programs and {scripts} is
 // tests/golden/scripts.
 struct Row {
   std::string name;
   std::vector<std::string> commands;
   std::vector<std::string> options;
-  // Of the C library: another one makes other system calls, which are part of the digest.
+  // Version of the C library: other versions make other system calls, which are part of the digest.
   std::string c_library;
-  // Debian packages with the versions that the digest was made with; none: a program of the project's own, which
-  // is compared wherever the C library has the same version.
+  // Debian packages with the versions used for the digest; none: a program of the project's own, which is
+  // compared wherever the C library has the same version.
   std::map<std::string, std::string> packages;
-  // What its programs execute and what the machine decides until the simulator does: instructions that are not patched.
+  // Machine-dependent instructions that its programs execute and that are not patched.
   std::vector<std::string> needs;
-  std::string digest;  // "": runs of it differed when the table was made
+  std::string digest;  // "": runs differed when the table was made
 };
 
 struct Table {
   std::size_t least_compared = 0;  // fewer are a failure
   std::vector<Row> rows;
-  nlohmann::ordered_json text;  // as it was read
+  nlohmann::ordered_json text;  // as read
 };
 
 Table read_table(const std::string& path);
@@ -38,7 +38,7 @@ void write_table(const Table& table, const std::string& path);
 // The committed one.
 std::string table_path();
 
-// Which simulator runs the rows, and in what surroundings.
+// The simulator that runs the rows, and the environment.
 struct Setting {
   support::RunRequest request;  // without commands
   std::string programs;         // folder; "": the optimised ones of this build
@@ -65,7 +65,7 @@ std::string scripts();
 bool is_own(const Row& row);
 // Version of each installed Debian package of these.
 std::map<std::string, std::string> installed_versions(const std::vector<std::string>& packages);
-// What keeps the row from being compared; "": nothing does. `installed` has the row's packages.
+// Why the row cannot be compared; "" if it can. `installed` has the row's packages.
 std::string reason_to_skip(const Row& row, const std::map<std::string, std::string>& installed);
 support::RunReport run(const Row& row, const Setting& setting);
 

@@ -1,4 +1,4 @@
-// The golden table holds here, whoever runs it and however.
+// The golden table is right on this machine, for any user and environment.
 #include <gmock/gmock.h>
 
 #include <cstdio>
@@ -88,7 +88,7 @@ TEST(Golden, holds_where_a_facility_is_missing) {
 
 TEST(Golden, holds_twice) { expect_golden({.runs = 2}, is_sample); }
 
-// So that no machine is left with nothing to compare, whatever is installed there.
+// Ensures that every machine can compare some rows, whatever packages are installed.
 TEST(Table, is_mostly_the_projects_own_programs) {
   const std::size_t rows = table().rows.size();
   const auto own = static_cast<std::size_t>(std::count_if(table().rows.begin(), table().rows.end(), is_own));

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What a failed command said first.
+// First line of a failed command's output.
 std::string first_line(const cli::Finished& finished) {
   const std::string& text = finished.err.empty() ? finished.out : finished.err;
   return text.empty() ? "exit code " + std::to_string(finished.code) : text.substr(0, text.find('\n'));

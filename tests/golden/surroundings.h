@@ -15,8 +15,8 @@ std::vector<std::string> on_one_processor();
 // without privileges; empty, and why not, when this machine does not permit it.
 std::vector<std::string> in_namespaces(std::string* reason);
 
-// A copy of what the rows need in a folder that anybody may read, and the words that make a command run as somebody
-// without privileges. Empty wrapper, and why: the tests are not run by root.
+// A copy of the rows' files in a folder that anybody may read, and a command prefix that runs as an
+// unprivileged user. Empty prefix, with the reason, if the tests are not run by root.
 class Unprivileged {
  public:
   Unprivileged();

@@ -1,4 +1,4 @@
-// What firmware makes of the transport timer: the times of retransmissions of a SEND that nobody answers.
+// Firmware's conversion of the transport timer: retransmission times of an unanswered SEND.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"

@@ -157,7 +157,7 @@ TEST(AdapterCache, order_and_data_do_not_depend_on_the_caches) {
     const auto keep = [&](ib::Packet&) { return !is_lossy || below(30) != 0; };
     pairs.world.to_client.keep = pairs.world.to_server.keep = keep;
     for (std::uint32_t i = 0; i < kPairs; ++i) {
-      // The same bytes on both sides, whatever goes first; the check is that nothing else arrives.
+      // Both sides have the same bytes; the check is that no other bytes arrive.
       pairs.a.fill(i * ManyPairs::kArea, 3000, static_cast<std::uint8_t>(i));
       pairs.b.fill(i * ManyPairs::kArea, 3000, static_cast<std::uint8_t>(i));
       for (std::uint32_t k = 0; k < kEach; ++k) {

@@ -1,4 +1,4 @@
-// What commands give back agrees with what queries say, and with what the adapter does.
+// Responses of commands agree with queries, and with the adapter's behaviour.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -30,7 +30,7 @@ TEST(AgreementTest, a_query_tells_the_psns_that_come_next) {
   EXPECT_EQ(psns(pair.a), std::pair(0u, 0u));
 }
 
-// What was sent and not answered counts as sent, also while it is sent again.
+// A packet without acknowledgement counts as sent, also during retransmission.
 TEST(AgreementTest, a_query_tells_the_first_psn_that_was_never_sent) {
   PairOptions options = small_mtu();
   options.path.timeout = 5;

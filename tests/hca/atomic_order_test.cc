@@ -1,6 +1,6 @@
-// What follows an atomic on its queue pair comes after it (IBA 9.5: a responder executes SEND, WRITE and atomic
-// requests in message order; facts/ordering.md, rules 6 and 8), whatever the adapter's freedom: on a queue pair with
-// receives of its own, with shared ones, and through XRC.
+// Requests after an atomic on the same queue pair are executed after it (IBA 9.5: a responder executes SEND,
+// WRITE and atomic requests in message order; facts/ordering.md, rules 6 and 8), for any choice of the
+// adapter: with its own receives, with shared receives, and through XRC.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -94,7 +94,7 @@ class AtomicOrderTest : public ::testing::TestWithParam<Receives> {
     for (const protocol::Cqe& entry : sent) EXPECT_EQ(entry.status, 0u);
     for (std::uint64_t i = 0; i < kAtomics; ++i) EXPECT_EQ(word(*client, 8 * i), i);
   }
-  // The receive's completion says that all additions are done.
+  // When the receive completes, all additions are done.
   void receive_behind_atomics(WqeOpcode opcode, std::uint32_t length) {
     for (std::uint64_t seed = 0; seed <= kSeeds; ++seed) {
       SCOPED_TRACE(seed);
@@ -168,7 +168,7 @@ TEST_P(AtomicOrderTest, atomics_on_different_words_are_seen_in_order) {
   }
 }
 
-// What waits at the responder is dropped with the queue pair's life, and nothing of it comes after.
+// A reset drops requests that wait at the responder, and none is executed later.
 TEST_P(AtomicOrderTest, a_reset_forgets_what_waits_for_atomics) {
   ASSERT_NO_FATAL_FAILURE(connect(0));
   post_recv();

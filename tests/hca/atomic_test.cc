@@ -200,7 +200,7 @@ TEST(AtomicTest, operations_on_one_location_follow_each_other) {
     return to_ps(host::pcie_byte_time(profile.pcie.generation, profile.pcie.lanes).time_for(bytes));
   };
   const std::int64_t one_way = to_ps(profile.pcie.one_way_latency);
-  // The write of the one before is visible after its own way, before the read that follows it in the lane.
+  // The previous write is visible after its own latency, before the read that follows it in the lane.
   const std::int64_t read =
       pcie(8 + 24 + 24) + one_way + to_ps(profile.pcie.memory_read_latency) + pcie(28) + one_way;
   const std::int64_t same = gap(0), different = gap(8);
@@ -226,7 +226,7 @@ TEST(AtomicTest, random_operations_over_a_lossy_path_happen_once) {
       const std::uint64_t offset = 64 + 8 * rng.below(3);
       const std::uint64_t add = rng.below(1000);
       if (rng.chance(1, 3)) {
-        // Of what is there or not, at random.
+        // Either the present value or another, at random.
         const std::uint64_t compare = expected[offset] + rng.below(2);
         auto request = compare_swap(pair, offset, compare, add);
         request.sges = {pair.a.sge(4096 + 8 * i, 8)};

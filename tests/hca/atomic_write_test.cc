@@ -1,5 +1,5 @@
-// ATOMIC WRITE (IBA 1.6): 8 bytes that come with the request, written once and as a whole, answered by a READ response without
-// bytes; on its queue pair in order with what changes memory.
+// ATOMIC WRITE (IBA 1.6): 8 bytes in the request, written once and atomically, answered by a READ response
+// without payload; ordered with other memory accesses of its queue pair.
 #include <gtest/gtest.h>
 
 #include "sim/ib/aeth.h"

@@ -1,6 +1,6 @@
-// A program that writes nonsense wherever it can: rings, records, doorbells and mailboxes of one adapter,
-// between work that looks right. What it does next is drawn from a source: random numbers in the test, an
-// input's bytes in the fuzzer.
+// A program that writes random data wherever it can: rings, records, doorbells and mailboxes of one adapter,
+// between valid work. Its actions are drawn from a source: random numbers in the test, an input's bytes in
+// the fuzzer.
 #pragma once
 
 #include <vector>
@@ -102,8 +102,8 @@ class Attacker {
   Program program;
 
  private:
-  // Its own, or one that nobody has: the supervisor puts the adapter's number in place of the program's, so
-  // that another program's never comes from here.
+  // Its own context, or an unused one: the supervisor replaces the program's number by the adapter's, so
+  // another program's never appears here.
   std::uint32_t context_number() {
     return source_.chance(9, 10) ? program.context : static_cast<std::uint32_t>(number()) | 1u << 20;
   }

@@ -34,7 +34,7 @@ struct Bystanders {
       }
     }
   }
-  // All of them have come to their right end.
+  // All of them have ended correctly.
   void expect_done() {
     for (Pair::Side* side : {&client, &server}) {
       const auto sent = side->program.drain(side->send_cq), received = side->program.drain(side->recv_cq);

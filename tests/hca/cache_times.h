@@ -1,4 +1,4 @@
-// What tests of the adapter's caches share: sizes of entries, the time of a miss, and what trails call the wait.
+// Shared by tests of the adapter's caches: sizes of entries, the time of a miss, and the name of the wait in trails.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline hca::HcaProfile profile_with_caches(std::uint32_t contexts, std::uint32_t
 inline std::vector<std::int64_t> gather_times(Pair& pair, const std::vector<protocol::Sge>& pieces) {
   std::vector<std::int64_t> times;
   for (const protocol::Sge& piece : pieces) {
-    pair.world.run_for(Duration{20'000'000} - Duration{pair.world.now_ps() % 20'000'000});  // the same phase of clocks
+    pair.world.run_for(Duration{20'000'000} - Duration{pair.world.now_ps() % 20'000'000});  // aligns the clocks' phase
     const std::int64_t posted = pair.world.now_ps();
     pair.a.program.post_send(pair.a.qp, {.opcode = protocol::WqeOpcode::kRdmaWrite,
                                          .sges = {piece},

@@ -130,8 +130,8 @@ class Sequence {
   }
 
  private:
-  // Who acts next: the program that opened the device, or one that has imported that. Importers come and go, and leave what they
-  // have made.
+  // Selects the acting program: the one that opened the device, or one that imported it. Importers are
+  // created and end, leaving their objects.
   void share() {
     actor_ = programs_.front().get();
     if (has_importer_ && random_.below(3) == 0) actor_ = programs_.back().get();

@@ -1,7 +1,7 @@
-// Commands that look right, drawn at random, a million for each seed, against a model of which objects there are and who
-// uses whom: what is destroyed while it is used is EBUSY, what is gone is EINVAL, what uses something that is not there is
-// refused, handles come once, limits are exact, and when the programs have gone nothing of them is left. Work goes on
-// meanwhile.
+// Random valid-looking commands, a million for each seed, with a model of the existing objects and their
+// users: destroying a used object is EBUSY, a destroyed one is EINVAL, references to missing objects are
+// refused, handles are unique, limits are exact, and when the programs have ended none of their objects is
+// left. Traffic continues meanwhile.
 #include "tests/hca/command_sequence.h"
 
 namespace verbatim::test {
@@ -31,13 +31,13 @@ TEST_P(CommandSequence, is_answered_as_the_model_says) {
   }
   for (auto& program : programs) program.reset();
   for (const std::uint32_t left : alive) EXPECT_EQ(left, 0u);
-  // Whatever was refused was refused for a reason that somebody told.
+  // Every refusal has a diagnosis with a reason.
   EXPECT_GT(world.diagnoses.count, 100'000u);
   for (const std::string& text : world.diagnoses.wordless) ADD_FAILURE() << text;
   world.run_for(Duration{2'000'000'000});
   EXPECT_TRUE(world.engine.empty()) << "the objects are gone and something goes on";
 
-  // A program that comes now has everything to itself, up to the last.
+  // A later program can allocate every object up to the limit.
   Program last(world, *world.client, 1 << 16, 1 << 20, ++process);
   ASSERT_NE(last.pd, 0u);
   std::uint32_t made = 0;

@@ -120,7 +120,7 @@ TEST(CongestionTest, marks_within_the_minimum_time_are_counted_and_lost) {
   }
 }
 
-// Full packets come 333.6 ns apart, and are checked 1 us apart: the buffer fills by two packets in three.
+// Full packets arrive 333.6 ns apart, and are checked 1 us apart: the buffer grows by two packets of three.
 TEST(CongestionTest, a_receive_buffer_that_fills_makes_notifications_without_marks) {
   const auto counters = [](std::uint32_t threshold, std::uint32_t interval_cycles) {
     Setting setting = marked_setting(false);
@@ -163,10 +163,10 @@ TEST(CongestionTest, without_ecn_nothing_is_marked) {
   }
 }
 
-// The 31st packet, 10 us behind the first, is answered, too. Its cut is at the end of the 4 us period, counted from the first
-// notification, in which its notification comes. From then on every packet leaves when the rule says: a gap behind the start of
-// the packet before, of its 4178 or 4194 bytes at the current rate; or at an increase within that gap, if the gap at the new
-// rate is over by then.
+// The 31st packet, 10 us after the first, is answered, too. Its cut is at the end of the 4 us period, counted
+// from the first notification, in which its notification arrives. From then on every packet leaves as
+// specified: a gap after the start of the previous packet, for its 4178 or 4194 bytes at the current rate; or
+// at an increase within that gap, if the gap at the new rate has passed by then.
 TEST(CongestionTest, the_rate_falls_and_rises_at_the_computed_times) {
   for (const bool is_light : {false, true}) {
     SCOPED_TRACE(is_light);

@@ -234,8 +234,9 @@ TEST(CreditsTest, writes_reads_and_atomics_wait_for_no_credit_but_behind_a_send_
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 3u);
 }
 
-// IBA 9.7.7.2.5: the responder that has told of no receives tells when there are some, and the requester need not find out by a
-// limited message. `idle`: nothing is outstanding; otherwise a message has been refused and waits for its timer.
+// IBA 9.7.7.2.5: a responder that advertised no receives sends an update when there are some, so that the
+// requester need not probe with a limited message. `idle`: nothing is outstanding; otherwise a message has
+// been refused and waits for its timer.
 TEST(CreditsTest, receives_that_are_posted_after_the_last_are_told_of) {
   for (const bool idle : {true, false}) {
     PairOptions options = with_credits();
@@ -280,7 +281,7 @@ TEST(CreditsTest, without_credits_nobody_is_told_of_receives) {
   EXPECT_EQ(watch.syndromes.size(), 1u);
 }
 
-// A receive that comes while the record is being read, before or after it was sampled, is never missed.
+// A receive posted while the record is being read, before or after it is sampled, is never missed.
 TEST(CreditsTest, a_receive_posted_at_any_moment_is_told_of) {
   for (std::int64_t at = 0; at < 3'000'000; at += 20'000) {
     Pair pair(with_credits());

@@ -119,7 +119,7 @@ TEST(DatagramTest, a_wrong_qkey_a_missing_queue_pair_or_receive_is_dropped_witho
   }
 }
 
-// IBA 10.2.5: the high bit asks for the sender's own Q_Key.
+// IBA 10.2.5: the high bit selects the sender's own Q_Key.
 TEST(DatagramTest, a_controlled_qkey_stands_for_the_queue_pairs_own) {
   Datagrams pair;
   pair.b.program.post_recv(pair.b.qp, 4, {pair.b.sge(0, 4096)});

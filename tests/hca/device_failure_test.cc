@@ -1,4 +1,4 @@
-// An adapter whose hardware fails: who is told, what is left of its objects, and what its peers see.
+// A hardware failure of an adapter: events, remaining objects, and consequences for its peers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,8 +56,7 @@ TEST(DeviceFailureTest, every_command_answers_EIO_and_closing_works) {
   EXPECT_TRUE(pair.world.engine.empty());
 }
 
-// In the middle of a message, at many moments: nothing more comes to the program, its peer retries and gives
-// up.
+// At many moments of a message: the program gets nothing more, and its peer retries and gives up.
 TEST(DeviceFailureTest, work_under_way_ends_in_silence_and_the_peer_finds_out_by_its_retries) {
   for (int moment = 0; moment < 40; ++moment) {
     PairOptions options;
@@ -101,7 +100,7 @@ TEST(DeviceFailureTest, doorbells_reach_nothing_and_completions_that_are_written
   EXPECT_EQ(polled[0].wr_id, 7u);
 }
 
-// A second opening may come when all has ended.
+// A second opening may follow when everything has ended.
 TEST(DeviceFailureTest, a_context_that_is_opened_afterwards_has_no_use) {
   World world;
   world.client->fail();

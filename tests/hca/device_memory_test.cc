@@ -91,7 +91,7 @@ TEST(DeviceMemoryTest, messages_go_out_of_it_and_into_it) {
   WithDeviceMemory pair;
   pair.b.fill(0, 4096, 8);
   ASSERT_EQ(copy_dm(pair.b.program, pair.dm, 4096, 4096, true), 0);
-  // Half from the adapter, half from the program, and received in the same way.
+  // Half from the adapter, half from the program, and received likewise.
   pair.b.program.post_recv(pair.b.qp, 1, {{0, 1000, pair.region.lkey}, pair.b.sge(20000, 1000)});
   pair.a.program.post_recv(pair.a.qp, 1, {pair.a.sge(0, 2000)});
   pair.b.program.post_send(pair.b.qp, {.wr_id = 2, .sges = {{4096, 1000, pair.region.lkey}, pair.b.sge(0, 1000)}});
@@ -107,7 +107,7 @@ TEST(DeviceMemoryTest, messages_go_out_of_it_and_into_it) {
   EXPECT_TRUE(pair.b.equals(30000, 1000, 8));
 }
 
-// Every byte lands and is told of before, without the time of PCI Express.
+// Every byte arrives, and its completion is earlier, without the time of PCI Express.
 TEST(DeviceMemoryTest, a_read_of_it_crosses_no_pci_express) {
   const auto time_of = [](bool on_adapter) {
     WithDeviceMemory pair;
@@ -145,7 +145,7 @@ TEST(DeviceMemoryTest, there_is_so_much_and_no_more) {
   EXPECT_EQ(program.destroy(CommandType::kFreeDm, two), 0);
   EXPECT_EQ(program.destroy(CommandType::kFreeDm, two), EINVAL);
   EXPECT_EQ(alloc_dm(program, kSize - 64, &three), 0);
-  // What a closed device had is there for others.
+  // Resources of a closed device are available to others.
   pair.world.client->close(program.context);
   Program other(pair.world, *pair.world.client, 1 << 20, 1 << 20, 101);
   EXPECT_EQ(alloc_dm(other, kSize, &one), 0);

@@ -1,5 +1,5 @@
-// What the digest covers of an adapter's work, by canaries: two runs that differ in one bit of what a program can see,
-// and in nothing else, have two digests.
+// The digest's coverage of an adapter's work: two runs that differ only in one bit visible to a program have
+// different digests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ TEST(DigestCoverage, every_byte_of_a_completion_entry_as_it_lies_in_the_ring) {
   expect_all("server/hca", pair.b, pair.b.recv_cq);
 }
 
-// Everything that a run records, to be told to a digest again.
+// All records of a run, for replaying them to another digest.
 struct Recording final : TraceSink {
   struct Fact {
     TraceRecord record;
@@ -186,7 +186,7 @@ TEST(DigestCoverage, kind_object_and_receiver_of_an_event) {
   }
 }
 
-// What only the receiver of an event differs in: a program that is told of another's error is another run.
+// Runs in which only the receiver of an event differs have different digests.
 TEST(DigestCoverage, who_is_told_of_events) {
   const auto digest_with = [](std::uint32_t process, bool fails) {
     World world;

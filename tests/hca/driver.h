@@ -58,7 +58,7 @@ struct WorldOptions {
   Choices* choices = nullptr;  // null: the defaults
   bool roce = false;  // the GID of LID n ends with n, and so does its MAC address
   std::uint16_t vlan = 0;  // on Ethernet: of all addresses; 0: none
-  std::uint32_t interface_mtu = 0;  // likewise; 0: no shorter than any packet
+  std::uint32_t interface_mtu = 0;  // 0: at least as large as any packet
   std::vector<std::vector<std::uint16_t>> pkeys;  // of client and server; empty: the default partition
 };
 
@@ -297,7 +297,7 @@ class Program final : public hca::EventListener {
     if (status != nullptr) *status = result;
     return open.handle;
   }
-  // Of an XRC domain when there is one.
+  // Uses an XRC domain if one is given.
   Srq create_srq(std::uint32_t max_wr, std::uint32_t max_sge = 4, std::uint32_t xrcd = 0,
                  std::uint32_t cq = 0) {
     Srq srq;

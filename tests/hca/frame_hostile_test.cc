@@ -1,6 +1,6 @@
-// A program that makes, changes and destroys raw packet queue pairs, work queues, tables, rules and counters in any order,
-// with handles that are right, wrong or gone, sends frames of all kinds, and writes into its rings: the adapter survives, and
-// a connection of another program does not notice.
+// A program creates, changes and destroys raw packet queue pairs, work queues, tables, rules and counters in
+// any order, with valid, wrong or stale handles, sends frames of all kinds, and writes to its rings: the
+// adapter survives, and a connection of another program is not affected.
 #include <gtest/gtest.h>
 
 #include <vector>

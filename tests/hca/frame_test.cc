@@ -150,7 +150,7 @@ TEST(FrameTest, frames_without_a_rule_or_to_another_station_are_dropped_and_coun
   frames.send(2, 100);
   frames.world.run();
   EXPECT_EQ(frames.drops(), std::vector<std::uint64_t>{number_of(ib::DropReason::kNoFlow)});
-  // A cable has no switch that knows addresses: what a rule takes is taken, whoever it is for.
+  // A cable has no switch that checks addresses: a rule gets every matching frame, whatever its destination.
   EXPECT_EQ(Frames::add_rule(frames.b.program, frames.b.qp), 0);
   frames.send(9, 100);
   frames.world.run();
@@ -178,7 +178,7 @@ TEST(FrameTest, packets_of_roce_do_not_reach_a_raw_queue_pair) {
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 0u);
 }
 
-// What comes by the port and what leaves by it, as it is on the wire.
+// Packets that arrive at the port and leave it, in wire format.
 TEST(FrameTest, a_sniffer_sees_the_packets_of_roce) {
   PairOptions options = Frames::frame_options();
   options.type = ib::QpType::kRc;
@@ -242,7 +242,7 @@ TEST(FrameTest, there_are_no_more_rules_counters_queues_and_tables_than_the_prof
   EXPECT_EQ(error, ENOMEM);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyWq, first.made.handle), EBUSY);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyRwqTable, table), 0);
-  // A queue is no queue pair, and the other way round.
+  // A queue is not a queue pair, and vice versa.
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyQp, second.made.handle), EINVAL);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyWq, frames.b.qp.made.handle), EINVAL);
   EXPECT_EQ(program.to_state(second, QpState::kInit), EINVAL);
@@ -357,7 +357,8 @@ TEST(FrameTest, requests_that_no_frame_is_made_of_complete_with_an_error) {
   EXPECT_EQ(frames.world.trace.count(TraceEvent::kPacketTransmitted), 1u) << "the longest";
 }
 
-// The adapter is asked by whoever writes the mailbox: what the library would have refused is refused here, too.
+// Anybody who can write the mailbox can send commands: the adapter must refuse what the library would have
+// refused.
 TEST(FrameTest, forged_commands_are_refused) {
   Frames frames;
   Program& program = frames.b.program;

@@ -1,4 +1,4 @@
-// What an adapter may do with its freedom, and what it may not, whatever it chooses.
+// Permitted choices of an adapter, and guarantees that hold for every choice.
 #include "sim/hca/freedom.h"
 
 #include <gtest/gtest.h>
@@ -138,8 +138,8 @@ TEST(Freedom, a_later_message_never_lands_under_an_earlier_one) {
   }
 }
 
-// Rule 10: what is there when the program asks may be passed over in silence, what comes later may not, even
-// when it is there before the request has reached the adapter.
+// Rule 10: an entry present when the program arms the CQ may raise no event; a later one must, even if it is
+// written before the request has reached the adapter.
 TEST(Freedom, an_event_is_raised_for_what_comes_after_the_request) {
   ScriptedChoices silent;
   silent.answers["event-on-arm"] = 1;
@@ -306,7 +306,7 @@ TEST(FreedomOfPlacement, bytes_of_another_queue_pair_pass_those_that_are_held_ba
   bool passed = false;
   while (run.pairs->world.engine.step()) {
     passed = passed || (run.is_there(1) && !run.is_there(0));
-    // Rule 8 and what an acknowledgement says: whoever has the completion finds the bytes.
+    // Rule 8 and the meaning of an acknowledgement: after the completion the bytes are in memory.
     while (const auto entry = run.pairs->a.program.poll(run.pairs->a.send_cq)) {
       EXPECT_TRUE(run.is_there(static_cast<std::uint32_t>(entry->wr_id)));
     }
@@ -323,7 +323,7 @@ TEST(FreedomOfPlacement, the_next_message_of_the_queue_pair_does_not_pass) {
   EXPECT_TRUE(run.is_there(1));
 }
 
-// Rule 1: read after write of the same bytes, and write after write, whoever does it.
+// Rule 1: read after write and write after write of the same bytes, by any queue pair.
 TEST(FreedomOfPlacement, a_read_of_another_queue_pair_finds_bytes_that_are_held_back) {
   HeldWrite run;
   run.post(0, run.pairs->write(0, kHeldBytes));
@@ -351,7 +351,7 @@ TEST(FreedomOfPlacement, commands_of_the_program_release_its_own_memory_alone) {
     HeldWrite run;
     Program other(run.pairs->world, *run.pairs->world.server, 1 << 20, 1 << 20, 101);
     run.post(0, run.pairs->write(0, kHeldBytes));
-    run.pairs->world.run_for(Duration(2'000'000));  // it has come, and nothing is acknowledged
+    run.pairs->world.run_for(Duration(2'000'000));  // it has arrived, and nothing is acknowledged
     ASSERT_FALSE(run.is_there(0));
     const auto query = [](Program& program, const Cq& cq) {
       protocol::ModifyCq command{};
@@ -472,7 +472,7 @@ TEST(FreedomOfLimits, there_is_as_much_room_for_inline_data_as_was_asked_for_or_
   EXPECT_EQ(pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq, {3, 6, 1, 1, 20}).made.capabilities.max_inline_data, 20u);
 }
 
-// Of three completions for which nobody asks, the third is one too many.
+// Of three completions that are not polled, the third is one too many.
 TEST(FreedomOfLimits, a_completion_queue_overruns_behind_the_entries_that_were_granted) {
   for (const bool is_exact : {false, true}) {
     ScriptedChoices choices;

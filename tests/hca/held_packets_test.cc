@@ -1,4 +1,4 @@
-// Packets that wait go on in the order in which they came, and stop again where one must wait again.
+// Held packets continue in the order of their arrival, and stop again at one that must wait again.
 #include "sim/hca/stages/held_packets.h"
 
 #include <gmock/gmock.h>

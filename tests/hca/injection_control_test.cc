@@ -98,7 +98,7 @@ TEST(InjectionControl, the_delay_of_every_entry_is_exact) {
   EXPECT_EQ(fdr.due(at(5), {at(0), 2'074}), at(5)) << "the entry delays nothing";
 }
 
-// By service level, flows share the index, and each waits behind whatever of them has left last.
+// By service level, flows share the index, and each waits for the last departure of any of them.
 TEST(InjectionControl, a_service_level_is_one_flow_if_the_port_is_set_so) {
   InjectionState state;
   state.setting = evaluated();
@@ -163,7 +163,7 @@ struct InjectionNet : EndpointNet {
   ForwardMarks marks[2];
 };
 
-// A message of 256 packets asks for an acknowledgement with its last one alone.
+// A message of 256 packets requests an acknowledgement with its last one only.
 TEST(ForwardNotices, a_packet_that_nobody_acknowledges_is_answered_by_one_of_its_own) {
   for (const bool is_light : {false, true}) {
     SCOPED_TRACE(is_light);
@@ -276,7 +276,7 @@ TEST(ForwardNotices, the_trail_of_a_message_names_the_delay) {
   }
 }
 
-// Settings that come while packets wait hold for what leaves next.
+// Settings that arrive while packets wait apply to the next departure.
 TEST(ForwardNotices, settings_hold_for_queue_pairs_that_are_there) {
   for (const bool is_light : {false, true}) {
     SCOPED_TRACE(is_light);

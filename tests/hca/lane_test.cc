@@ -63,7 +63,7 @@ TEST(LaneTest, requests_of_a_lane_without_credits_hold_up_no_other_lane) {
   pair.write(pair.a, pair.b, pair.of_a, 2, 64 << 10);
   pair.world.run_for(kLongEnough);
   EXPECT_EQ(pair.completed(), std::vector<std::uint64_t>{2});
-  // And the lane goes on where it was.
+  // The lane then continues where it was.
   pair.world.to_server.let_go(pair.world.engine.now());
   pair.world.run();
   EXPECT_EQ(pair.completed(), std::vector<std::uint64_t>{1});

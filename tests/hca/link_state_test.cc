@@ -1,4 +1,4 @@
-// A port whose link fails: what it says of itself, who is told and when, what becomes of packets.
+// A port whose link fails: its state, its events and their times, and its packets.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"

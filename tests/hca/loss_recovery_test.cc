@@ -102,7 +102,7 @@ TEST(LossRecoveryTest, a_response_is_sent_again_so_much_later_as_the_profile_say
   EXPECT_EQ(some.repeated, none.repeated + 199'500'000);
 }
 
-// The packet that was missing comes late. Those behind it were discarded.
+// The missing packet arrives late. Later ones were discarded.
 TEST(LossRecoveryTest, a_nak_names_what_is_missing_when_it_leaves) {
   Pair pair(options_with({.nak_generation = Duration(10'000'000), .nak_reaction = Duration(1'000'000)}));
   pair.world.to_server.holds = [](const ib::Packet& packet) { return packet.bth.psn.value == 1005; };
@@ -231,7 +231,7 @@ TEST(SelectiveRepeatTest, no_more_than_a_window_is_outstanding) {
   EXPECT_TRUE(pair.b.equals(0, 200 * kMtu, 3));
 }
 
-// The other end says what is missing alone, and once.
+// The other end reports only the missing packet, and once.
 TEST(SelectiveRepeatTest, losses_wait_for_the_timer_when_the_requester_alone_has_it) {
   PairOptions options = options_with(selective());
   options.world.server_profile = options.world.profile;

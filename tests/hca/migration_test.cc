@@ -1,5 +1,5 @@
-// Automatic path migration (IBA 17.2.8): both sides load a second path, learn of each other that they have, and go there when
-// the first one answers no more, when a program says so, or when the peer has gone.
+// Automatic path migration (IBA 17.2.8): both sides load a second path, learn that the other side has done
+// so, and migrate when the first path fails, on a program's request, or when the peer has migrated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ struct MigrationTest : testing::Test {
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].status, code(status));
   }
-  // Nothing comes through by the first path any more, either way.
+  // The first path loses all packets in both directions.
   void cut_first_path() {
     const auto passes = [](ib::Packet& packet) { return packet.lrh.service_level.value == kOther; };
     pair.world.to_server.keep = passes;
@@ -153,7 +153,7 @@ TEST_F(MigrationTest, a_peer_that_goes_where_there_is_no_path_is_an_error_that_i
   ASSERT_EQ(load(pair.a, 2), 0);
   ASSERT_EQ(load(pair.b, 1), 0);
   write(WcStatus::kSuccess);
-  // What comes from there names another LID than the path that was loaded.
+  // Packets from there have another LID than the loaded path.
   ASSERT_EQ(set_state(pair.a, kMigrated), 0);
   bool is_first = true;
   pair.world.to_server.keep = [&](ib::Packet& packet) {

@@ -63,7 +63,7 @@ struct Group {
                                      .remote_qkey = PathOptions().qkey});
     world.run();
   }
-  // Datagrams a member has got since it was asked before.
+  // Datagrams that a member has received since the previous call.
   std::size_t received(std::size_t member) {
     std::size_t count = 0;
     for (const auto& entry : members[member].program->drain(members[member].cq)) {

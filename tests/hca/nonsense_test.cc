@@ -1,5 +1,5 @@
-// Each kind of queue, ring, record and command gets nonsense from one program: whatever becomes of that program, the
-// others of both adapters carry on to the right end of what they do.
+// Each kind of queue, ring, record and command gets random data from one program: whatever happens to that
+// program, the others of both adapters continue and end correctly.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -154,7 +154,7 @@ const Nonsense kNonsense[] = {
     {"receive_doorbell",
      [](Wild& wild, std::uint32_t value) {
        for (const Qp& qp : wild.to) wild.ring(DoorbellKind::kReceiveQueue, qp.made.number, value);
-       EXPECT_EQ(wild.program.to_state(wild.to[wild.own], ib::QpState::kErr), 0);  // where doorbells are heeded
+       EXPECT_EQ(wild.program.to_state(wild.to[wild.own], ib::QpState::kErr), 0);  // a state in which doorbells are processed
        wild.ring(DoorbellKind::kReceiveQueue, wild.to[wild.own].made.number, value);
      }},
     {"shared_record",
@@ -197,7 +197,7 @@ const Nonsense kNonsense[] = {
     {"completion_ring",
      [](Wild& wild, std::uint32_t value) {
        wild.fill(wild.cq.ring, wild.cq.entries * sizeof(protocol::Cqe), value);
-       protocol::ResizeCq resize{};  // takes what lies in the ring along
+       protocol::ResizeCq resize{};  // moves the ring's content
        resize.handle = wild.cq.handle;
        resize.cqe = 64;
        wild.program.command(resize);
@@ -244,7 +244,7 @@ TEST_P(NonsenseTest, nobody_else_notices) {
     wild.talk();
     bystanders.begin(1);
     world.run_for(Duration{300'000'000});
-    GetParam().write(wild, value);  // in the middle of what came of it
+    GetParam().write(wild, value);  // while its effects are processed
     world.run_for(Duration{300'000'000});
     ASSERT_NO_FATAL_FAILURE(bystanders.expect_done());
     world.server->close(wild.program.context);

@@ -1,4 +1,4 @@
-// What tests look at of a run: its records, and what was told of errors.
+// Observers for tests: records of a run, and diagnoses.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ struct Recorder final : TraceSink {
   }
 };
 
-// What is told of errors; of many only how many they were, and those that give no reason.
+// Diagnoses: the first texts, the total number, and those without a reason.
 struct DiagnosisList final : DiagnosisObserver {
   static constexpr std::size_t kMost = 200;
   std::vector<std::string> texts;

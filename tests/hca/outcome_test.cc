@@ -1,6 +1,6 @@
-// The table of errors: for every way in which a request can fail, what both programs see (statuses of
-// completions, state of the queue pair, asynchronous events) and what the wire carries. Facts:
-// facts/verbs_semantics.md and the error taxonomy of facts/timing.md §2; IBA 9.7.5.2, 9.9, 10.10.3.
+// The table of errors: for every failure of a request, the results for both programs (statuses of
+// completions, state of the queue pair, asynchronous events) and the wire. Facts: facts/verbs_semantics.md
+// and the error taxonomy of facts/timing.md §2; IBA 9.7.5.2, 9.9, 10.10.3.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -135,7 +135,7 @@ std::vector<Case> cases() {
   const std::string ok = "flushed; ERR", access = "flushed; ERR; QP_ACCESS_ERR",
                     invalid = "flushed; ERR; QP_REQ_ERR";
   return {
-      // What the responder's receive is to blame for.
+      // Caused by the responder's receive.
       {"send longer than the receive", rc, request({}, WqeOpcode::kSend, 65), "remote invalid request; ERR",
        "local length; ERR", "0x61"},
       {"receive with an unknown key", rc,
@@ -233,7 +233,7 @@ std::vector<Case> cases() {
          request({}, WqeOpcode::kRdmaWrite, 1000)(pair);
        },
        "remote invalid request; ERR", invalid, "0x61"},
-      // What never leaves the requester, or is lost on the way.
+      // Never leaves the requester, or is lost.
       {"send with an unknown key", rc, request(bad_lkey, WqeOpcode::kSend), "local protection; ERR", "-; RTS",
        "-"},
       {"read into an unknown key", rc, request(bad_lkey, WqeOpcode::kRdmaRead), "local protection; ERR",
@@ -271,7 +271,7 @@ std::vector<Case> cases() {
          for (int i = 0; i < 2; ++i) request({}, WqeOpcode::kRdmaWrite)(pair);
        },
        "success; ERR; CQ_ERR", "-; RTS", "-"},
-      // Unreliable connections: what is wrong over there is nobody's error (IBA 9.8.2.2).
+      // Unreliable connections: errors at the responder are not reported (IBA 9.8.2.2).
       {"UC: write with an unknown key", options_for(QpType::kUc), request(bad_rkey, WqeOpcode::kRdmaWrite),
        "success; RTS", "-; RTS", "-"},
       {"UC: no receive", options_for(QpType::kUc),
@@ -309,7 +309,7 @@ TEST(OutcomeTest, both_sides_of_every_error_are_as_the_table_says) {
   }
 }
 
-// With a shared receive queue nothing of it is flushed; the program is told that no more will come
+// With a shared receive queue its entries are not flushed; an event reports that no more will be consumed
 // (IBA 11.6.3).
 TEST(OutcomeTest, with_a_shared_queue_the_last_work_request_is_announced_in_every_error_of_the_responder) {
   for (const bool by_program : {false, true}) {

@@ -150,7 +150,7 @@ struct Violations final : ib::KeyViolationListener {
   void on_bad_qkey(const ib::KeyViolation& violation) override { qkeys.push_back(violation); }
 };
 
-// Whoever listens at the port hears what such a packet says of itself.
+// A listener at the port gets the violation of such a packet.
 TEST(PartitionTest, a_listener_is_told_of_each_wrong_key) {
   PairOptions options = in_partitions({0xffff, kOtherPartition}, {0xffff, kFull});
   options.type = ib::QpType::kUd;
@@ -180,7 +180,7 @@ TEST(PartitionTest, a_listener_is_told_of_each_wrong_key) {
   EXPECT_TRUE(violations.pkeys.empty());
 }
 
-// A packet of a connection does not name the queue pair that it comes from.
+// A connection's packet does not contain the source queue pair.
 TEST(PartitionTest, counters_of_wrong_keys_stay_at_their_greatest_value_and_can_be_set) {
   PairOptions options = in_partitions({0xffff, kOtherPartition}, {0xffff, kFull});
   options.path.pkey_index = 1;

@@ -1,4 +1,4 @@
-// A stage alone: at which edge one enters and leaves, and what its trail says of the wait.
+// A single stage: the edges of entry and exit, and the wait in its trail.
 #include "sim/hca/stages/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -32,11 +32,11 @@ using Cycles = std::vector<std::int64_t>;
 TEST(PipelineTest, the_next_enters_at_the_edge_at_which_one_leaves) {
   const Stage stage{5, 1, 2};
   EXPECT_EQ(leaves(stage, {0, 0, 0, 0, 0}), (Cycles{5, 6, 10, 11, 15}));
-  // The first leaves at edge 5. What is there by then enters at that edge, not at the next.
+  // The first leaves at edge 5. One that arrives by then enters at that edge, not at the next.
   EXPECT_EQ(leaves(stage, {0, 0, 5 * kCycle - 1}), (Cycles{5, 6, 10}));
   EXPECT_EQ(leaves(stage, {0, 0, 5 * kCycle}), (Cycles{5, 6, 10}));
   EXPECT_EQ(leaves(stage, {0, 0, 5 * kCycle + 1}), (Cycles{5, 6, 11}));
-  // What enters late makes room late.
+  // A late entry makes room late.
   EXPECT_EQ(leaves(stage, {0, 4 * kCycle, 4 * kCycle, 4 * kCycle}), (Cycles{5, 9, 10, 14}));
 }
 

@@ -58,7 +58,7 @@ void expect_misses(bool at_client, const Post& post, std::int64_t keys, std::int
   const Placement both = place(with_one_slot(64, 64), at_client, type, post);
   EXPECT_EQ(entries.way - none.way, keys * protection_miss() + rounding);
   EXPECT_EQ(both.way - none.way, keys * protection_miss() + pages * translation_miss() + rounding);
-  // Of entries that are thrown out before the packet is placed none is read again.
+  // Entries evicted before the packet is placed are not read again.
   EXPECT_EQ(place(with_one_slot(1, 1), at_client, type, post).way, both.way);
 }
 
@@ -165,7 +165,8 @@ TEST(PlacementLookup, the_waits_have_their_names) {
   const Placement brought = place(with_one_slot(64, 64), true, ib::QpType::kRc, read);
   EXPECT_EQ(brought.protection, protection_miss());
   EXPECT_EQ(brought.translation, translation_miss());
-  // The receive waits, and the sender for the acknowledgement behind; the read of the record goes before.
+  // The receive waits, and the sender for the acknowledgement that follows; the read of the record comes
+  // before.
   const Placement received = place(with_one_slot(64, 64), false, ib::QpType::kRc, send);
   EXPECT_NEAR(static_cast<double>(received.protection), static_cast<double>(2 * protection_miss()), 2 * 1'600.0);
   EXPECT_EQ(received.translation, 2 * 2 * translation_miss());
@@ -185,7 +186,7 @@ TEST(PlacementLookup, each_packet_of_a_message_has_its_own_pages) {
                                          .rkey = pair.b.mr.rkey});
   };
   constexpr std::uint32_t kMtu256 = 1;
-  // The read of the translation goes behind the first packet's payload on the lane to the host.
+  // The read of the translation follows the first packet's payload on the lane to the host.
   const host::PcieProfile pcie = test_profile().pcie;
   const ByteTime byte = host::pcie_byte_time(pcie.generation, pcie.lanes);
   const std::int64_t alone = to_ps(byte.time_for(pcie.read_header_bytes));
@@ -197,7 +198,7 @@ TEST(PlacementLookup, each_packet_of_a_message_has_its_own_pages) {
   EXPECT_EQ(place(with_one_slot(64, 64), true, ib::QpType::kRc, read, kMtu256).translation, wait);
 }
 
-// A packet waits at the server, or the client, when its queue pair goes to ERR, or is reset.
+// A packet waits at the server, or the client, when its queue pair goes to ERR or RESET.
 TEST(PlacementLookup, what_waits_ends_with_its_queue_pair) {
   for (const bool at_client : {false, true}) {
     for (const ib::QpState state : {ib::QpState::kErr, ib::QpState::kReset}) {

@@ -1,4 +1,4 @@
-// What a subnet manager sets of a port: what programs are told of it, and what they see (IBA 11.6.3.3).
+// Port settings made by a subnet manager: the events of programs, and the visible values (IBA 11.6.3.3).
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -91,8 +91,8 @@ TEST_F(PortSettingsTest, who_has_left_and_who_has_no_link_hear_nothing) {
   EXPECT_TRUE(other.async_events.empty());
 }
 
-// Prefix and GUID; an entry between them that the manager has left out is empty, and no path may come from
-// it.
+// Prefix and GUID; an entry between them that the manager has left out is empty, and paths from it are
+// invalid.
 TEST_F(PortSettingsTest, guids_of_the_manager_are_gids_of_the_port) {
   hca::PortConfiguration to = as_it_is;
   to.subnet_prefix = 0xfec0'0000'0000'0000;

@@ -65,7 +65,7 @@ TEST(ProcessingUnits, a_message_alone_takes_as_long_as_with_one_stage_for_all) {
   EXPECT_EQ(decoded(0, 1, 1), decoded(4, 1, 1));
 }
 
-// Of three units that could, two decode: the third request enters at the edge at which the first leaves.
+// Two of three units decode at once: the third request enters at the edge at which the first leaves.
 TEST(ProcessingUnits, all_together_hold_as_many_as_the_stage) {
   const auto entered = [](std::uint32_t units, hca::Stage stage) {
     PairOptions options;

@@ -155,7 +155,7 @@ TEST(ProtectionCache, the_wait_of_a_gather_has_its_name) {
   EXPECT_EQ(names.translation(), translation_miss());
 }
 
-// What is sent again may be acknowledged by its first sending while it waits for an entry.
+// While a retransmitted packet waits for an entry, its first transmission may be acknowledged.
 TEST(ProtectionCache, what_is_acknowledged_meanwhile_waits_for_nothing_more) {
   for (std::uint32_t answer = 1'000; answer < 8'000; answer += 400) {  // cycles of 2.5 ns
     PairOptions options;

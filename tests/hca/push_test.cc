@@ -38,7 +38,8 @@ std::int64_t decoded_after(const PairOptions& options, std::uint32_t bytes, std:
   return pair.world.trace.all(TraceEvent::kWqeFetched).at(0).time_ps - start;
 }
 
-// The pushed lines, whole ones, one way, the doorbell stage and the decode stage, from edge to edge.
+// The pushed lines, rounded up to whole ones, one direction, the doorbell stage and the decode stage, from
+// edge to edge.
 std::int64_t pushed_formula(const PairOptions& options, std::int64_t start, std::uint32_t bytes) {
   const hca::HcaProfile& profile = options.world.profile;
   const std::uint32_t lines = (kHeader + bytes + 63) / 64;

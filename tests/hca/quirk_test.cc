@@ -1,4 +1,4 @@
-// What an adapter does beyond the specification where it has a quirk, and that it does not without.
+// Violations of the specification by an adapter with a quirk, and their absence without it.
 #include "sim/hca/quirks.h"
 
 #include <gtest/gtest.h>

@@ -154,7 +154,8 @@ TEST(DcqcnNs3, the_first_cut_is_a_nanosecond_behind_the_first_period) {
   EXPECT_EQ(ns3.kbps(at_ns(304'001)), 75'388'342u) << "the timer began with the cut";
 }
 
-// Additive and hyper steps in proportion to the line: 20 and 200 Mb/s at 100 Gb/s; the hyper step comes by the timer alone.
+// Additive and hyper steps in proportion to the line rate: 20 and 200 Mb/s at 100 Gb/s; the timer alone
+// reaches the hyper step.
 TEST(DcqcnNs3, the_timer_alone_leads_to_the_hyper_step) {
   ReactionPoint given;
   given.rate_to_set_on_first_cnp = 10'000'000'000;

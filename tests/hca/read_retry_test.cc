@@ -1,5 +1,4 @@
-// RC RDMA READ when packets are lost: what is asked for again, what a duplicate does, and random loss against
-// a plain copy.
+// RC RDMA READ with packet loss: repeated requests, duplicates, and random loss compared with a plain copy.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -87,7 +86,7 @@ TEST(ReadRetryTest, a_later_acknowledgement_is_an_implied_nak) {
   EXPECT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u) << "the SEND is not executed twice";
 }
 
-// Bytes asked for again are those that are in memory then.
+// A repeated READ returns the bytes in memory at that time.
 TEST(ReadRetryTest, a_duplicate_is_executed_again_from_memory_as_it_is) {
   Pair pair(small_mtu());
   pair.b.fill(0, 200, 3);
@@ -190,8 +189,9 @@ TEST(ReadRetryTest, psns_wrap_within_a_response) {
   EXPECT_TRUE(pair.a.equals(0, 2000, 3));
 }
 
-// SEND, WRITE and READ at random over a path that loses packets both ways, against copies made in order. Each
-// request has its own piece of both buffers, so the end state does not depend on the order of retries.
+// Random SEND, WRITE and READ over a path that loses packets in both directions, compared with copies made in
+// order. Each request has its own piece of both buffers, so the final state does not depend on the order of
+// retries.
 TEST(ReadRetryTest, random_requests_over_a_lossy_path_do_what_they_say) {
   constexpr std::uint32_t kPiece = 4096;
   std::map<std::uint64_t, std::uint64_t> causes;

@@ -152,7 +152,7 @@ TEST(ReadTest, later_requests_pass_an_outstanding_read_but_not_a_waiting_one) {
   EXPECT_EQ(operation_of(requests.packets[1].bth.opcode), Operation::kWriteOnly);
   EXPECT_EQ(operation_of(requests.packets[3].bth.opcode), Operation::kWriteOnly);
   EXPECT_LT(requests.times[1], responses.times[0]);
-  // Of 20 response packets of the first READ, the last is number 19; only then the second may go.
+  // The first READ has 20 response packets, the last is number 19; only then may the second READ be sent.
   EXPECT_GT(requests.times[2], responses.times[19]);
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 4u);
 }
@@ -288,7 +288,7 @@ TEST(ReadTest, more_requests_than_the_responder_has_resources_for_are_invalid) {
     pair.world.run();
     const auto done = pair.a.program.drain(pair.a.send_cq);
     ASSERT_EQ(done.size(), 2u);
-    // What was asked before is still answered.
+    // Earlier requests are still answered.
     EXPECT_EQ(done[resources].status, code(WcStatus::kRemoteInvalidRequestError));
     if (resources == 1) {
       EXPECT_EQ(done[0].status, 0u);
@@ -347,7 +347,7 @@ TEST(ReadTest, memory_deregistered_in_the_middle_ends_the_read) {
   }
 }
 
-// The way there without payload, the gather at the responder, the way back; formula of profile values.
+// The request without payload, the gather at the responder, the response; a formula of profile values.
 TEST(ReadTest, latency_of_eight_bytes_to_the_picosecond) {
   const hca::HcaProfile profile = test_profile();
   const auto measure = [](const hca::HcaProfile& with) {

@@ -1,5 +1,4 @@
-// The requester alone: no engine, no memory, no peer. What comes in is made here, and what is to be done is read from the
-// actions.
+// The requester without engine, memory or peer. Its inputs are made here, and its actions are checked.
 #include "sim/hca/transport/requester.h"
 
 #include <gmock/gmock.h>

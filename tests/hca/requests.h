@@ -44,7 +44,7 @@ inline void set_word(Pair::Side& side, std::uint64_t offset, std::uint64_t value
   std::memcpy(side.program.memory.at(Program::kBuffer + offset, 8).data(), &value, 8);
 }
 
-// Loses packets of one direction by their number among all that come that way.
+// Loses packets of one direction, given by their numbers among all packets of that direction.
 inline std::function<bool(ib::Packet&)> lose(std::vector<std::uint32_t> which) {
   return [which, n = 0u](ib::Packet&) mutable {
     return std::find(which.begin(), which.end(), n++) == which.end();

@@ -1,4 +1,4 @@
-// What RESET and destruction leave behind: nothing of the life before.
+// RESET and destruction leave nothing of the queue pair's previous life.
 #include <gtest/gtest.h>
 
 #include "tests/hca/driver.h"
@@ -30,7 +30,7 @@ void expect_talk(Pair& pair, std::uint64_t id) {
   EXPECT_EQ(sent[0].wqe_counter, 0u) << "numbered anew";
 }
 
-// A completion that comes late would count for the work requests of the next life.
+// A late completion would count for work requests of the next life.
 TEST(ResetTest, no_completion_comes_after_the_command_whenever_it_is_given) {
   for (const bool destroys : {false, true}) {
     bool was_early = false, was_late = false;
@@ -83,7 +83,7 @@ TEST(ResetTest, a_taken_receive_of_a_shared_queue_completes_before_its_queue_pai
   EXPECT_TRUE(pair.b.program.drain(pair.b.recv_cq).empty());
 }
 
-// Writing what is under way may itself be one completion too many, which flushes what is posted.
+// Completing current requests may itself overrun the CQ, which flushes posted requests.
 TEST(ResetTest, a_queue_pair_may_go_while_its_completions_overrun_their_queue) {
   bool has_overrun = false;
   for (int steps = 0; steps < 300; steps += 3) {

@@ -102,7 +102,7 @@ class ResponderTest : public ::testing::Test {
     return packet;
   }
 
-  // As the data path: gives what the packet needs while there is some, and tells what it lacked in the end.
+  // Like the data path: provides what the packet needs while available, and returns the final missing need.
   Need receive(const Sent& sent) { return receive(*make(sent)); }
   Need receive(ib::Packet& packet) {
     actions = Actions();

@@ -110,7 +110,7 @@ TEST_F(ResponderTest, more_reads_than_it_has_resources_for_are_an_invalid_reques
   receive({.operation = Operation::kReadRequest, .n = 2, .reth = reth(8)});
   EXPECT_THAT(events, ElementsAre(ib::AsyncEventType::kQpRequestError));
   EXPECT_TRUE(did(Kind::kEnterError));
-  responses.abandon();  // as the error does; what is owed up to the refusal is still sent
+  responses.abandon();  // as on an error; responses due before the refusal are still sent
   EXPECT_EQ(send_all().size(), 3u);
   EXPECT_EQ(last_syndrome, ib::nak_syndrome(NakCode::kInvalidRequest));
 }
@@ -194,13 +194,13 @@ TEST_F(ResponderTest, as_many_reads_and_atomics_are_remembered_as_there_are_reso
   EXPECT_THAT(send_all(), ElementsAre(std::pair(Operation::kReadResponseOnly, psn(1))));
 }
 
-// PSNs come again after 2^24 packets.
+// PSNs repeat after 2^24 packets.
 TEST_F(ResponderTest, an_atomic_that_comes_again_is_looked_for_newest_first) {
   connection.attributes.max_dest_rd_atomic = 4;
   receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
   atomic_done(0, 41);
   send_all();
-  responder.start(kFirst);  // as if all PSNs had passed
+  responder.start(kFirst);  // as after a whole cycle of PSNs
   receive({.operation = Operation::kFetchAdd, .n = 0, .atomic = atomic()});
   atomic_done(0, 42);
   send_all();
@@ -334,7 +334,8 @@ TEST_F(ResponderTest, credits_tell_of_the_receives_that_no_message_has_taken) {
   EXPECT_THAT(answers, ElementsAre(Answer{psn(0), ib::ack_syndrome(ib::credit_code(3)), 1}));
 }
 
-// IBA 9.7.7.2.5: the peer that was told that there are no receives is told once when there are, by an acknowledgement of nothing.
+// IBA 9.7.7.2.5: a peer that was told that there are no receives gets one unsolicited acknowledgement when
+// there are.
 TEST_F(ResponderTest, receives_after_the_last_are_told_of_once) {
   profile.end_to_end_credits = true;
   const auto on_receives = [&] {

@@ -40,7 +40,7 @@ TEST(RetryTest, silence_is_answered_by_retry_cnt_retries_one_timeout_apart) {
     const auto times = transmissions(pair.world, 1000);
     ASSERT_EQ(times.size(), retries + 1u);
     const std::int64_t timeout = 4'096'000ll << 8;
-    // Formula: a try leaves `timeout` plus the way from the scheduler to the port after the one before.
+    // Formula: a retry leaves `timeout` plus the time from the scheduler to the port after the previous one.
     const std::int64_t again = times.size() > 1 ? times[1] - times[0] - timeout : 0;
     EXPECT_GE(again, 0);
     EXPECT_LT(again, 1'000'000);

@@ -1,4 +1,4 @@
-// Round trips as the sender measures them, and the controller that goes by them.
+// Round trips measured by the sender, and the controller that uses them.
 #include "sim/hca/congestion/round_trips.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Chooses as told at the sites named, and the default elsewhere.
+// Makes the given choices at the named sites, and default choices elsewhere.
 #pragma once
 
 #include <algorithm>

@@ -201,12 +201,12 @@ TEST(SendTest, a_buffer_changed_after_the_post_is_sent_as_it_is_at_the_gather) {
   pair.a.fill(0, 64, 1);
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 64)});
   pair.a.program.post_send(pair.a.qp, {.sges = {pair.a.sge(0, 64)}});
-  pair.a.fill(0, 64, 2);  // the doorbell is still on its way
+  pair.a.fill(0, 64, 2);  // the doorbell is still in flight
   pair.world.run();
   EXPECT_TRUE(pair.b.equals(0, 64, 2));
 }
 
-// What is in the adapter already does not change with the ring any more.
+// Receives already fetched do not change with the ring.
 TEST(SendTest, so_many_receives_are_fetched_ahead_as_the_profile_says) {
   for (const std::uint32_t prefetch : {1u, 4u, 7u}) {
     PairOptions options;

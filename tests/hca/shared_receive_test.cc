@@ -99,8 +99,7 @@ TEST(SharedReceiveTest, receives_are_taken_in_order_by_whoever_needs_one) {
   EXPECT_EQ(shared.world.trace.count(TraceEvent::kRetransmission), 0u);
 }
 
-// Many queue pairs at once need more receives than are fetched ahead: they wait their turn, nobody is
-// refused.
+// Many queue pairs at once need more receives than are prefetched: they wait, and none is refused.
 TEST(SharedReceiveTest, posted_receives_are_found_however_many_ask_at_once) {
   Shared shared(24);
   for (std::uint64_t i = 0; i < 48; ++i) shared.post_recv(i);
@@ -148,7 +147,7 @@ TEST(SharedReceiveTest, the_limit_is_told_once_when_fewer_receives_are_posted) {
   EXPECT_EQ(shared.server.async_events.size(), 1u);
 }
 
-// What the adapter has not yet seen counts too.
+// Receives that the adapter has not fetched count as well.
 TEST(SharedReceiveTest, receives_posted_meanwhile_count_for_the_limit) {
   Shared shared(1);
   for (std::uint64_t i = 0; i < 4; ++i) shared.post_recv(i);
@@ -258,8 +257,9 @@ TEST(SharedReceiveTest, what_is_refused) {
   EXPECT_EQ(qp.made.capabilities.max_recv_wr, 0u);
 }
 
-// The packet that waits for a receive gives its place in the input buffer back, or nobody on this adapter would
-// receive any more. IBA 11.6.3: the queue's error, and a work queue error of every queue pair of it.
+// The packet that waits for a receive frees its place in the input buffer; otherwise the adapter could
+// receive nothing more. IBA 11.6.3: an error of the queue, and a work queue error of every queue pair that
+// uses it.
 TEST(SharedReceiveTest, an_impossible_producer_is_an_error_of_the_queue_and_ends_its_queue_pairs_only) {
   Shared shared(3);
   Bystanders bystanders(shared.world);
@@ -283,7 +283,7 @@ TEST(SharedReceiveTest, an_impossible_producer_is_an_error_of_the_queue_and_ends
   EXPECT_EQ(shared.server.async_events.at(0).event_type, static_cast<std::uint32_t>(AsyncEventType::kSrqError));
   EXPECT_EQ(events[AsyncEventType::kQpFatal], 3) << "also the connection that received nothing";
   EXPECT_EQ(events[AsyncEventType::kQpLastWqeReached], 3);
-  // The first message had its receive; the one that came next is answered, as an error of its receiver.
+  // The first message had a receive; the next one is answered with an error of its receiver.
   const auto sent = shared.client.drain(shared.client_cq);
   ASSERT_GE(sent.size(), 2u);
   EXPECT_EQ(sent[0].status, code(WcStatus::kSuccess));

@@ -132,7 +132,7 @@ TEST(SharingTest, either_destroys_and_then_it_is_gone_for_both) {
   EXPECT_EQ(shared.b.program.destroy(CommandType::kDestroyQp, qp.made.handle), 0);
   EXPECT_EQ(shared.b.program.destroy(CommandType::kDestroyCq, cq.handle), 0);
   EXPECT_EQ(shared.importer.destroy(CommandType::kDestroyQp, qp.made.handle), EINVAL);
-  // Its rings were given back to the importer's arena, not to that of whoever destroyed it.
+  // Its rings were returned to the importer's arena, not to that of the destroying process.
   for (int i = 0; i < 40; ++i) {
     const Cq again = shared.importer.create_cq(1 << 13);
     ASSERT_NE(again.handle, 0u) << i;
@@ -204,7 +204,7 @@ TEST(SharingTest, the_regions_of_a_program_that_has_ended_keep_their_bytes) {
   hca::Hca& hca = *shared.world.server;
   hca.keep_memory(shared.importer.context);
   hca.leave(shared.importer.context);
-  Sharers::fill(shared.importer, 'x');  // whoever has the address now
+  Sharers::fill(shared.importer, 'x');  // any owner of the address
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaRead, shared.mr.rkey).status, 0);
   EXPECT_TRUE(Sharers::holds(shared.a.program, 'i'));
   Sharers::fill(shared.a.program, 'a');

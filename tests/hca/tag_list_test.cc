@@ -1,4 +1,4 @@
-// What the list of tagged receives makes of operations and messages.
+// The list of tagged receives: effects of operations and messages.
 #include <endian.h>
 #include <gtest/gtest.h>
 #include <infiniband/tm_types.h>

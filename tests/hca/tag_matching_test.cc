@@ -174,7 +174,7 @@ TEST(TagMatching, an_unexpected_message_waits_for_a_receive_of_the_ring_and_take
   EXPECT_EQ(entries[0].queue, CqeQueue::kReceive);
   EXPECT_EQ(entries[0].byte_length, kMessage + sizeof(ibv_tmh));
   EXPECT_TRUE(tags.has_message(0x80000 + sizeof(ibv_tmh), kMessage));
-  // From here to where the program has told of it, what is added asks for that, and matches nothing.
+  // From here until the program's report, an added entry requires one, and matches nothing.
   tags.add(7, 0x1000, kMessage);
   tags.change(TagOpcode::kSync, 0, 1);
   const std::vector<protocol::Cqe> operations = tags.results();
@@ -290,7 +290,7 @@ TEST(TagMatching, a_rendezvous_among_the_programs_own_requests_takes_no_slot_of_
                                       .sges = {{Program::kBuffer, 600, tags.server_mr.lkey}},
                                       .remote_va = Program::kBuffer + 0x40000,
                                       .rkey = tags.client_mr.rkey});
-      // Once before the announcement comes, once while its READ is under way.
+      // Once before the announcement arrives, once during its READ.
       tags.world.run_for(Duration{2'600'000});
     }
     EXPECT_EQ(tags.results().size(), 3u) << round;
@@ -440,7 +440,7 @@ TEST(TagMatching, its_completion_queue_stays_and_a_datagram_queue_pair_cannot_us
   EXPECT_EQ(datagram.made.handle, 0u);
   EXPECT_EQ(tags.server.destroy(protocol::CommandType::kDestroySrq, tags.srq.made.handle), EBUSY);
   EXPECT_EQ(tags.server.destroy(protocol::CommandType::kDestroyQp, tags.to.made.handle), 0);
-  tags.add(7, 0x1000, 100);  // on its way when the queue goes
+  tags.add(7, 0x1000, 100);  // in flight when the queue is destroyed
   EXPECT_EQ(tags.server.destroy(protocol::CommandType::kDestroySrq, tags.srq.made.handle), 0);
   EXPECT_EQ(tags.server.destroy(protocol::CommandType::kDestroyCq, tags.srq_cq.handle), 0);
   tags.world.run();

@@ -1,4 +1,4 @@
-// Times of single steps on the way of a message, for formulas that tests expect to hold to the picosecond.
+// Times of single steps of a message, for formulas that tests check to the picosecond.
 #pragma once
 
 #include <cstdint>

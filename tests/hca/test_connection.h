@@ -1,4 +1,4 @@
-// A connection that is what a test says, for transport machines without a queue pair.
+// A connection with values set by a test, for transport machines without a queue pair.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Timing gates of the adapter: every stage's latency and initiation interval, the gather buffer, and the hand
-// computed way of one 8-byte SEND, all exact to the picosecond.
+// Timing gates of the adapter: every stage's latency and initiation interval, the gather buffer, and the time
+// of one 8-byte SEND computed by hand, all exact to the picosecond.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -116,7 +116,7 @@ TEST(TimingTest, the_acknowledgement_comes_back_and_completes_the_send) {
   hca::HcaProfile slower = x.profile;
   slower.acknowledge.latency_cycles += 2;
   EXPECT_EQ(measure(slower), t + 5'000);
-  // The request and the acknowledgement each pass the ICRC twice: when they leave, and when they have come.
+  // The request and the acknowledgement each pass the ICRC stage twice: at departure and at arrival.
   hca::HcaProfile with_icrc = x.profile;
   with_icrc.icrc.latency_cycles = 2;
   EXPECT_EQ(measure(with_icrc), t + 4 * 5'000);
@@ -333,7 +333,7 @@ TEST(TimingTest, the_gather_buffer_bounds_what_is_read_ahead) {
   }
 }
 
-// Of 8192 bytes there is room for two packets, of one byte less for one.
+// 8192 bytes have room for two packets, one byte less for one.
 TEST(TimingTest, a_packet_is_gathered_when_there_is_room_for_all_of_it) {
   const auto between_packets = [](std::uint32_t buffer_bytes) {
     PairOptions options;

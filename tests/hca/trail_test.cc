@@ -1,5 +1,5 @@
-// Where the time of a message goes: for every operation and whatever happens to it, the trail begins when the
-// message is posted, ends when its completion is visible, and names every picosecond in between.
+// Latency trails: for every operation and any event, the trail begins when the message is posted, ends when
+// its completion is visible, and accounts for every picosecond in between.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -286,8 +286,8 @@ TEST(TrailTest, time_lost_with_a_packet_lasts_from_its_handing_over_until_it_is_
   const auto sent = pair.world.trace.all(TraceEvent::kPacketTransmitted);
   ASSERT_EQ(again.size(), 2u);
   for (const Explained& one : watcher.all) {
-    // The first packet starts when it is handed over: the port is idle. Of the second attempt nothing else is
-    // told.
+    // The first packet starts when it is handed over, because the port is idle. The second attempt has no
+    // further parts.
     EXPECT_EQ(one.of("lost: timeout", TrailKind::kWait), again[1].time_ps - sent[0].time_ps);
     EXPECT_EQ(one.begin_ps, 0);
   }
@@ -406,8 +406,8 @@ TEST(TrailTest, a_picosecond_more_in_one_place_is_found_there) {
     return received.at(0);
   };
   const Explained base = explain([](WorldOptions&) {});
-  // What is on the way `times` times takes so much more, and nothing else does, but for waits for clock edges
-  // and what is hidden behind others' transfers.
+  // A step that occurs `times` times takes that much longer, and no other step does, except for waits for
+  // clock edges and times hidden behind other transfers.
   const auto expect_only = [&](const char* name, TrailKind kind, int times, auto change) {
     SCOPED_TRACE(name);
     const Explained more = explain(change);

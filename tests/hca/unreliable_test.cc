@@ -76,8 +76,8 @@ TEST(UnreliableTest, with_immediate_takes_a_receive) {
   EXPECT_TRUE(pair.b.equals(0, 700, 9));
 }
 
-// Of three messages of four packets each, one packet is lost: that message is dropped, and its receive serves
-// the next.
+// Three messages of four packets each, of which one packet is lost: its message is dropped, and the receive
+// is used by the next one.
 TEST(UnreliableTest, a_message_with_a_gap_is_dropped_whole) {
   for (std::uint32_t lost = 0; lost < 12; ++lost) {
     Pair pair(unreliable());
@@ -145,7 +145,8 @@ TEST(UnreliableTest, access_errors_are_dropped_without_a_word) {
   }
 }
 
-// IBA 9.8.2.2, class D: nobody's error, whichever of its packets is too much; the receive serves the next message.
+// IBA 9.8.2.2, class D: not reported as an error, whichever packet exceeds the receive, which the next
+// message uses.
 TEST(UnreliableTest, a_message_longer_than_the_receive_is_dropped_and_the_next_is_not) {
   for (const std::uint32_t room : {100u, 700u, 999u}) {
     Pair pair(unreliable());

@@ -161,7 +161,7 @@ TEST(WindowTest, what_cannot_be_bound_is_a_bind_error) {
     EXPECT_EQ(done[0].status, code(WcStatus::kMwBindError)) << c.name;
     EXPECT_EQ(done[1].status, code(WcStatus::kWorkRequestFlushed)) << c.name;
     EXPECT_EQ(pair.b.program.state(pair.b.qp), QpState::kErr) << c.name;
-    EXPECT_EQ(pair.write(0, 8), code(WcStatus::kRetryExceeded)) << c.name;  // nobody answers
+    EXPECT_EQ(pair.write(0, 8), code(WcStatus::kRetryExceeded)) << c.name;  // no answer
   }
 }
 
@@ -252,7 +252,7 @@ TEST(WindowTest, a_send_invalidates_a_window_of_type_2_and_nothing_else) {
   }
 }
 
-// Whose acknowledgement was lost, and which comes again when the window has been bound once more, by the same key.
+// A SEND with a lost acknowledgement is repeated after the window has been bound again with the same key.
 TEST(WindowTest, a_repeated_send_invalidates_nothing) {
   Windows pair(2);
   ASSERT_EQ(pair.bind({0, 64}), 0u);
@@ -274,7 +274,7 @@ TEST(WindowTest, a_repeated_send_invalidates_nothing) {
   EXPECT_EQ(pair.write(0, 8), 0u);
 }
 
-// A SEND behind a bind tells the peer of a window that is there; so does a bind behind requests that take long.
+// A SEND after a bind tells the peer of an existing window; the same for a bind after long requests.
 TEST(WindowTest, binding_keeps_its_place_among_requests) {
   PairOptions options;
   options.path.mtu = 1;

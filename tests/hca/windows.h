@@ -11,7 +11,7 @@ struct Window {
   std::uint32_t handle = 0, rkey = 0;
 };
 
-// Of ibv_mw_type 1 or 2.
+// `type` is ibv_mw_type 1 or 2.
 inline Window alloc_mw(Program& program, std::uint32_t type, int* status = nullptr) {
   protocol::AllocMw alloc{};
   alloc.pd = program.pd;

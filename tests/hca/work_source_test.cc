@@ -13,7 +13,7 @@ namespace {
 using hca::SourceWork;
 using ib::WcStatus;
 
-// So many equal messages, announced as a test says, and what has become of them.
+// A number of equal messages, announced as set by the test, and their results.
 struct Messages final : hca::WorkSource {
   SourceWork each;
   const Engine* engine = nullptr;
@@ -239,7 +239,7 @@ TEST(WorkSourceTest, packets_have_a_length_and_no_bytes) {
   pair.world.to_server.keep = [&](ib::Packet& packet) {
     EXPECT_FALSE(packet.payload.has_bytes());
     EXPECT_GT(packet.payload.length, 0u);
-    ib::encode(packet, wire);  // as captures and ICRC see it: zeros
+    ib::encode(packet, wire);  // in captures and ICRCs: zeros
     EXPECT_EQ(wire.size(), packet.wire_bytes());
     ++seen;
     return true;

@@ -1,7 +1,7 @@
-// One end of a transfer that minds its own business: `bystander` and `bystander HOST`. Both ends send each
-// other numbered messages with a pattern, in rounds with pauses between them, and print every completion and
-// the sum of every message that came. Nothing that depends on time or on the adapter's other users is
-// printed.
+// One end of a transfer that uses verbs correctly: `bystander` and `bystander HOST`. Both ends send
+// each other numbered messages with a pattern, in rounds with pauses between them, and print every
+// completion and the sum of every message. The output does not depend on time or on the adapter's other
+// users.
 #include "tests/equality/rc_pair.h"
 
 enum { kPort = 18700, kRounds = 25, kMessages = 8, kBytes = 9000, kPauseUs = 10000 };
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
     }
     usleep(kPauseUs);
   }
-  char byte = 0;  // whoever ends first takes its queue pair along
+  char byte = 0;  // the end that exits first destroys its queue pair
   tcp_write(tcp, &byte, 1);
   tcp_read(tcp, &byte, 1);
   printf("%d rounds\n", kRounds);

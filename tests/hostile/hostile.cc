@@ -1,7 +1,7 @@
-// A program gone wild: `hostile KIND VALUE` has every kind of queue, talks to itself over them, and writes
-// VALUE wherever KIND says that it can: rings, records, doorbells, the slot and the header that it shares
-// with the simulator, mailboxes, arguments of requests. It finds these places by the simulator's own headers;
-// otherwise it is an ordinary verbs program. How it ends is its own affair.
+// A hostile program: `hostile KIND VALUE` has every kind of queue, communicates with itself, and writes VALUE
+// to every place of KIND: rings, records, doorbells, the slot and the header shared with the simulator,
+// mailboxes, arguments of requests. It finds these places by the simulator's own headers; otherwise it is an
+// ordinary verbs program. Its end is not checked.
 #include <thread>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -183,8 +183,8 @@ const Kind kKinds[] = {
          });
        }
      }},
-    // Every call with arguments that lead nowhere; the answers are thrown away. Left out are those by which a
-    // program may rightly end, signal others or become another one. What sleeps is interrupted.
+    // Every system call with invalid arguments; results are ignored. Calls that may rightly end the program,
+    // signal others or execute another program are left out. Sleeping calls are interrupted.
     {"system_calls",
      [](Wild& wild, std::uint32_t value) {
        const auto is_left_out = [](std::uint32_t number) {
@@ -214,7 +214,8 @@ const Kind kKinds[] = {
          });
        }
      }},
-    // What adapters would have done to memory, as the thread tells it in the slice that ends now, and the lines that it brings.
+    // Memory accesses of adapters that the thread reports for the slice that ends, and the lines that it
+    // delivers.
     {"touches",
      [](Wild&, std::uint32_t value) {
        in_a_child([&](Wild& wild) {
@@ -225,7 +226,7 @@ const Kind kKinds[] = {
          wild.send();
          for (int i = 0; i < 20; ++i) fill(&touches(), sizeof(MemoryTouch) * kMostTouches, value), wild.look();
        });
-       // What has been placed while the thread waited comes with the token; that it could not be carried out is not so.
+       // Placements made while the thread waited arrive with the token; it claims falsely that they failed.
        in_a_child([&](Wild& wild) {
          for (int i = 0; i < 20; ++i) {
            wild.send();
@@ -345,7 +346,7 @@ int main(int argc, char** argv) {
     std::printf("wrote it\n");
     std::fflush(stdout);
     wild.talk();
-    kind.write(wild, value);  // in the middle of what came of it
+    kind.write(wild, value);  // while its effects are processed
     wild.talk();
     return 0;
   }

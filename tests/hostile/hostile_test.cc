@@ -1,5 +1,5 @@
-// A program that writes nonsense into one kind of place, several of them with a value each, while two other
-// programs of the same host transfer data: whatever becomes of it, these print and end as they do without it.
+// A program writes random values to one kind of place, several such programs with a value each, while two
+// other programs of the host transfer data: these print the same and end as without it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -38,7 +38,7 @@ RunReport run_with(const std::vector<std::string>& wild, bool call_by_call, cons
   return support::run(request);
 }
 
-// What one of the bystanders said, and how it ended.
+// Output of one of the bystanders, and its end.
 std::string output_of(const RunReport& run, std::size_t program) {
   const auto& entry = run.report["programs"][program];
   return run.outputs.at(entry["stdout"]) + run.outputs.at(entry["stderr"]) + "exit code " +
@@ -127,8 +127,8 @@ const char* name_of(Way way) {
   return way == Way::kSlices ? "slices" : way == Way::kCallByCall ? "call_by_call" : "late_accesses";
 }
 
-// Of code at which a thread may be late the program has the bytes: one that changes these may loop for ever without a call.
-// Virtual time stands still meanwhile, so the run ends, with that program's error.
+// Code at which a thread may be delayed is writable by the program: one that changes it may loop for ever
+// without a call. Virtual time does not advance then, so the run ends, with that program's error.
 bool computes_for_ever(const RunReport& run) {
   return run.code == 4 && run.report["outcome"] == "stuck" &&
          std::regex_search(run.err, std::regex("hostile \\(pid [0-9]+\\) has been computing for"));

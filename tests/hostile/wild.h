@@ -155,7 +155,7 @@ class Wild {
   void talk(int rounds = 6) {
     for (int i = 0; i < rounds; ++i) {
       send();
-      usleep(100);  // whoever needs a receive looks for it where nonsense may be
+      usleep(100);  // the receive queue may contain random data
       ibv_sge sge = {reinterpret_cast<std::uintptr_t>(buffer), 4000, mr->lkey};
       ibv_recv_wr receive = {}, *bad_receive;
       receive.sg_list = &sge;
@@ -187,7 +187,7 @@ class Wild {
     }
   }
 
-  // Completions and events, as many as come.
+  // All available completions and events.
   void look() {
     ibv_wc wc;
     for (int i = 0; i < 64 && ibv_poll_cq(cq, 1, &wc) > 0; ++i) {

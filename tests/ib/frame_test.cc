@@ -1,4 +1,4 @@
-// Ethernet frames of programs: which headers are found in them, and what becomes of a frame on its way out.
+// Ethernet frames of programs: parsed headers, and changes to a frame on departure.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -76,7 +76,7 @@ TEST(FrameTest, what_is_in_a_tunnel_is_found) {
   EXPECT_EQ(frame.vxlan, 77u);
   EXPECT_EQ(std::to_integer<int>(frame.inner.ethernet[0]), 0x0c);
   EXPECT_EQ(frame.inner.ports.size(), 4u);
-  // Without the flag that says there is an identifier.
+  // Without the flag for an identifier.
   const auto other = bytes_of(join({kAddresses, "0800", kIpv4, "04d2 12b5 00000000 00000000 00004d00", kAddresses, "0800", kIpv4, kPorts}));
   EXPECT_FALSE(parse_frame(other).vxlan);
 }

@@ -46,7 +46,7 @@ TEST(PacketQueue, takes_a_packet_before_all_others) {
   EXPECT_EQ(drained(queue), (std::vector<std::uint32_t>{2, 1, 0}));
 }
 
-// A pool gives packets out; what is left in a queue goes back with it.
+// A pool allocates packets; those left in a queue are returned with it.
 TEST(PacketQueue, destroys_what_is_left_in_it) {
   const Packet* last = nullptr;
   {

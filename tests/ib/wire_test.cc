@@ -59,7 +59,7 @@ Payload any_payload() {
   return payload;
 }
 
-// Every header that the opcode asks for is random, those that it does not ask for are empty.
+// Headers that the opcode needs are random, all others are empty.
 Packet any_packet(Opcode opcode, Frame frame) {
   const auto number = [](std::uint32_t limit) { return *rc::gen::inRange<std::uint32_t>(0, limit); };
   const auto u64 = [] { return *rc::gen::arbitrary<std::uint64_t>(); };
@@ -186,8 +186,7 @@ TEST(WireTest, the_global_route_header_byte_by_byte) {
   EXPECT_EQ(std::memcmp(&bytes[24], grh.destination.raw, 16), 0);
 }
 
-// What the receiver of a datagram finds ahead of it when it came over IPv4: 20 bytes of nothing, then the
-// header.
+// Bytes before a received datagram over IPv4: 20 undefined bytes, then the header.
 TEST(WireTest, the_route_header_of_ipv4_is_the_ip_header_in_the_last_20_bytes) {
   Packet packet;
   packet.bth.opcode = make_opcode(Transport::kUd, Operation::kSendOnly);

@@ -34,7 +34,7 @@ TEST(Sonic, switches_are_joined_by_their_neighbours) {
   EXPECT_EQ(topology.links[2].length_mm, 40'000);
 }
 
-// Tables of a Mellanox switch, in the older way of names; Ethernet8 has a longer cable.
+// Tables of a Mellanox switch with the older form of names; Ethernet8 has a longer cable.
 const std::string kQosTables = R"(, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m", "Ethernet4": "5m", "Ethernet8": "40m"}},
     "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4", "dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]"}, "Ethernet4": {"pfc_enable": "3,4"},
                      "Ethernet8": {"pfc_enable": "3,4"}},

@@ -1,4 +1,4 @@
-// Which orders of arming, polling and sleeping are right.
+// Correct and wrong orders of arming, polling and sleeping.
 #include "tools/verbatim/labs/arming_order.h"
 
 #include <gtest/gtest.h>

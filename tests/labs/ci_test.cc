@@ -99,7 +99,7 @@ TEST(GithubActions, tests_a_program_and_writes_junit_files) {
   EXPECT_THAT(support::text_of_file(results + "/scenario.xml"), HasSubstr("<testcase name=\"client: ./lab server\"/>"));
   EXPECT_THAT(support::text_of_file(results + "/schedules.xml"), HasSubstr("tests=\"20\" failures=\"0\""));
   EXPECT_TRUE(fs::exists(results + "/run/run.json"));
-  // A program with a mistake fails its step, and the file says which test case.
+  // A program with a mistake fails its step, and the file names the test case.
   std::ofstream(machine.at("repository") + "/lab.c") << source_of("01-first-pingpong", "buggy");
   EXPECT_EQ(machine.run(steps[3], kSettings).code, 0);
   EXPECT_EQ(steps[4].name, "Scenario");
@@ -146,7 +146,7 @@ TEST(Gradescope, gets_results_of_a_submission_that_is_lab_c_alone) {
   };
   ASSERT_EQ(results()["tests"].size(), 5u);
   for (const auto& test : results()["tests"]) EXPECT_EQ(test["score"], test["max_score"]) << test;
-  // What is no fault of the student is said so.
+  // Errors that are not the student's are reported as such.
   std::ofstream(machine.at("source") + "/lab") << "no such lab\n";
   machine.run({"run_autograder", support::quoted(VERBATIM_SOURCE_DIR "/tools/ci/gradescope/run_autograder")}, here);
   EXPECT_EQ(results()["score"], 0);

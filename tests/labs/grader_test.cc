@@ -1,4 +1,5 @@
-// What a grader says and looks at: the order of calls, each cause once, compilers' messages whole, and what a call returned.
+// A grader's output: the order of calls, each cause once, complete compiler messages, and the results of
+// calls.
 #include <regex>
 
 #include "tests/labs/folder.h"
@@ -106,7 +107,7 @@ TEST(Grader, shows_what_the_compiler_says_once_and_whole) {
   EXPECT_THAT(graded.out, Not(HasSubstr("make: ***")));
 }
 
-// Lab 13 asks for names; the reason for lost points must not contain them.
+// Lab 13 asks for names, which the reason for lost points must not contain.
 TEST(Grader, does_not_give_the_answers_of_lab_13_away) {
   const Folder folder("13", source_of("13-find-the-bug", "skeleton"));
   const cli::Finished graded = folder.grade("1");

@@ -1,4 +1,5 @@
-// Every lab's solution gets all points, its mistake costs what it should, and a submission harms nobody.
+// Every lab's solution gets all points, its mistake loses the expected points, and a submission cannot do
+// damage.
 #include <gmock/gmock.h>
 
 #include <algorithm>

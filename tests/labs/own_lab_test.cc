@@ -1,4 +1,4 @@
-// A lab that is no part of the course: checked, started, run, graded; and what is wrong with one is said.
+// A lab outside the course is checked, started, run and graded; errors in a lab are reported.
 #include <filesystem>
 
 #include "tests/labs/folder.h"
@@ -51,9 +51,9 @@ TEST(OwnLab, is_started_run_and_graded_by_the_path_of_its_folder) {
   const std::string student = lab.beside("student");
   ASSERT_EQ(cli::verbatim({"lab", "start", lab.path(), student}).code, 0);
   fs::copy_file(lab.path() + "/solution.c", student + "/lab.c", fs::copy_options::overwrite_existing);
-  // The folder says where its lab is.
+  // The folder contains the path of its lab.
   EXPECT_EQ(cli::verbatim({"grade", student}).out.substr(0, 33), "ring of buffers: A lab of my own\n");
-  // A folder with the program alone needs the option.
+  // A folder with only the program needs the option.
   const std::string alone = lab.beside("alone");
   fs::create_directory(alone);
   fs::copy_file(student + "/lab.c", alone + "/lab.c");

@@ -1,6 +1,6 @@
-// A counter that the client's adapter and the server's processor add to. Atomics of an adapter are atomic against those of
-// the adapter alone (IBV_ATOMIC_HCA). `buggy` adds with the processor, and looks at a completion queue between reading and
-// writing: an addition that comes meanwhile is lost. `fixed` adds through a queue pair of its own adapter.
+// A counter changed by the client's adapter and the server's processor. Atomics of an adapter are atomic only
+// with respect to that adapter (IBV_ATOMIC_HCA). `buggy` adds with the processor, and polls a completion queue
+// between load and store: an addition in between is lost. `fixed` adds through a queue pair of its own adapter.
 #include "litmus.h"
 
 enum { kRounds = 100 };

@@ -1,6 +1,6 @@
-// A server with two threads: one handles connection events, one polls. The client sends as soon as it is connected. `buggy`
-// expects RDMA_CM_EVENT_ESTABLISHED before the first message; the message may overtake it. `fixed` takes the message as it
-// comes.
+// A server with two threads: one handles connection events, one polls. The client sends as soon as it is
+// connected. `buggy` expects RDMA_CM_EVENT_ESTABLISHED before the first message; the message may overtake it.
+// `fixed` accepts the message at any time.
 #include <pthread.h>
 
 #include "litmus_cm.h"

@@ -1,6 +1,6 @@
-// A completion queue that is large enough until a queue pair is flushed. At most kBatch messages are under way; kPosted
-// receives are posted. `buggy` makes the queue for the messages: when the queue pair goes to the error state, all receives
-// complete at once, and the queue overruns. `fixed` makes it for the receives.
+// A completion queue that is large enough until a queue pair is flushed. At most kBatch messages are in
+// flight; kPosted receives are posted. `buggy` sizes the queue for the messages: when the queue pair enters
+// the error state, all receives complete at once, and the queue overruns. `fixed` sizes it for the receives.
 #include "litmus.h"
 
 enum { kPosted = 64, kBatch = 4, kBytes = 64 };

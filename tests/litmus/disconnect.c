@@ -1,7 +1,7 @@
-// A connection that is closed while a thread posts on it. The closing thread moves the queue pair to the error state and
-// waits until all that was posted is complete, then forgets the requests. `buggy` counts what was posted before it closes: a
-// request that the other thread posts meanwhile completes later. `fixed` tells the thread to stop and joins it before it
-// counts.
+// A connection that is closed while a thread posts on it. The closing thread moves the queue pair to the
+// error state and waits until all posted requests are complete, then frees the requests. `buggy` counts the
+// posted requests before it closes: a request that the other thread posts meanwhile completes later. `fixed`
+// stops and joins that thread before it counts.
 #include <pthread.h>
 
 #include "litmus.h"

@@ -1,6 +1,6 @@
-// One completion queue for sends and receives. When the connection is given up, everything outstanding is flushed, and the
-// program counts what comes back. `buggy` tells sends from receives by the opcode of the failed completions, which is not valid
-// there (ibv_poll_cq(3)). `fixed` tells by the wr_id.
+// One completion queue for sends and receives. When the connection fails, everything outstanding is flushed,
+// and the program counts the completions. `buggy` distinguishes sends from receives by the opcode of the
+// failed completions, which is not valid there (ibv_poll_cq(3)). `fixed` does so by the wr_id.
 #include "litmus.h"
 
 enum { kRounds = 4, kSends = 5, kReceives = 7, kBytes = 64, kIsReceive = 1000 };

@@ -46,7 +46,7 @@ static void write_data(void) {
 int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 2, kQueue, 4096);
   my.server == NULL ? serve() : write_data();
-  litmus_meet(&my);  // whoever ends first takes its queue pairs along
+  litmus_meet(&my);  // the end that exits first destroys its queue pairs
   printf("%d rounds\n", kRounds);
   return 0;
 }

@@ -1,6 +1,6 @@
-// A worker process that is started before its messages come. `buggy` has it read them in its copy of the buffer: adapters write
-// to the memory of the process that has registered it, and the copy keeps what was there at the fork. `fixed` has both see one
-// buffer (MAP_SHARED).
+// A worker process that is started before its messages arrive. `buggy` reads them in its copy of the buffer:
+// adapters write to the memory of the process that registered it, and the copy keeps its content from the
+// fork. `fixed` shares one buffer (MAP_SHARED).
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -62,7 +62,7 @@ static void ask(void) {
 int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 1, kQueue, 4096);
   my.server == NULL ? serve() : ask();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d messages\n", kMessages);
   return 0;
 }

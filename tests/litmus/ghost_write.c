@@ -1,6 +1,6 @@
-// A WRITE that comes after its time. The client gives a WRITE up that takes too long, opens another connection and writes
-// something newer. `buggy` leaves the first connection open at the server: a packet that was under way for long is still
-// executed, over the newer bytes. `fixed` has the server close it first.
+// A WRITE that arrives too late. The client abandons a WRITE that takes too long, opens another connection
+// and writes newer data. `buggy` leaves the first connection open at the server: a delayed packet is still
+// executed, over the newer bytes. `fixed` makes the server close it first.
 #include "litmus.h"
 
 enum { kBytes = 64 };

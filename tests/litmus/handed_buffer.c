@@ -1,5 +1,5 @@
-// Two threads use one buffer. `fixed`: the first posts it, and the second goes on when it has polled the completion. `buggy`: it
-// goes on when a flag tells that the first one is done with it, which orders nothing.
+// Two threads use one buffer. `fixed`: the first posts it, and the second continues after polling the
+// completion. `buggy`: it continues when a flag of the first thread is set, which does not order the accesses.
 #include <pthread.h>
 
 #include "litmus.h"

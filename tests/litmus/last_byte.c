@@ -1,6 +1,6 @@
-// Polling on the last byte of an RDMA WRITE. `buggy` takes a record for complete when its last byte has
-// changed; the bytes of one WRITE come in any order. `fixed` waits for the completion of a WRITE with
-// immediate data. `last_byte buggy|fixed [server|-] [records]`: how many records there are, 30.
+// Polling on the last byte of an RDMA WRITE. `buggy` takes a record as complete when its last byte has
+// changed; the bytes of one WRITE arrive in any order. `fixed` waits for the completion of a WRITE with
+// immediate data. `last_byte buggy|fixed [server|-] [records]`: number of records, default 30.
 #include "litmus.h"
 
 enum { kBytes = 200 };
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   litmus_start(&my, argc > 2 && strcmp(argv[2], "-") == 0 ? 2 : argc, argv, 1, kQueue, 4096);
   litmus_recv(&my, 0, 0, NULL, 0);
   my.server == NULL ? serve() : write_records();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d records\n", rounds);
   return 0;
 }

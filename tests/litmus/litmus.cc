@@ -10,10 +10,10 @@ namespace verbatim::litmus {
 
 namespace {
 
-// The seventh message's last packet is lost: nothing tells the receiver before the next message comes.
+// The seventh message's last packet is lost, which the receiver notices only with the next message.
 constexpr char kLostPacket[] = R"({"action": "drop", "from": "client", "opcode": "Send Last", "nth": 7})";
 
-// It is under way until long after its sender has given it up.
+// It remains in flight until long after its sender has abandoned it.
 constexpr char kLateWrite[] =
     R"({"action": "delay", "from": "client", "opcode": "RDMA Write Only", "nth": 1, "delay": "300 us"})";
 constexpr char kLostAnswer[] = R"({"action": "drop", "from": "server", "opcode": "RDMA Read Response Only", "nth": 1})";

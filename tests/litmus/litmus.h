@@ -1,6 +1,6 @@
-// What the litmus programs share: each is a pair of programs on two hosts, `buggy` or `fixed`, with one queue
-// pair (or two) between them. Plain verbs and sockets; nothing of the project is in it. Exit code 1: the bug
-// was seen.
+// Shared by the litmus programs: each is a pair of programs on two hosts, `buggy` or `fixed`, with one queue
+// pair (or two) between them. Plain verbs and sockets, without code of the project. Exit code 1: the bug has
+// occurred.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -90,7 +90,7 @@ LITMUS_CALL int litmus_send(struct litmus* l, int qp, enum ibv_wr_opcode opcode,
   return ibv_post_send(l->qp[qp], &wr, &bad);
 }
 
-// Polls until one completion has come; it must be a success. Returns its wr_id.
+// Polls until one completion has arrived, which must be successful. Returns its wr_id.
 LITMUS_CALL uint64_t litmus_wait(struct ibv_cq* cq) {
   struct ibv_wc wc;
   int n;

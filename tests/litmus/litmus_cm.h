@@ -1,4 +1,4 @@
-// What the litmus programs share that connect by librdmacm: one connection after the other, from the client to the server.
+// Shared by litmus programs that use librdmacm: successive connections from the client to the server.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -61,12 +61,12 @@ static inline void cm_post(struct litmus_cm* l, int is_send) {
   else MUST(ibv_post_recv(l->id->qp, &receive, &bad_receive) == 0);
 }
 
-// Peers are not asked again when they have no receive.
+// A peer without a receive is not tried again.
 static inline struct rdma_conn_param cm_parameters(void) {
   return (struct rdma_conn_param){.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 0};
 }
 
-// Of the client: until there is a queue pair that can be connected.
+// Client: returns when there is a queue pair that can be connected.
 static inline void cm_resolve(struct litmus_cm* l) {
   const struct addrinfo hints = {.ai_family = AF_INET};
   struct addrinfo* found = NULL;

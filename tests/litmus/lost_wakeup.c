@@ -1,6 +1,6 @@
 // Lost wake-up. The server sleeps in ibv_get_cq_event between messages. `buggy` polls until its CQ is empty,
-// then asks for an event and sleeps: a message that comes between the last poll and the request wakes nobody.
-// `fixed` polls once more after it has asked.
+// then arms it and sleeps: a message that arrives between the last poll and the arm raises no event. `fixed`
+// polls once more after arming.
 #include "litmus.h"
 
 enum { kBurst = 3, kMessages = 80 * kBurst, kBytes = 64 };
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 1, kQueue, 4096);
   for (uint64_t i = 0; i < 8; ++i) litmus_recv(&my, 0, i, my.memory + i * kBytes, kBytes);
   my.server == NULL ? serve() : ask();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d messages\n", kMessages);
   return 0;
 }

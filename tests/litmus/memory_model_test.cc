@@ -1,4 +1,5 @@
-// The table of memory_model/table.h: what it forbids never comes, whatever the seed; the sweep wants to see all that it allows.
+// The table of memory_model/table.h: forbidden outcomes never occur with any seed; the sweep requires all
+// allowed ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class MemoryModel : public ::testing::TestWithParam<MemoryCase> {};
 // Every other run lets threads be late between accesses to memory, too, and stores wait in the processor's store buffer.
 bool has_accesses(int seed) { return seed % 2 == 0; }
 
-// How often each outcome came.
+// Number of occurrences of each outcome.
 using Outcomes = std::map<std::string, int>;
 
 void add_outcomes(const MemoryCase& which, const std::string& freedom, int seed, Outcomes& outcomes) {

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 1, kQueue, 4096);
   litmus_recv(&my, 0, 0, my.memory + kEcho, kBytes);
   my.server == NULL ? serve() : echo();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d rounds\n", kRounds);
   return 0;
 }

@@ -1,6 +1,6 @@
-// A buffer overwritten before its completion. The client streams messages from one buffer. `buggy` takes a
-// message for gone a while after it has posted it; when a packet is lost, what is sent again is read from the
-// buffer again, and the buffer holds the next message. `fixed` waits for the completion.
+// A buffer overwritten before its completion. The client streams messages from one buffer. `buggy` assumes
+// that a message has been sent some time after posting it; when a packet is lost, it is retransmitted from
+// the buffer, which contains the next message. `fixed` waits for the completion.
 #include <time.h>
 
 #include "litmus.h"
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 1, kQueue, kQueue * kArea);
   for (uint64_t i = 0; i < kMessages; ++i) litmus_recv(&my, 0, i, my.memory + i * kArea, kBytes);
   my.server == NULL ? serve() : stream();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d messages\n", kMessages);
   return 0;
 }

@@ -1,6 +1,6 @@
-// A word that the client's adapter adds to and in which the server's processor sets flags. Atomics of an adapter are atomic
-// against those of the adapter alone (IBV_ATOMIC_HCA). `buggy` sets them in the same word, with no call between reading and
-// writing: an addition that comes between is lost. `fixed` has them in a word of their own.
+// A word to which the client's adapter adds and in which the server's processor sets flags. Atomics of an adapter
+// are atomic only with respect to that adapter (IBV_ATOMIC_HCA). `buggy` sets flags in the same word, without a
+// call between load and store: an addition in between is lost. `fixed` has them in a word of their own.
 #include "litmus.h"
 
 enum { kRounds = 40, kFlag = 1 << 16 };

@@ -1,5 +1,5 @@
-// Two threads count what they have done in one counter: one takes messages, the other sends and takes its completions. `buggy`
-// adds without a lock, with no call between reading and writing: an addition that comes between is lost. `fixed` holds a lock.
+// Two threads count in one counter: one receives messages, the other sends and polls its completions. `buggy`
+// adds without a lock, with no call between load and store: an addition in between is lost. `fixed` holds a lock.
 #include <pthread.h>
 
 #include "litmus.h"

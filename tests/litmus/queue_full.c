@@ -1,5 +1,5 @@
-// Sends of which nobody wants to hear. `buggy` signals none of them: no completion ever gives a slot of the send queue back,
-// and it is full. `fixed` signals every fourth and waits for it.
+// Sends without completions. `buggy` signals none of them: no completion ever frees a slot of the send queue,
+// and it becomes full. `fixed` signals every fourth and waits for it.
 #include "litmus.h"
 
 enum { kSlots = 8, kMessages = 3 * kSlots, kBytes = 64 };

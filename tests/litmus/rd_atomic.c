@@ -1,6 +1,6 @@
-// RDMA READs at once. The server executes one at a time (max_dest_rd_atomic). `buggy` has the client send up to 8
-// (max_rd_atomic): the server refuses what is too much, and the connection is broken. `fixed` tells the client what the
-// server can.
+// Concurrent RDMA READs. The server executes one at a time (max_dest_rd_atomic). `buggy` lets the client send
+// up to 8 (max_rd_atomic): the server refuses the excess, and the connection fails. `fixed` uses the server's
+// limit at the client.
 #include "litmus.h"
 
 enum { kReads = 8, kBytes = 8192 };

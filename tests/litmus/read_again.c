@@ -1,6 +1,6 @@
-// A READ whose answer is lost is done again, and reads what is there then. `buggy` posts a message behind the READ, without a
-// fence, that tells the server that the READ is done; the server changes the bytes. `fixed` sends the message when the READ
-// is complete.
+// A READ whose response is lost is executed again, and reads the memory at that time. `buggy` posts a message
+// after the READ, without a fence, which says that the READ is done; the server then changes the bytes.
+// `fixed` sends the message after the READ's completion.
 #include "litmus.h"
 
 enum { kRounds = 10, kBytes = 64, kCopy = 1024 };

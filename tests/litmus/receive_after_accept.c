@@ -1,5 +1,5 @@
-// A server that accepts connections, whose first message comes at once. `buggy` posts the receive when it has accepted: the
-// message may be there before. `fixed` posts it first. The client's queue pair does not try again (rnr_retry_count is 0).
+// A server that accepts connections whose first message arrives at once. `buggy` posts the receive after accepting: the
+// message may arrive before. `fixed` posts it first. The client's queue pair does not retry (rnr_retry_count is 0).
 #include "litmus_cm.h"
 
 enum { kRounds = 8 };

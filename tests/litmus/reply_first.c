@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 1, 1, 4096);
   for (uint64_t i = 0; i < 4; ++i) litmus_recv(&my, 0, i, my.memory, kBytes);
   my.server == NULL ? serve() : ask();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d requests\n", kRounds);
   return 0;
 }

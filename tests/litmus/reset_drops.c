@@ -1,5 +1,5 @@
-// The receives of a queue pair that is closed. `buggy` moves it to RESET and waits for its receives to come back; RESET drops
-// them without a completion. `fixed` moves it to the error state, which flushes them.
+// Receives of a queue pair that is closed. `buggy` moves it to RESET and waits for completions of its
+// receives; RESET drops them without a completion. `fixed` moves it to the error state, which flushes them.
 #include "litmus.h"
 
 enum { kPosted = 4 };

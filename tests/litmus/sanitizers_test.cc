@@ -1,4 +1,4 @@
-// Programs built with sanitizers, by two compilers: they run, tell of the mistakes that they have and of no others.
+// Programs built with sanitizers by two compilers run, and report their own mistakes and no others.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -9,10 +9,10 @@
 
 namespace verbatim::litmus {
 
-// A pair of programs, and what a run of it is to have besides.
+// A pair of programs, and additional settings of its runs.
 struct Pair {
   std::string name;                  // of the program
-  bool fails_when_friendly = false;  // the bug shows on everyday hardware too
+  bool fails_when_friendly = false;  // the bug also occurs on ordinary hardware
   std::string fault;                 // for --fault; empty: none
   std::string check;                 // for --check, as an error; empty: none
   bool accesses = false;             // with --spec-accesses
@@ -25,12 +25,12 @@ const std::vector<Pair>& pairs();
 struct Service {
   std::string name;
   std::string symptom;         // regular expression: how it fails
-  std::string explanation;     // and what is told of it, once the failure is small
+  std::string explanation;     // and its text, once the failure is small
   bool is_found_soon = false;  // within six runs
 };
 void PrintTo(const Service& service, std::ostream* out);
 const std::vector<Service>& services();
-// `explore` of `buggy` with these options finds it; that it is explained as expected is asked for where `is_explained`.
+// `explore` of `buggy` with these options finds the failure; with `is_explained` its explanation is checked as well.
 void expect_found(const Service& service, const std::vector<std::string>& options, bool is_explained = false);
 
 struct Seeds {
@@ -46,8 +46,8 @@ Seeds run_seeds(const Pair& pair, const std::string& variant, const std::string&
 support::RunReport run_seed(const Pair& pair, const std::string& variant, const std::string& freedom,
                             std::int64_t seed, bool call_by_call = false);
 
-// What a seed does with its freedom does not depend on how the programs are run. Call by call, a program that polls
-// through a timeout takes its time: where one may happen, nothing is compared.
+// Choices of a seed do not depend on the mode. Call by call, a program that polls during a timeout takes
+// long: if timeouts may occur, nothing is compared.
 void expect_same_in_both_modes(const Pair& pair, std::int64_t first, std::int64_t last);
 
 }  // namespace verbatim::litmus

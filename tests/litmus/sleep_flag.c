@@ -1,7 +1,7 @@
-// A worker answers messages and goes to sleep when its list is empty; another thread takes the messages, puts them on the list
-// and wakes it. Each tells the other in a word of its own, then looks at the other's: "I am going to sleep", "there is one more".
-// `buggy` has no fence between: a store may wait in the processor's store buffer while the thread looks already, both see old
-// words, and the worker sleeps for ever. However the two are interleaved, it does not fail without that. `fixed` has the fences.
+// A worker answers messages and sleeps when its list is empty; another thread receives messages, puts them on the list
+// and wakes it. Each sets a word of its own and then reads the other's: "I am going to sleep", "there is one more".
+// `buggy` has no fence in between: a store may remain in the processor's store buffer during the load, both read old
+// values, and the worker sleeps for ever. Without store buffers no interleaving of the two fails. `fixed` has the fences.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>

@@ -1,6 +1,6 @@
-// A shared receive queue that is filled up when its limit event comes. The limit is armed for one event. `buggy` arms it
-// once: after the second time that receives run out nobody fills the queue, and the client waits for ever. `fixed` arms it
-// again each time.
+// A shared receive queue that is refilled on its limit event. The limit is armed for one event. `buggy` arms
+// it once: when receives run out for the second time the queue is not refilled, and the client waits for
+// ever. `fixed` arms it again each time.
 #include "litmus.h"
 
 enum { kDepth = 8, kLimit = 4, kMessages = 4 * kDepth, kBytes = 64 };

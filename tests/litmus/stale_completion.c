@@ -1,6 +1,6 @@
-// A table of connections by the number of their queue pair. The server takes completions in batches; one in the middle of a
-// batch makes it close the connection and open another. `buggy` looks the rest of the batch up by number: of the connection that
-// is gone nothing is found, unless the new one has its number. `fixed` tells connections apart by their generation in the wr_id.
+// A table of connections by QP number. The server polls completions in batches; one in the middle of a batch makes
+// it close the connection and open another. `buggy` looks up the rest of the batch by number: a closed connection is
+// not found, unless the new one has its number. `fixed` distinguishes connections by their generation in the wr_id.
 #include "litmus.h"
 
 enum { kRounds = 12, kBytes = 64 };
@@ -39,7 +39,7 @@ static void serve(uint64_t round) {
     if (batch[i].qp_num != connection.qp->qp_num) continue;
     if (my.is_fixed && batch[i].wr_id != connection.generation) continue;
     if (connection.generation != round) FAIL("the connection that was opened in round %d has a message of the one before", (int)round);
-    ++connection.messages;  // it says goodbye
+    ++connection.messages;  // the closing message
     MUST(ibv_destroy_qp(connection.qp) == 0);
     connection = (struct connection){.qp = open_queue_pair(), .generation = round + kRounds};
   }

@@ -1,5 +1,5 @@
-// Two threads and one connection. A worker takes messages; when it has the last, it says so and writes a line
-// about it. `buggy` tears the connection down as soon as the worker has said so. `fixed` joins the worker
+// Two threads and one connection. A worker receives messages; after the last one it sets a flag and
+// writes a line. `buggy` tears the connection down as soon as the flag is set. `fixed` joins the worker
 // first.
 #include <pthread.h>
 
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 1, kQueue, 4096);
   for (uint64_t i = 0; i < kMessages; ++i) litmus_recv(&my, 0, i, my.memory, kBytes);
   my.server == NULL ? serve() : send_messages();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d messages\n", kMessages);
   return 0;
 }

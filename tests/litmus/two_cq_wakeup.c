@@ -1,6 +1,6 @@
-// Lost wake-up over two completion queues with one channel. The server takes all events there are, polls both queues until they
-// are empty, and asks both for an event. `buggy` then looks once more at the first: what has come to the second between its last
-// poll and the request wakes nobody. `fixed` looks at both.
+// Lost wake-up with two completion queues on one channel. The server takes all events, polls both queues
+// until they are empty, and arms both. `buggy` then polls only the first again: a completion that arrived in
+// the second between its last poll and the arm raises no event. `fixed` polls both.
 #include "litmus.h"
 
 #include <fcntl.h>
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     for (uint64_t i = 0; i < 8; ++i) litmus_recv(&my, q, i, my.memory + i * kBytes, kBytes);
   }
   my.server == NULL ? serve() : ask();
-  litmus_meet(&my);  // whoever ends first takes its queue pairs along
+  litmus_meet(&my);  // the end that exits first destroys its queue pairs
   printf("%d messages\n", kMessages);
   return 0;
 }

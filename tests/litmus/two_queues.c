@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   litmus_start(&my, argc, argv, 2, kQueue, 4096);
   litmus_recv(&my, 1, 0, my.memory + kNote, 8);
   my.server == NULL ? serve() : write_data();
-  litmus_meet(&my);  // whoever ends first takes its queue pair along
+  litmus_meet(&my);  // the end that exits first destroys its queue pair
   printf("%d rounds\n", kRounds);
   return 0;
 }

@@ -1,5 +1,5 @@
-// An event that nobody acknowledges. The server takes one completion event and then destroys its queues. `buggy` has forgotten
-// ibv_ack_cq_events, for which ibv_destroy_cq waits for ever. `fixed` acknowledges first.
+// An unacknowledged event. The server gets one completion event and then destroys its queues. `buggy` does
+// not call ibv_ack_cq_events, for which ibv_destroy_cq waits for ever. `fixed` acknowledges first.
 #include "litmus.h"
 
 static struct litmus my;

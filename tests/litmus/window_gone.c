@@ -1,6 +1,6 @@
-// A window on the server's memory that is closed while the client writes through it. The client writes on one queue pair and says
-// on another that it has. `buggy` sends the message without waiting for the WRITE: the window may be closed when that comes, and
-// the WRITE fails. `fixed` waits for the WRITE's completion first.
+// A window on the server's memory that is closed while the client writes through it. The client writes on one
+// queue pair and reports that on another. `buggy` sends the report without waiting for the WRITE: the window
+// may be closed when the WRITE arrives, which then fails. `fixed` waits for the WRITE's completion first.
 #include "litmus.h"
 
 enum { kRounds = 20, kBytes = 2048 };

@@ -1,5 +1,5 @@
-// A program killed at any point of its run: its peer is told by the fabric's silence, everything it had
-// posted is flushed, the run ends and nothing is left.
+// A program is killed at any point of its run: its peer gets a retry error, its posted requests are flushed,
+// the run ends and nothing is left.
 #include <unistd.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Links that fail and come back: who is told, what a program sees, and how a connection ends.
+// Links that fail and recover: events, effects on programs, and ends of connections.
 #include <fstream>
 
 #include "tests/support/verbatim_run.h"

@@ -24,7 +24,7 @@ std::vector<std::string> lines_with(const std::string& text, const std::string& 
   return lines;
 }
 
-// What follows "key=" in a line of a trace.
+// The value after "key=" in a trace line.
 std::string value_in(const std::string& line, const std::string& key) {
   const std::size_t at = line.find(key + "=");
   if (at == std::string::npos) return "";
@@ -32,7 +32,7 @@ std::string value_in(const std::string& line, const std::string& key) {
   return line.substr(from, line.find(' ', from) - from);
 }
 
-// What programs say of themselves, one line; the addresses and speeds of ibv_rc_pingpong are not of interest.
+// Output of programs on one line, without the addresses and speeds of ibv_rc_pingpong.
 std::string said(const std::string& output) {
   std::string text;
   std::istringstream stream(output);

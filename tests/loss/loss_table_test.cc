@@ -15,7 +15,7 @@ TEST(LossTable, without_retries_the_requester_is_told_and_the_rest_is_flushed) {
 
 TEST(LossTable, some_packets_of_a_pingpong) { expect_golden_outcomes(pingpong_sweep(29)); }
 
-// The program looks at the first byte of each page of what came last.
+// The program checks the first byte of each page of the received data.
 TEST(LossTable, a_pingpong_that_checks_its_data_sees_corruption_that_the_icrc_hides) {
   for (const bool hidden : {true, false}) {
     support::RunRequest request;

@@ -21,7 +21,7 @@
   } while (0)
 
 enum { kSlot = 4096, kSteps = 16, kBytes = 4 * kSteps * kSlot, kWordBytes = 8 * kSteps, kReceives = 8 };
-// Areas of the buffer, one slot a step: what goes out, what SENDs bring, what WRITEs bring, what READs bring.
+// Areas of the buffer, one slot a step: source of requests, and targets of SENDs, WRITEs and READs.
 enum { kOut = 0, kReceived = kSteps * kSlot, kWritten = 2 * kSteps * kSlot, kRead = 3 * kSteps * kSlot };
 
 struct step {
@@ -142,7 +142,7 @@ static struct end open_adapter(void) {
   struct ibv_port_attr port;
   MUST(ibv_query_port(context, 1, &port) == 0);
   struct end mine = {.qpn = qp->qp_num,
-                     .psn = 0xfffffa,  // wraps on the way
+                     .psn = 0xfffffa,  // wraps around during the test
                      .rkey = buffer_mr->rkey,
                      .lid = port.lid,
                      .address = (uintptr_t)buffer,
@@ -263,7 +263,7 @@ static void check_server(int good) {
     MUST(n >= 0);
     if (n == 0) {
       while (next < kSteps && !is_received(&kPlan[next])) ++next;
-      if (next >= good) break;  // nothing more has to come
+      if (next >= good) break;  // no further message is needed
       continue;
     }
     while (next < kSteps && !is_received(&kPlan[next])) ++next;

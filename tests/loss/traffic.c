@@ -1,6 +1,6 @@
 // `traffic` on one host, `traffic SERVER` on the other: both send all the time, until each has sent and
-// received its messages or the other end is gone. Everything that was posted must complete, in order, well or
-// flushed. Exit code 0: it did; the last line says how it ended.
+// received its messages or the other end is gone. Every posted request must complete, in order, with success
+// or flushed. Exit code 0: it did; the last line describes the end.
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <netdb.h>
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     const int n = ibv_poll_cq(cq, 1, &wc);
     MUST(n >= 0);
     if (n == 0) {
-      // All it had to send is acknowledged; only the peer can bring more, and it may be gone.
+      // All its messages are acknowledged; only the peer can send more, and it may be gone.
       if (sent == kMessages && recv(tcp, &ready, 1, MSG_DONTWAIT) == 0) break;
       continue;
     }

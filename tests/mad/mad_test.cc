@@ -19,7 +19,7 @@ ib::Mad random_mad() {
   return mad;
 }
 
-// A datagram of random bytes that says it is this message.
+// A datagram of random bytes with the header of this message.
 template <class M>
 ib::Mad random_message() {
   ib::Mad mad = random_mad();

@@ -1,4 +1,4 @@
-// IBA 14.2.2: the way out and back of a datagram whose route is written in it.
+// IBA 14.2.2: the outgoing and returning path of a datagram with a directed route.
 #include "sim/management/directed_route.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace verbatim::management {
 namespace {
 
 using mad::smp::DirectedRoute;
-using Way = Hop::Way;
+using Action = Hop::Action;
 
 ib::Mad datagram(std::vector<std::uint8_t> path) {
   ib::Mad mad{};
@@ -35,16 +35,16 @@ ib::Mad answered(const ib::Mad& mad) {
 }
 
 void expect_by_port(const Hop& hop, std::uint8_t port) {
-  EXPECT_EQ(hop.way, Way::kByPort);
+  EXPECT_EQ(hop.action, Action::kByPort);
   EXPECT_EQ(hop.port, port);
 }
 
 TEST(DirectedRoute, no_hops_lead_to_the_sender_itself) {
   ib::Mad mad = datagram({});
-  EXPECT_EQ(depart(mad, {}).way, Way::kHere);
+  EXPECT_EQ(depart(mad, {}).action, Action::kHere);
   EXPECT_EQ(DirectedRoute::of(mad).hop_pointer, 1);
   ib::Mad back = answered(mad);
-  EXPECT_EQ(depart(back, {}).way, Way::kHere);
+  EXPECT_EQ(depart(back, {}).action, Action::kHere);
 }
 
 TEST(DirectedRoute, goes_through_switches_and_comes_back) {
@@ -52,7 +52,7 @@ TEST(DirectedRoute, goes_through_switches_and_comes_back) {
   expect_by_port(depart(mad, {}), 1);
   expect_by_port(arrive(mad, 2, 8), 7);
   expect_by_port(arrive(mad, 3, 8), 4);
-  EXPECT_EQ(arrive(mad, 1, 0).way, Way::kHere);
+  EXPECT_EQ(arrive(mad, 1, 0).action, Action::kHere);
   const DirectedRoute there = DirectedRoute::of(mad);
   EXPECT_EQ(there.return_path[1], 2);
   EXPECT_EQ(there.return_path[2], 3);
@@ -61,20 +61,20 @@ TEST(DirectedRoute, goes_through_switches_and_comes_back) {
   expect_by_port(depart(back, {}), 1);
   expect_by_port(arrive(back, 4, 8), 3);
   expect_by_port(arrive(back, 7, 8), 2);
-  EXPECT_EQ(arrive(back, 1, 0).way, Way::kHere);
+  EXPECT_EQ(arrive(back, 1, 0).action, Action::kHere);
 }
 
 TEST(DirectedRoute, an_adapter_forwards_nothing) {
   ib::Mad mad = datagram({1, 2});
   depart(mad, {});
-  EXPECT_EQ(arrive(mad, 1, 0).way, Way::kDrop);
+  EXPECT_EQ(arrive(mad, 1, 0).action, Action::kDrop);
 }
 
 TEST(DirectedRoute, a_port_that_is_not_there_drops_it) {
   for (const std::uint8_t port : {0, 9, 255}) {
     ib::Mad mad = datagram({1, port});
     depart(mad, {});
-    EXPECT_EQ(arrive(mad, 1, 8).way, Way::kDrop);
+    EXPECT_EQ(arrive(mad, 1, 8).action, Action::kDrop);
   }
 }
 
@@ -91,7 +91,7 @@ TEST(DirectedRoute, counts_beyond_the_paths_are_dropped) {
         route.put(one);
         const Hop hop = arrive(one, 1, 8);
         if (count >= 64 || pointer > count + 1) {
-          EXPECT_EQ(hop.way, Way::kDrop) << count << " " << pointer;
+          EXPECT_EQ(hop.action, Action::kDrop) << count << " " << pointer;
         }
       }
     }
@@ -105,16 +105,16 @@ TEST(DirectedRoute, begins_at_a_switch_that_is_reached_by_lid) {
   route.drslid = 1;
   route.put(mad);
   const Hop first = depart(mad, ib::Lid{9});
-  EXPECT_EQ(first.way, Way::kByLid);
+  EXPECT_EQ(first.action, Action::kByLid);
   EXPECT_EQ(first.lid, ib::Lid{9});
   expect_by_port(arrive(mad, 2, 8), 5);
-  EXPECT_EQ(arrive(mad, 1, 0).way, Way::kHere);
+  EXPECT_EQ(arrive(mad, 1, 0).action, Action::kHere);
   ib::Mad back = answered(mad);
   expect_by_port(depart(back, {}), 1);
   const Hop last = arrive(back, 5, 8);
-  EXPECT_EQ(last.way, Way::kByLid);
+  EXPECT_EQ(last.action, Action::kByLid);
   EXPECT_EQ(last.lid, ib::Lid{1});
-  EXPECT_EQ(arrive(back, 1, 0).way, Way::kHere);
+  EXPECT_EQ(arrive(back, 1, 0).action, Action::kHere);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What programs ask through their agents: the answer comes, or that there is none, also for what goes by RMPP.
+// Queries of programs through their agents: the answer or a timeout arrives, also with RMPP.
 #include "sim/management/mad_agents.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// IBA 13.6: messages of many segments come as they were sent, whichever datagram is lost.
+// IBA 13.6: messages of many segments arrive complete, whichever datagram is lost.
 #include "sim/management/rmpp.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class RmppTest : public testing::Test {
     return all;
   }
 
-  // What has come, once or not at all.
+  // The received message, if it arrived exactly once.
   std::optional<MadBytes> transfer(const MadBytes& whole, int lost_segment, int lost_answer) {
     Engine engine;
     std::optional<MadBytes> come;

@@ -1,5 +1,4 @@
-// What a node tells its subnet manager without being asked: when the first datagram leaves, when it is
-// repeated, and what ends it.
+// Traps of a node to its subnet manager: the time of the first datagram, of its repetitions, and their end.
 #include "sim/management/trap_sender.h"
 
 #include <gtest/gtest.h>
@@ -147,7 +146,8 @@ TEST_F(TrapSenderTest, there_is_none_without_a_manager_or_an_address_of_its_own)
   EXPECT_EQ(traps.pending(), 0u);
 }
 
-// Wrong keys of congestion control are reported to where ClassPortInfo says, by datagrams of that class.
+// Key violations of congestion control are reported to the destination in ClassPortInfo, by datagrams of that
+// class.
 struct Unused final : NodeHardware, PortCounters, CongestionHardware {
   void on_port_set(std::uint8_t) override {}
   void on_turn_lanes_set(std::uint8_t, std::uint8_t) override {}

@@ -1,5 +1,5 @@
-// The canaries: whatever a run could get wrong must change the digest. A digest that misses one of these is
-// blind.
+// The canaries: any error of a run must change the digest. Each test that fails shows an error that the
+// digest misses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ TEST(Digest, two_swapped_records_of_a_component_change_it) {
   }
 }
 
-// Among different components: who is asked first at an instant is nothing that happens in the simulated world.
+// Among different components the order at one instant has no meaning in the simulated world.
 TEST(Digest, the_order_of_components_at_one_instant_does_not_change_it) {
   for (std::size_t i = 0; i < 100; i += 2) {
     auto facts = some_run();

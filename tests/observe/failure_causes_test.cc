@@ -132,7 +132,7 @@ TEST(FailureCauses, a_credit_loop_explains_missing_answers) {
   EXPECT_EQ(failures_in(loop + "8000.000000 us  hca/server  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=18\n" + kGivesUp).size(), 2u);
 }
 
-// Of run.json there are diagnoses alone.
+// run.json has diagnoses only.
 TEST(FailureCauses, a_completion_is_known_from_its_diagnosis_where_there_is_no_trace) {
   const std::string all = kGivesUp;
   const std::vector<Failure> failures = failures_in(all.substr(0, all.find('\n') + 1));

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-// Of a folder with files, an empty folder and a link, after `change`, made from its path.
+// Digest of a folder with files, an empty folder and a link, after `change`, which gets its path.
 std::string digest_after(const std::function<void(const fs::path&)>& change, std::size_t failures = 0) {
   std::string name = fs::temp_directory_path() / "folder_content_XXXXXX";
   const fs::path folder = mkdtemp(name.data());

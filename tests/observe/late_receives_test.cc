@@ -1,4 +1,4 @@
-// Which first receives, posted late, are mistakes.
+// First receives that were posted late, with and without a mistake.
 #include "sim/observe/late_receives.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using ib::Operation;
 
 constexpr std::uint32_t kAdapters = 3;
-// Of host number i.
+// Components of host number i.
 constexpr ComponentId adapter_of(std::uint32_t i) { return {3 * i}; }
 constexpr ComponentId port_of(std::uint32_t i) { return {3 * i + 1}; }
 constexpr ComponentId host_of(std::uint32_t i) { return {3 * i + 2}; }

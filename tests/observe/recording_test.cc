@@ -1,4 +1,4 @@
-// A recording holds what was put in, and says so when it does not.
+// A recording returns its input, or reports that it is damaged.
 #include "sim/observe/recording.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kFar = 0x9e3779b97f4a7c15ull;
 
-// What is read, as one text each.
+// Everything read, as one text each.
 struct Read {
   std::vector<std::string> all;
   std::string failure;

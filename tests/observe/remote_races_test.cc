@@ -1,4 +1,4 @@
-// Which accesses are told as races, and which are not.
+// Accesses reported as races, and others.
 #include "sim/observe/remote_races.h"
 
 #include <gtest/gtest.h>

@@ -168,7 +168,7 @@ static void initiate(const struct transfer* t, int tcp) {
   barrier(tcp);
 }
 
-// The other end: SENDs are scattered as its receive request says, RDMA goes to one range.
+// The other end: SENDs are scattered according to its receive request, RDMA uses one range.
 static void answer(const struct transfer* t, int tcp) {
   struct ibv_sge pieces[kPiecesMax];
   const int in_pieces = is_send(t) && t->shape != kWhole;
@@ -186,7 +186,7 @@ static void answer(const struct transfer* t, int tcp) {
     MUST(wc.opcode == (is_send(t) ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM) && wc.byte_len == t->bytes);
     MUST(!(wc.wc_flags & IBV_WC_WITH_IMM) == !has_immediate(t));
     if (has_immediate(t)) MUST(ntohl(wc.imm_data) == kImmediate);
-    // A completion means that all of the message is there, before the other end says anything.
+    // After a completion the whole message is there, before the other end reports it.
     if (!is_read(t)) fill(shadow, t, pieces, count, 0);
     compare(t);
     barrier(tcp);
@@ -211,7 +211,7 @@ static void connect_ends(int tcp, int mtu) {
                         IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ;
   qp = ibv_create_qp_ex(context, &init);
   MUST(qp != NULL && init.cap.max_inline_data >= kInlineMax);
-  // The sequence number goes through zero on the way.
+  // The sequence number wraps around during the test.
   mine = (struct rc_address){port_lid(context), qp->qp_num, 0xffff00, mr->rkey, (uint64_t)(uintptr_t)arena};
   rc_exchange(tcp, &mine, &theirs);
   const struct rc_options options = {.rnr_timer = 1,

@@ -1,10 +1,10 @@
-// The latency that ib_write_lat must find, as a sum of values from the files: topology, adapter, switch,
+// The latency that ib_write_lat must measure, as a sum of values from the files: topology, adapter, switch,
 // processor.
 //
-// ib_write_lat throws a message to and fro by RDMA WRITE; each side spins on the last byte and writes back
-// when it has changed. Every way begins with the doorbell leaving the CPU and ends with the last byte visible
-// in memory; between the two lie a read of the time stamp counter and a post. Half a round trip is what the
-// program calls latency.
+// ib_write_lat bounces a message by RDMA WRITE; each side polls the last byte and writes back when it has
+// changed. Each direction begins with the doorbell leaving the CPU and ends with the last byte visible in
+// memory; between two directions are a read of the time stamp counter and a post. Half a round trip is the
+// program's latency.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class LatencyFormula {
   // When the last byte of an RDMA WRITE of one packet is visible whose doorbell leaves the CPU at `posted`.
   // `max_inline` is the queue pair's; data that fit travel inside the work request.
   std::int64_t write_visible(std::int64_t posted, std::uint32_t bytes, std::uint32_t max_inline) const;
-  // One way of ib_write_lat, once clock edges and posts have found their rhythm.
+  // One direction of ib_write_lat in the steady state of clock edges and posts.
   std::int64_t half_round_trip(std::uint32_t bytes, std::uint32_t max_inline) const;
 
-  // What each switch and the cable behind it add.
+  // Additional time of each switch and its cable.
   std::int64_t switch_and_cable() const;
-  // One period of the slowest clock on the way: how much waiting for its next edge can add or save.
+  // One period of the slowest clock in the path: bound of the effect of waiting for its edges.
   std::int64_t clock_period() const;
   std::int64_t poll_period() const;
   double cycles(std::int64_t ps) const;  // of the time stamp counter

@@ -1,5 +1,5 @@
-// What the latency programs measure is what the profiles say: exactly for ib_write_lat, and for all of them
-// what a switch and longer cables add.
+// Latency programs measure the profiles' values: exactly for ib_write_lat, and for all of them the additional
+// time of a switch and of longer cables.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -97,9 +97,9 @@ TEST(WriteLatency, of_two_bytes_in_numbers) {
 
 class LatencyDifference : public ::testing::TestWithParam<std::string> {};
 
-// Formula, per way: the header onto the first cable, that cable, the switch's cut-through. Waiting for clock
-// edges gives or takes one period at the switch and one at the adapter, and a poll finds its entry up to one
-// poll late.
+// Formula for each direction: the header onto the first cable, that cable, the switch's cut-through. Waiting
+// for clock edges adds or saves one period at the switch and one at the adapter, and a poll finds its entry
+// up to one poll late.
 TEST_P(LatencyDifference, of_switches_and_of_cables) {
   const support::TemporaryFolder folder;
   const LatencyFormula formula(support::topology("two_hosts"));

@@ -55,7 +55,7 @@ void expect_bandwidth(const Program& program, const Variant& variant, const Band
     EXPECT_GE(line.peak * 1.0001 + 0.01, line.average);
   }
   EXPECT_GT(line.average, 0);
-  // Two ways to say the same; six decimals of millions and two of the rate are printed.
+  // Two figures for the same value; six decimals of millions and two of the rate are printed.
   const double from_rate = line.million_messages * 1e6 * static_cast<double>(line.bytes) / kMib * unit;
   EXPECT_NEAR(from_rate, line.average,
               0.01 + static_cast<double>(line.bytes) / kMib * unit + line.average * 1e-4);
@@ -150,7 +150,7 @@ void expect_plausible(const Program& program, const Variant& variant, const RunR
   for (const char* host : {"server", "client"}) {
     SCOPED_TRACE(std::string(host) + ":\n" + run.output(host));
     const bool client = std::string(host) == "client";
-    // Of one-sided latency only the one who reads clocks has something to say, of READs the client alone.
+    // One-sided latency is reported only by the side that reads clocks; for READs that is the client.
     if (!client && program.read && !program.bandwidth) continue;
     std::vector<std::pair<long, long>> counted;
     if (program.bandwidth) {

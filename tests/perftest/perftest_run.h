@@ -9,15 +9,15 @@
 
 namespace verbatim::perftest {
 
-// One program of the family and what can be asked of it. A new program is a new row of programs().
+// A perftest program and its features. Add a program as a new row of programs().
 struct Program {
   std::string name;            // "ib_write_bw"
   bool bandwidth = false;      // else latency
   bool one_sided = false;      // the responder's program sees nothing
-  bool read = false;           // data comes back instead of going there
+  bool read = false;           // data is transferred to the caller
   bool polls_for_both = true;  // latency of a round trip halved; of a READ it is the whole trip
-  long iterations = 1000;      // by default
-  long bytes = 2;              // by default
+  long iterations = 1000;      // default
+  long bytes = 2;              // default
   friend void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 };
 const std::vector<Program>& programs();
@@ -52,8 +52,8 @@ std::vector<LatencyLine> latency_lines(const std::string& output);
 
 support::RunReport run(const Program& program, const Variant& variant, const std::string& topology);
 
-// Everything that must hold of such a run, whatever the program: its end, its lines, its figures, and the
-// number of packets that the fabric has carried.
+// Checks of every run: its end, its lines, its figures, and the number of packets in the
+// fabric.
 void expect_plausible(const Program& program, const Variant& variant, const support::RunReport& run);
 
 // Payload per second that EDR 4x carries in packets of `bytes` long messages, in MiB/s as perftest counts: 80

@@ -51,7 +51,7 @@ TEST(Seed, repeats_them) {
   EXPECT_EQ(first.digest().size(), 32u);
 }
 
-// Process ids stay within what Linux gives, whatever the seed.
+// Process ids are in Linux' range for any seed.
 TEST(Seed, of_any_size_gives_a_process_id) {
   std::set<std::string> pids;
   for (const char* seed : {"1", "2", "30000", "30001", "9223372036854775807"}) {

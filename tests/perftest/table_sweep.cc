@@ -1,5 +1,4 @@
-// The whole table: every program of perftest, in every way, over both topologies. Each run's own line is
-// printed.
+// The whole table: every program of perftest in every variant, on both topologies. Prints each run's line.
 #include <gtest/gtest.h>
 
 #include <iostream>

@@ -1,5 +1,5 @@
-// perftest's programs with their defaults and a few other ways, over one switch: they end well and say
-// possible things. The whole table is table_sweep.
+// perftest's programs with their defaults and a few variants, over one switch: they succeed with plausible
+// figures. The whole table is table_sweep.
 #include <gtest/gtest.h>
 
 #include "tests/perftest/variants.h"

@@ -1,4 +1,4 @@
-// The ways in which the programs of perftest are run.
+// Variants in which perftest's programs are run.
 #pragma once
 
 #include "tests/perftest/perftest_run.h"

@@ -1,4 +1,4 @@
-// Calls that once reached the machine with whatever arguments: each is answered as on any machine, or refused.
+// Calls that could reach the machine with dangerous arguments: each is answered as on any machine, or refused.
 #include <asm/prctl.h>
 #include <fcntl.h>
 #include <linux/fs.h>

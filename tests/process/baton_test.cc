@@ -14,8 +14,8 @@
 namespace verbatim::protocol {
 namespace {
 
-// Two sides, each on a stack of its own. Before each step of one, it is decided which side goes on: all decisions with at most so
-// many changes of the side that could go on are tried.
+// Two sides, each with a stack of its own. Before each step the continuing side is chosen; all sequences of
+// choices with a limited number of preemptions are tried.
 class Sides {
  public:
   using Side = std::function<void(Sides&)>;
@@ -162,7 +162,7 @@ void await_in_turns(Sides& sides, Word& word, std::uint32_t looks) {
   }
 }
 
-// All orders with at most two interruptions; what `make` makes says what was wrong at the end.
+// Tries all orders with at most two preemptions; the result of `make` reports the error at the end.
 struct Trial {
   std::vector<Sides::Side> sides;
   std::function<std::string()> fault;
@@ -189,7 +189,7 @@ void try_all(const std::function<Trial(Sides&)>& make) {
   }
 }
 
-// All orders whatever of the first so many steps.
+// Tries every order of the first kSteps steps.
 void try_every_order(const std::function<Trial(Sides&)>& make) {
   constexpr unsigned kSteps = 13;
   std::size_t tried = 0;
@@ -259,8 +259,8 @@ TEST(Baton, is_never_lost_whatever_the_order) {
   }
 }
 
-// A second processor comes and goes while both run: the simulator decides before it hands over how often the thread is to look
-// the next time, which reads that before it hands over in turn.
+// A second processor is used at times: before each hand-over the simulator sets how often the thread polls
+// the next time, which it reads before it hands over in turn.
 Trial with_changing_looks(Sides& sides, unsigned simulator_pattern, unsigned thread_pattern) {
   struct State {
     explicit State(Sides& sides) : go(sides), message(sides) {}
@@ -343,7 +343,8 @@ TEST(Baton, wakes_again_whose_word_was_overwritten) {
   }
 }
 
-// Two threads in turn: the one before is told to sleep when the other has its token, and gets the next but one.
+// Two threads alternate: the earlier one is told to sleep when the other gets its token, and gets the next
+// but one.
 Trial in_turn(Sides& sides, std::uint32_t looks, std::uint32_t yields) {
   struct State {
     explicit State(Sides& sides) : go{Word(sides), Word(sides)}, message(sides) {}
@@ -379,7 +380,7 @@ TEST(Baton, goes_from_one_that_looks_to_another) {
   }
 }
 
-// Who overwrites the word says that it is to be woken; nobody else is told so without need.
+// The side that overwrites the word learns whether it must wake the other; there are no needless wake-ups.
 TEST(Baton, wakes_whoever_does_not_look) {
   for (const auto& [before, wakes] : {std::pair{Baton::kNothing, false}, {Baton::kGoToSleep, false}, {Baton::kAsleep, true},
                                       {Baton::kHandedOver, true}, {static_cast<Baton>(77), true}}) {

@@ -1,8 +1,8 @@
-// The protocol of verbs_shim/protocol/baton.h between real threads, for ThreadSanitizer: one has the simulator's part, and some
-// have those of programs. What they hand to each other beside the words is plain memory.
+// The protocol of verbs_shim/protocol/baton.h between real threads, for ThreadSanitizer: one acts as the simulator, others
+// act as programs. The data that they hand over, besides the words, is plain memory.
 //
-//   baton_threads ordered    as the protocol is
-//   baton_threads relaxed    with words that order nothing: ThreadSanitizer must find a race
+//   baton_threads ordered    the protocol
+//   baton_threads relaxed    with relaxed words: ThreadSanitizer must find a race
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -62,7 +62,7 @@ void wait_for(Word<is_ordered>& word, std::uint32_t looks, std::uint32_t yields)
   });
 }
 
-// 0: every answer and every request came as it was handed over.
+// Returns 0 if every answer and every request arrived unchanged.
 template <bool is_ordered>
 int run() {
   std::array<Slot<is_ordered>, kPrograms> slots;

@@ -79,7 +79,7 @@ static void call(const char* host) {
   char bytes[kBytes], back[kBytes];
   for (int i = 0; i < kMessages; ++i) {
     for (int at = 0; at < kBytes; ++at) bytes[at] = (char)(i + at);
-    EXPECT(write(fd, bytes, kBytes) == kBytes);  // it may wait, so all of it goes
+    EXPECT(write(fd, bytes, kBytes) == kBytes);  // it may block, so all of it is written
     for (size_t done = 0; done < kBytes;) {
       const ssize_t n = read(fd, back + done, kBytes - done);
       if (n < 0) {

@@ -1,4 +1,4 @@
-// A program's end is told even when signals come in while it is waited for.
+// A program's end is reported even if signals arrive during the wait.
 #include "sim/supervisor/machine/child_status.h"
 
 #include <gtest/gtest.h>

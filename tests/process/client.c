@@ -122,13 +122,13 @@ static int so_error(int fd) {
 
 // Connects without waiting; the descriptor becomes writable when it is decided.
 static void lead_select(void) {
-  sleep_ms(20);  // the server's accept() finds nobody first
+  sleep_ms(20);  // the server's first accept() finds no connection
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   EXPECT((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
   EXPECT(connect(fd, (const struct sockaddr*)&server, sizeof server) == -1 && errno == EINPROGRESS);
   struct pollfd polled = {fd, POLLOUT, 0};
   EXPECT(poll(&polled, 1, 1000) == 1 && polled.revents == POLLOUT && so_error(fd) == 0);
-  // Linux tells of the success once more, and only then that there is nothing left to do.
+  // Linux returns success once more, and EISCONN only after that.
   EXPECT(connect(fd, (const struct sockaddr*)&server, sizeof server) == 0);
   EXPECT(connect(fd, (const struct sockaddr*)&server, sizeof server) == -1 && errno == EISCONN);
   char text[2];

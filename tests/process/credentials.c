@@ -1,6 +1,6 @@
-// Who a program is and what follows from it: root at first, then nobody, over threads, fork and exec. It has to be run by root
-// natively, and must be told the same in the simulator whoever runs that. "own": who owns files. "rights": who may use those of
-// the machine. "folders": who may use those of the host's own folders.
+// A program's credentials and their effects: root at first, then nobody, across threads, fork and exec.
+// Natively it must run as root; in the simulator it must see the same for any user. "own": owners of files.
+// "rights": access to the machine's files. "folders": access to the host's own folders.
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -104,7 +104,7 @@ static void on_signal(int signal, siginfo_t* info, void* context) {
   sender = (int)info->si_uid;
 }
 
-// Who may signal whom, and who is told to have done it.
+// Permission to send signals, and the sender in siginfo.
 static void signal_each_other(void) {
   const struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
   EXPECT(sigaction(SIGUSR1, &action, NULL) == 0 && sigaction(SIGCHLD, &action, NULL) == 0);
@@ -212,7 +212,7 @@ static void tell_rights(const char* when) {
   if (looks >= 0) close(looks);
 }
 
-// Of the group that may read it: by a supplementary one.
+// Joins the group that may read it, as a supplementary group.
 static void be_in_its_group(void) {
   struct stat status;
   EXPECT(stat("/etc/shadow", &status) == 0);
@@ -254,7 +254,7 @@ static void rights(void) {
   printf("another program: %d\n", WEXITSTATUS(ended));
 }
 
-// One line for each try: what has come of it.
+// Prints a line with the result of each call.
 static void tell_try(const char* call, long result) {
   printf("%s: %s\n", call, result >= 0 ? "done" : strerrorname_np(errno));
   fflush(stdout);

@@ -1,4 +1,5 @@
-// Users, capabilities and arguments of system calls: what a program is told of them is the host's, whoever runs the simulator.
+// Users, capabilities and arguments of system calls: programs see those of the host, whatever user runs the
+// simulator.
 #include <gmock/gmock.h>
 #include <linux/audit.h>
 #include <signal.h>
@@ -114,7 +115,7 @@ TEST(Gate, does_not_lead_into_the_simulator) {
   EXPECT_EQ(run.output("server"), "begins\nmem: EACCES\nmaps: EACCES\nfd/0: EACCES\nenviron: EACCES\n") << run.story();
 }
 
-// Where the user asks for it, calls that are not simulated reach the machine.
+// If the user requests it, calls that are not simulated reach the machine.
 TEST(Gate, makes_unknown_calls_where_they_reach_the_machine) {
   const auto personality = [](const char* strict) {
     return support::run({.commands = {"server=python3 -c 'import ctypes; print(ctypes.CDLL(None).personality(0xffffffff))'"},
@@ -206,7 +207,7 @@ TEST(Credentials, are_the_same_for_every_caller) {
   }
 }
 
-// The process is the simulator's whatever its program calls itself.
+// The process belongs to the simulator, whatever user ids its program sets.
 TEST(Credentials, do_not_let_a_program_outlive_the_simulator) {
   const support::TemporaryFolder folder;
   const std::string script = folder.path() + "/daemon.py";

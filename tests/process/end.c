@@ -1,4 +1,4 @@
-// Ends in the way its arguments say: `end exit 3`, `end signal 11`, `end segv`, `end abort`, `end thread 5`.
+// Ends as its arguments say: `end exit 3`, `end signal 11`, `end segv`, `end abort`, `end thread 5`.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

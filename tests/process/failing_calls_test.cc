@@ -1,4 +1,4 @@
-// With freedom spec and a budget, calls fail that need not. Who bears that gets all its bytes.
+// With freedom spec and a budget, calls fail without need. A program that handles this gets all its bytes.
 #include <sstream>
 
 #include "tests/support/verbatim_run.h"
@@ -59,7 +59,7 @@ TEST(FailingCalls, each_kind_comes_and_none_without_a_budget) {
   EXPECT_EQ(none.server.interrupted + none.client.interrupted + none.client.part, 0);
 }
 
-// epoll_wait ends when a process is stopped and goes on; the client has none.
+// epoll_wait returns when a process is stopped and continued; the client does not use it.
 TEST(FailingCalls, without_a_handler_nothing_is_interrupted_but_what_a_stop_interrupts) {
   EXPECT_EQ(run_seeds(6, 20, false).client.interrupted, 0);
 }

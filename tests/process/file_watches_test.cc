@@ -1,4 +1,5 @@
-// What the descriptors of a host count together, and which events are not the programs': sim/supervisor/files/inotify_file.h.
+// Watches shared by a host's descriptors, and events that do not belong to programs:
+// sim/supervisor/files/inotify_file.h.
 #include "sim/supervisor/files/inotify_file.h"
 
 #include <fcntl.h>

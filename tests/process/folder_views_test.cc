@@ -30,7 +30,7 @@ class Views : public ::testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   std::string copy(const std::string& name) const { return views_.copy_of(work_ + "/" + name); }
-  // As the shim asks before an open for reading.
+  // Asks like the shim before an open for reading.
   std::string opened(const std::string& name) {
     const FolderViews::Prepared prepared = views_.prepare(copy(name), protocol::kViewOpens | protocol::kViewLists);
     EXPECT_EQ(prepared.error, 0) << name;

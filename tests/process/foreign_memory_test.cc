@@ -26,7 +26,7 @@ class ForeignMemoryTest : public ::testing::TestWithParam<Way> {
     if (GetParam() != Way::kCalls) memory.do_without_calls();
     if (GetParam() == Way::kText) memory.do_without_queries();
   }
-  // Of this very process, which stands in for another one.
+  // Memory of this process, which represents another one.
   std::uint64_t pages(std::size_t count) {
     void* const start = mmap(nullptr, count * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(start, MAP_FAILED);

@@ -1,4 +1,4 @@
-// Huge pages are those of the host's description, whatever the machine has.
+// Huge pages are those of the host's description, independent of the machine.
 #include <fstream>
 
 #include "tests/support/verbatim_run.h"

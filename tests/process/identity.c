@@ -1,4 +1,4 @@
-// What a program can find out about itself.
+// Information that a program can get about itself.
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,7 +33,7 @@ int main(void) {
   EXPECT(read(0, &byte, 1) == 0);
   printf("standard streams: no terminal, empty input\n");
 
-  // A shell tells in PWD where its caller works, whatever that folder is called; nothing of the simulator's is in it then.
+  // A shell exports PWD, which may contain any name; it contains nothing of the simulator otherwise.
   char folder[4096];
   EXPECT(getcwd(folder, sizeof folder) != NULL);
   for (char** entry = environ; *entry != NULL; ++entry) {

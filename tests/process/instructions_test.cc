@@ -1,5 +1,5 @@
-// What a program learns from instructions is decided by the run: not by the machine, not by the way in which an
-// instruction is answered, not by the processor that it runs on.
+// The run decides the results of machine-dependent instructions: they do not depend on the machine, on the
+// mechanism that answers them, or on the processor.
 #include <gmock/gmock.h>
 #include <sched.h>
 
@@ -88,7 +88,7 @@ TEST(Instructions, on_another_processor) {
   expect_like_reference({"--core", std::to_string(last)});
 }
 
-// What is written into writable code is not searched: it is caught by PR_SET_TSC, or the run is weak and says so.
+// Code written to writable memory is not searched: PR_SET_TSC traps it, or the run is reported as weak.
 TEST(Instructions, writable_code_weakens_the_run_where_nothing_catches_it) {
   const support::RunReport weak = run_with({"--assume-missing", "tsc-trap"}, " writable");
   EXPECT_EQ(weak.report["determinism"], "weak");

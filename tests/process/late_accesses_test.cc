@@ -20,7 +20,7 @@ RunReport run_unlocked(const std::string& how, std::int64_t seed, std::vector<st
   return support::run(request);
 }
 
-// What the counter had in the runs of these seeds.
+// Values of the counter in the runs of these seeds.
 std::set<std::string> counted(const std::string& how, std::int64_t last, const std::vector<std::string>& options) {
   std::set<std::string> outputs;
   for (std::int64_t seed = 1; seed <= last; ++seed) {
@@ -77,7 +77,7 @@ TEST(LateAccessesInLoops, cost_no_trap_for_each_turn) {
   EXPECT_LT(support::cpu_of_children() - before, 2) << "2,000,000 traps take longer";
 }
 
-// What two threads may see of each other's stores on x86: the outcomes of store_buffer.c. Each of them comes.
+// Visible orders of two threads' stores on x86: the outcomes of store_buffer.c. Each of them occurs.
 struct StoreBufferCase {
   const char* name;
   std::set<std::string> outcomes;

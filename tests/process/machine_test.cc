@@ -1,4 +1,4 @@
-// What the machine does to a run is no event of the run: it ends as a fault of the machine, or is weak.
+// Events of the machine are not events of the run: the run ends as a fault of the machine, or is weak.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,8 +22,9 @@ using testing::HasSubstr;
 
 constexpr int kMachineFault = 71;
 
-// A run during which somebody outside sends the program `signal`: a program whose command line has `mark` in it, which is no
-// other's. The signal is sent when the program has made the file `<its script>.ready`; `<its script>.sent` follows it.
+// A run during which another process sends `signal` to the program, found by `mark` in its command line. The
+// signal is sent when the program has created the file `<its script>.ready`; then `<its script>.sent` is
+// created.
 RunReport run_and_send(int signal, const std::string& program, const std::string& mark) {
   const support::TemporaryFolder folder;
   const std::string script = folder.path() + "/" + mark;
@@ -50,7 +51,7 @@ constexpr const char* kUntilSent = "import os, signal, sys\n"
                                    "open(sys.argv[0] + '.ready', 'w')\n"
                                    "while not os.path.exists(sys.argv[0] + '.sent'): os.getppid()\n"
                                    "print('done')\n";
-// The child computes, in another name; the parent waits for nothing that comes, and is the one that is found.
+// The child computes under another name; the parent waits for ever, and is the process that is found.
 constexpr const char* kBusyParentOfSleeper =
     "import os, sys\nends = os.pipe()\nif os.fork() == 0:\n  os.close(ends[1])\n"
     "  os.execvp('python3', ['busy', '-c', 'import os, sys\\nopen(sys.argv[1] + \".ready\", \"w\")\\n'\n"
@@ -137,7 +138,7 @@ TEST(Machine, refuses_to_start_a_program) {
   EXPECT_THAT(run.err, HasSubstr("raise the limit on processes (ulimit -u)"));
 }
 
-// One is the simulator: this is asked before anything is started.
+// One process is the simulator: the limit is checked before anything is started.
 TEST(Machine, has_no_room_for_a_program) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer starts a process of its own when it ends";
   const RunReport run = run_limited("--nproc=1", "print('started')\n");
@@ -146,7 +147,7 @@ TEST(Machine, has_no_room_for_a_program) {
   EXPECT_THAT(run.err, HasSubstr("raise the limit on processes (ulimit -u); nothing was started"));
 }
 
-// What is asked for in small pieces does not come to the simulator, but that there may be no more of it is told.
+// Small allocations do not reach the simulator, but their failure is reported.
 TEST(Machine, has_no_more_memory_in_small_pieces) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than this limit leaves";
   const std::string take = "import mmap\nall = [mmap.mmap(-1, size << 30, mmap.MAP_PRIVATE | 0x4000) for size in (100, 60)]\n"

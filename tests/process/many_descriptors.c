@@ -1,5 +1,5 @@
-// As many descriptors as the first argument says, of every kind; files of the real file system only among the first as many
-// as the second one says. The last ones work as the first, and where there are no more numbers Linux says so.
+// Opens as many descriptors as the first argument says, of every kind; files of the real file system only among the first ones,
+// as many as the second argument says. The last ones work like the first, and when numbers run out Linux' error is returned.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -54,7 +54,7 @@ static void expect_no_more(void) {
   EXPECT(dup(most) == -1 && errno == EBADF && dup2(most, 3) == -1 && errno == EBADF);
 }
 
-// The lowest number is taken again, whoever had it.
+// The lowest free number is used, whatever it was used for.
 static void expect_lowest(int fd, int other) {
   EXPECT(close(fd) == 0 && close(other) == 0 && open_one(fd) == fd && open_one(other) == other);
   EXPECT(close(other) == 0 && close(fd) == 0 && open_one(fd + 1) == fd && open_one(other) == other);

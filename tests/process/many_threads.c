@@ -1,4 +1,4 @@
-// As many threads as the first argument says, all at the same time, each with a call and a word of its own.
+// Runs as many threads at once as the first argument says, each with a call and a word of its own.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>

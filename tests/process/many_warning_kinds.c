@@ -11,7 +11,7 @@ int main(void) {
   unsigned char file[sizeof(Elf64_Ehdr)] = "";
   memcpy(file, header, sizeof header);
   for (int i = 0; i < 1500; ++i) {
-    // What follows the space belongs to the kind.
+    // The text after the space belongs to the kind.
     char name[] = "/tmp/kind aaa";
     for (int rest = i, at = sizeof name - 2; rest > 0; rest /= 26) name[at--] += (char)(rest % 26);
     const int fd = open(name, O_WRONLY | O_CREAT, 0700);

@@ -1,4 +1,4 @@
-// Where each part of a program is to be moved, whatever the kernel drew.
+// Target addresses of each part of a program, whatever addresses the kernel chose.
 #include "sim/supervisor/machine/memory_places.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Adapters of a simulation are called mlx5_0 and have nothing below verbs: programs that look there are told so.
+// Adapters of a simulation are called mlx5_0 but have nothing below verbs, and programs are told so by
+// errors.
 #include <gmock/gmock.h>
 
 #include <fstream>

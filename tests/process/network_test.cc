@@ -35,7 +35,7 @@ TEST(Network, a_datagram_takes_the_latency_and_its_bytes) {
   }
 }
 
-// What `client` prints when it runs this Python beside a server, with these faults of the management network.
+// Output of `client` when it runs this Python beside a server, with these faults of the management network.
 std::string with_faults(const std::string& server, const std::string& client,
                         std::vector<std::string> faults) {
   const support::TemporaryFolder folder;
@@ -109,7 +109,7 @@ TEST(Network, a_host_that_nothing_reaches_is_given_up) {
                         "except TimeoutError as e: print(e.errno, int(time.monotonic() - t))\n",
                         {R"("action": "drop", "to": "server", "count": 0)"}),
             "110 127\n");
-  // 200 ms doubled up to 120 s, 15 repetitions: 924.6 s, as man tcp(7) says.
+  // 200 ms doubled up to 120 s, 15 repetitions: 924.6 s, as in man tcp(7).
   EXPECT_EQ(with_faults("s = socket.create_server(('', 7))\nc, _ = s.accept()\ntime.sleep(2000)\n",
                         "s = socket.create_connection(('server', 7))\ntime.sleep(1)\nt = time.monotonic()\n"
                         "s.sendall(b'x')\ntry: s.recv(1)\n"
@@ -157,7 +157,7 @@ TEST(Network, ip_tells_the_route_to_one_address) {
   EXPECT_EQ(run.output("server"), expected);
 }
 
-// Who asks for it is told once more that all went well, as libnl does.
+// On request, a final acknowledgement reports success, as libnl expects.
 TEST(Network, answers_of_netlink_are_acknowledged) {
   const support::TemporaryFolder folder;
   const std::string script = folder.path() + "/ask.py";
@@ -239,7 +239,7 @@ TEST(Network, further_adapters_have_interfaces) {
   }
 }
 
-// Lists that are longer than one datagram of netlink come in several.
+// Lists longer than one netlink datagram are sent in several.
 TEST(Network, getifaddrs_has_room_for_many_interfaces) {
   const support::TemporaryFolder folder;
   const std::string topology = folder.path() + "/t.json", script = folder.path() + "/all.py";
@@ -267,8 +267,8 @@ TEST(Network, getifaddrs_has_room_for_many_interfaces) {
   EXPECT_NE(run.out.find("inet 172.31.0.1/16 brd 172.31.255.255 scope global ib15"), std::string::npos) << run.story();
 }
 
-// The address of the same network is the source; a socket may be of just one address; a host without an adapter there goes by
-// its first one, and its routes say so.
+// The address in the same network is the source; a socket may bind to one address only; a host without an
+// adapter in the network uses its first one, and its routes show that.
 TEST(Network, sockets_know_further_addresses) {
   const support::TemporaryFolder folder;
   std::string text = R"({"name": "t", "link_layer": "roce",

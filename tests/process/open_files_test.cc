@@ -1,4 +1,4 @@
-// How many files a program may open is the host's business: of its description, whatever the machine's limit.
+// The limit of open files follows from the host's description, not from the machine's limit.
 #include <fstream>
 
 #include "tests/support/verbatim_run.h"

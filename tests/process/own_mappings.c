@@ -1,4 +1,4 @@
-// What the runtime has mapped for itself cannot be changed by the program: the call fails, and the program goes on.
+// The program cannot change mappings of the runtime: the call fails, and the program continues.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ int main(void) {
   REFUSED(munmap(NULL, 1ul << 47));
   REFUSED(munmap((void*)0x1000, 0x300000000000));
   REFUSED(mprotect((void*)0x1000, 0x300000000000, PROT_READ));
-  // A place that is only wished for is no change, nor is what lies beside.
+  // A hint address, and adjacent memory, are not changes.
   EXPECT(mmap(kPlaces[0], kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   EXPECT(munmap(mine, kPage) == 0);
   EXPECT(getppid() >= 0);

@@ -1,4 +1,5 @@
-// What is read of a program's memory is kept until a program of its host runs or memory is written, and never longer.
+// Data read from a program's memory is cached until a program of its host runs or memory is written, and no
+// longer.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::size_t kPage = PageCache::kPageSize;
 
-// Pages of this very process, which stands in for a program.
+// Pages of this process, which represents a program.
 class Pages {
  public:
   explicit Pages(std::size_t count, std::uint64_t at = 0)
@@ -129,7 +130,7 @@ TEST_F(PageCacheTest, refuses_what_goes_round_the_address_space) {
   EXPECT_FALSE(memory_.copy_ranges(ranges, bytes));
 }
 
-// Pages that were looked at are read ahead the next time; one that is gone by then hinders nobody.
+// Pages read before are read ahead the next time; an unmapped one does no harm.
 TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
   Pages pages(3);
   for (std::size_t page = 0; page < 3; ++page) EXPECT_EQ(read(pages.address(page * kPage)), 0);
@@ -143,7 +144,7 @@ TEST_F(PageCacheTest, does_not_need_what_it_reads_ahead) {
 // A thread that brings lines of its memory with its requests: what its slot and its mailbox hold.
 class Bringing : public PageCacheTest {
  protected:
-  // As the runtime does; what is there is told as well by `says`.
+  // Acts like the runtime; `says` fills the mailbox.
   void bring(std::uint8_t says) {
     mailbox_.assign(protocol::kMailboxSize, std::byte{says});
     slot_->brought = slot_->list_to_bring;

@@ -32,7 +32,7 @@ TEST(Paths, what_the_trees_lack_is_not_there_by_any_spelling_or_call) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
-// What hwloc of Debian 13 looks for, by which Open MPI and UCX ask about the machine.
+// Files that hwloc of Debian 13 looks for; Open MPI and UCX use it to examine the machine.
 TEST(Paths, what_many_machines_lack_is_lacked_without_a_word) {
   const RunReport run = support::run(
       {.commands = {"server=sh -c 'cat /sys/devices/cpu_atom/cpus /sys/devices/cpu_core/cpus /sys/devices/cpu_lowpower/cpus "
@@ -72,7 +72,7 @@ TEST(Paths, the_host_has_its_own_identity) {
   EXPECT_EQ(run.report["warnings"].size(), 0u) << run.report["warnings"];
 }
 
-// Empty at the start, each host's own, and gone with the run.
+// Empty at the start, separate for each host, and removed with the run.
 TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   const std::string look = "ls -A /tmp /var/tmp /dev/shm /run ~; echo $HOSTNAME > /tmp/here; echo x > /dev/shm/x; sleep 1; cat /tmp/here";
   support::RunRequest request;
@@ -90,7 +90,7 @@ TEST(OwnFolders, are_each_hosts_own_and_empty_at_the_start) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
-// By whatever link of the machine's the way leads there: another program's socket of the same name is not found.
+// Reached through any link of the machine: another program's socket of the same name is not found.
 TEST(OwnFolders, are_reached_through_links_of_the_machine_by_sockets_too) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("verbatim-link-" + std::to_string(getpid()));
   const std::string socket_name = folder.filename().string() + ".socket";
@@ -111,7 +111,7 @@ TEST(OwnFolders, are_reached_through_links_of_the_machine_by_sockets_too) {
   std::filesystem::remove_all(folder);
 }
 
-// A command names a file through a link: the folder where it lies keeps its permissions.
+// A command names a file through a link: the folder that contains it keeps its permissions.
 TEST(OwnFolders, what_shows_through_by_a_link_is_not_changed) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("verbatim-named-" + std::to_string(getpid()));
   const std::filesystem::path target = folder / "target";
@@ -203,7 +203,7 @@ TEST(OwnFolders, go_with_the_run_however_it_ends) {
   cli::run_command({"sh", "-c", "TMPDIR=" + folder.path() + " timeout -s KILL 1 " + endless + " 2> /dev/null"});
   for (int tries = 0; tries < 500 && !left().empty(); ++tries) ::usleep(10'000);
   EXPECT_EQ(left(), std::vector<std::string>{});
-  // What a run has left that could not even do that, the next one removes.
+  // The remains of a run that was killed are removed by the next one.
   std::filesystem::create_directories(folder.path() + "/verbatim-run-dead/0/tmp");
   std::ofstream(folder.path() + "/verbatim-run-dead/lock");
   EXPECT_EQ(support::run(request).code, 0);

@@ -1,4 +1,4 @@
-// What the host's trees lack is not there, by no spelling and for no call. Simulated only: a machine has it.
+// Paths that the host's trees lack do not exist, for any spelling and any call. Simulated only: a machine has them.
 #include <sys/statfs.h>
 #include <sys/time.h>
 #include <sys/xattr.h>

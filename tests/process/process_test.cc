@@ -27,7 +27,8 @@ RunReport run_simulated(const Program& program, std::vector<std::string> options
   return support::run(request);
 }
 
-// In slices, call by call, and with every system call replaced from the beginning: the sweep tries the other ways.
+// In slices, call by call, and with every system call replaced from the beginning; the sweep tests the other
+// variants.
 TEST_P(SameProgram, natively_and_in_the_simulator_however_it_is_run) {
   const Finished native = run_natively(GetParam().command);
   ASSERT_EQ(native.code, GetParam().signal != 0 ? 128 + GetParam().signal : GetParam().code) << native.out << native.err;
@@ -43,7 +44,7 @@ TEST_P(SameProgram, natively_and_in_the_simulator_however_it_is_run) {
     EXPECT_EQ(program["signal"], GetParam().signal);
     EXPECT_TRUE(program["exit_code"].is_null());
   }
-  // A death of its own is told; anything else would be a call that was not simulated.
+  // Only the program's own death is reported; other warnings would mean calls that are not simulated.
   for (const auto& warning : run.report["warnings"]) {
     EXPECT_NE(warning.get<std::string>().find("died of signal"), std::string::npos) << warning;
   }
@@ -82,7 +83,8 @@ TEST(Simulated, hosts_have_asynchronous_contexts_of_their_own) {
   EXPECT_NE(run.output("client").find("a copy of the process has none of them: 5\n"), std::string::npos) << run.story();
 }
 
-// A poke that comes with a signal's delivery, before the handler has run, is no proof that the loop goes on.
+// A poke that coincides with a signal's delivery, before the handler has run, does not prove that the loop
+// runs.
 TEST(Simulated, pokes_at_any_time_find_handlers_that_have_run) {
   for (const char* period : {"1", "50", "3000"}) {
     support::RunRequest request;
@@ -118,7 +120,7 @@ TEST(Simulated, sixty_five_thousand_descriptors) {
   EXPECT_EQ(slices.report["determinism"], "exact") << slices.story();
 }
 
-// A copy in place of the memory that was asked for would go wrong without a word.
+// A copy instead of shared memory would cause silent errors.
 TEST(Simulated, processes_that_share_memory_are_refused_by_name) {
   support::RunRequest request;
   request.commands = {"server=" + path_of("clone_memory")};
@@ -162,7 +164,7 @@ TEST(TwoPrograms, of_one_host_share_memory_and_signals) {
   EXPECT_EQ(support::run(request).digest(), slices.digest());
 }
 
-// What the simulator promises beyond what Linux does: the counter runs exactly at the stated frequency.
+// Beyond Linux' guarantees: the counter runs exactly at the stated frequency.
 TEST(Simulated, counter_runs_at_the_stated_frequency) {
   support::RunRequest request;
   request.commands = {"server=" + path_of("clocks")};
@@ -217,8 +219,8 @@ TEST(Simulated, refused_calls_are_named) {
   for (const std::string& warning : expected) EXPECT_NE(run.err.find(warning), std::string::npos) << run.err;
 }
 
-// --strict=warn: what is not simulated reaches the machine's own kernel, and the run says that it is weak and
-// by what.
+// --strict=warn: calls that are not simulated reach the machine's kernel, and the run is reported as weak,
+// with the reason.
 TEST(Simulated, unknown_calls_can_be_let_through) {
   support::RunRequest request;
   request.commands = {"server=" + path_of("refused")};
@@ -299,7 +301,7 @@ TEST(Simulated, tail_follows_a_name) {
   EXPECT_EQ(support::run(request).digest(), run.digest());
 }
 
-// Names come in order whatever order the file system keeps them in.
+// Names are sorted, whatever order the file system uses.
 TEST(Simulated, folders_are_told_in_order) {
   const support::TemporaryFolder folder;
   std::string expected;

@@ -18,7 +18,7 @@ struct Program {
 // Every file of programs/ is a program that ends with 0.
 std::vector<Program> plain_programs();
 std::vector<Program> programs_with_arguments();
-// All the ways to end.
+// All kinds of ends.
 std::vector<Program> programs_that_end();
 
 // `command` is the name of a program and its arguments; the same with the program's path.

@@ -1,4 +1,4 @@
-// Calls that the simulation does not know: they fail cleanly and the program goes on.
+// Calls that are not simulated: they fail cleanly and the program continues.
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/openat2.h>

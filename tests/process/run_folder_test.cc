@@ -20,7 +20,7 @@
 namespace fs = std::filesystem;
 
 namespace {
-// Before so many locks are taken another run takes the folder for a leftover, whose lock nobody holds.
+// Number of times that another run removes the folder as a leftover before its lock is taken.
 int g_removed_before_locked = 0;
 }  // namespace
 
@@ -103,7 +103,8 @@ TEST(RunFolder, is_empty_again_for_the_next_run) {
   }
 }
 
-// Where a program works, and its file, show through: what stands for them in the host's own folders is made with these.
+// A program's working folder and file show through: their counterparts in the host's own folders are created
+// with these.
 TEST(RunFolder, a_host_whose_programs_lie_in_its_own_folders_makes_none_at_the_start) {
   const Machine machine;
   const std::string works_in = fs::canonical(machine.folder.path());

@@ -40,7 +40,7 @@ static void read_all(int fd, void* bytes, size_t length) {
   }
 }
 
-// Everything until the end of the stream comes back, and then our own end.
+// Everything until the end of the stream is sent back, and then the stream is closed.
 static void half_close(int listener) {
   const int fd = accept_on(listener);
   char text[1000];
@@ -121,7 +121,7 @@ static void wait_by_epoll(int listener) {
 
   event.events = EPOLLIN | EPOLLET;
   EXPECT(epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0);
-  EXPECT(epoll_wait(epoll, got, 4, -1) == 1 && epoll_wait(epoll, got, 4, 10) == 0);  // edge: told once
+  EXPECT(epoll_wait(epoll, got, 4, -1) == 1 && epoll_wait(epoll, got, 4, 10) == 0);  // edge triggered: reported once
   EXPECT(read(fd, &byte, 1) == 1 && byte == 'c');
   EXPECT(write(fd, "2", 1) == 1);
 

@@ -38,7 +38,7 @@ TEST(Sockets, two_programs_say_the_same_natively_and_simulated) {
   EXPECT_EQ(native_client, run.output("client"));
 }
 
-// One byte each way between two hosts takes at least two management-network latencies.
+// One byte in each direction between two hosts takes at least two management-network latencies.
 TEST(Sockets, distance_takes_time) {
   const support::RunReport run =
       support::run_pair(support::quoted(kServer), support::quoted(kClient) + " server");

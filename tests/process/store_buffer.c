@@ -1,5 +1,5 @@
-// What two threads see of each other's stores (x86-TSO), many times: prints how often each outcome came, "r0=0 r1=1 r2=0 r3=0: 17".
-// The argument says what lies between a store and the load behind it, or which other small test it is; see what each does below.
+// Visible orders of two threads' stores (x86-TSO), many times: prints the number of each outcome, "r0=0 r1=1 r2=0 r3=0:
+// 17". The argument selects the instructions between a store and the following load, or another small test; see below.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static char text[8] = "text";
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE int load_plain(volatile int* a, volatile int* b) { *a = 1; return *b; }
-// A branch and a load of what nobody changes lie between.
+// A branch and a load of a constant lie in between.
 INLINE int load_behind_branch(volatile int* a, volatile int* b) {
   *a = 1;
   if (sink != 0) return 2;
@@ -81,7 +81,7 @@ static void forwarded_second(void) {
   const int own = y, other = x;
   seen[2] = own, seen[3] = other;
 }
-// What a thread has loaded is older than what it stores afterwards.
+// A thread's loads precede its later stores.
 static void loads_first(void) { seen[0] = x, y = 1; }
 static void loads_second(void) { seen[1] = y, x = 1; }
 

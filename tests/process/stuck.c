@@ -1,6 +1,6 @@
-// Never comes back by itself: `stuck locked` has two threads wait for one mutex, `stuck computing` computes,
-// `stuck waiting` waits for memory that nobody changes, `stuck asleep FILE` sleeps in a call of the kernel's: it
-// opens a file for writing that it has a lease on and does not give up, `stuck thread` computes beside a sleeping main thread,
+// Never ends by itself: in `stuck locked` two threads wait for one mutex, `stuck computing` computes, `stuck
+// waiting` waits for memory that never changes, `stuck asleep FILE` sleeps in a kernel call: it opens a file
+// for writing on which a lease is held and not released. `stuck thread` computes beside a sleeping main thread,
 // `stuck calling` makes calls that take no virtual time, `stuck mapping` those that only the kernel sees.
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ static void* lock(void* unused) {
 static void* compute(void* unused) {
   (void)unused;
   volatile unsigned long count = 0;
-  while (1) count += 1;  // never the same state twice: nobody can prove that it goes nowhere
+  while (1) count += 1;  // never the same state twice, so no proof of a loop is possible
   return (void*)count;
 }
 
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     pthread_join(thread, NULL);
   }
   if (strcmp(how, "asleep") == 0) {
-    open(argv[2], O_WRONLY);  // somebody outside has a lease on it
+    open(argv[2], O_WRONLY);  // another process has a lease on it
   }
   return 0;
 }

@@ -1,4 +1,5 @@
-// What the caller of the simulator has set for itself does not show in programs, and what they set reaches nobody outside.
+// Settings of the simulator's caller are not visible in programs, and those of programs have no effect
+// outside.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ TEST(Surroundings, of_the_caller_do_not_show) {
   EXPECT_EQ(plain, seen_after("umask 077; trap '' HUP USR1 PIPE; exec 7</dev/null 8>/dev/null"));
 }
 
-// How full the machine's file systems are, and when somebody has read a file last.
+// Free space of the machine's file systems, and access times.
 TEST(Surroundings, of_files_do_not_show) {
   support::RunRequest request;
   const std::string look =
@@ -55,7 +56,8 @@ TEST(Surroundings, of_files_do_not_show) {
   EXPECT_EQ(run.output("client"), "ext2/ext3 2097152\n");
 }
 
-// What a run writes in a folder of the machine's would have another time in each; what was there before, or is set, is an input.
+// Files that a run writes in a folder of the machine would have other times in each run; existing times, and
+// times set explicitly, are inputs.
 TEST(Surroundings, times_of_files_that_the_run_writes_do_not_show) {
   const support::TemporaryFolder folder;
   std::ofstream(folder.path() + "/before") << "text";

@@ -1,4 +1,4 @@
-// TABLES.md says what is there: the programs and the system calls, made from the sources.
+// TABLES.md lists the programs and the system calls; it is generated from the sources.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -146,7 +146,7 @@ std::string call_table() {
          with_errno(ENOSYS) + ".\n";
 }
 
-// What the process layer is for, and who shows it: programs of this folder or of tests/verbs, and tests by their names.
+// A feature of the process layer, and its test: programs of this folder or of tests/verbs, and tests by name.
 struct Coverage {
   std::string what, by;
 };
@@ -271,7 +271,7 @@ std::string coverage_table() {
   return table;
 }
 
-// A call is let through when the table says why, and only then.
+// A call is passed to the kernel if and only if the table has a reason.
 TEST(Tables, have_a_reason_for_every_call_that_passes) {
   for (std::uint64_t number = 0; number < protocol::kSystemCallLimit; ++number) {
     const protocol::SystemCall& call = protocol::system_call(number);

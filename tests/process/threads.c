@@ -125,7 +125,7 @@ static void run_all(void* (*body)(void*)) {
   for (int i = 0; i < kThreads; ++i) join(threads[i], i);
 }
 
-// A wait that nobody ends lasts as long as asked for.
+// A wait without a wake-up lasts as long as requested.
 static void expect_timed_out(int error, int64_t since, long ms) {
   EXPECT(error == ETIMEDOUT);
   EXPECT(now_ns() - since >= ms * 1000000ll - 1000000);

@@ -1,4 +1,4 @@
-// What a thread does in the place of adapters, as the simulator lists and takes it.
+// Adapters' memory accesses performed by a thread: the simulator's lists and the thread's results.
 #include "sim/supervisor/machine/touches_ahead.h"
 
 #include <gtest/gtest.h>

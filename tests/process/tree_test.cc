@@ -1,4 +1,4 @@
-// What programs see of a host's adapters under /sys and /dev/infiniband, with the tools that people use.
+// A host's adapters under /sys and /dev/infiniband, with common tools.
 #include <unistd.h>
 
 #include <sstream>
@@ -82,7 +82,7 @@ TEST(Tree, entries_of_the_gid_table_have_their_attributes) {
   }
 }
 
-// Wherever the simulator is installed, and whatever the file system calls its files.
+// For any installation path of the simulator, and any names in the file system.
 TEST(Tree, memory_maps_do_not_tell_of_the_machine) {
   const std::string maps = seen("cat /proc/self/maps");
   EXPECT_NE(maps.find("/usr/lib/verbatim/libibverbs.so.1"), std::string::npos) << maps;
@@ -90,7 +90,7 @@ TEST(Tree, memory_maps_do_not_tell_of_the_machine) {
   EXPECT_EQ(seen("grep -c ' 08:01 .*/libc.so.6$' /proc/self/maps"), "5\n") << maps;
 }
 
-// What is there on Linux and not on a simulated host is not there, of whatever process, and one line says so.
+// Linux files that simulated hosts lack are missing for every process, with one warning.
 TEST(Tree, files_of_processes_are_the_hosts_own) {
   EXPECT_EQ(seen("sh -c 'cd /proc/self; cat oom_score_adj cgroup io schedstat; head -1 limits; head -1 sched | cut -d\" \" -f1; "
                  "cut -c13- numa_maps | sort -u'"),
@@ -154,7 +154,7 @@ TEST(Tree, port_counters_are_the_packets_of_the_run) {
   EXPECT_LT(client[2] * 4, 10u * (4096 + 4 * 24) + client[0] * 28);
 }
 
-// Counters that a program reads while packets come in, now and then: never those of a moment before.
+// A program reads counters while packets arrive: the values are always current.
 TEST(Tree, port_counters_are_those_of_the_moment) {
   if (::access("/usr/bin/ib_write_bw", X_OK) != 0) GTEST_SKIP() << "perftest is not installed";
   const std::string reader =
@@ -179,7 +179,7 @@ TEST(Tree, a_program_can_work_there) {
             "../../node_desc\n../../node_guid\n../../node_type\n");
 }
 
-// One processor and one node, wherever they are asked about.
+// One processor and one node in every interface.
 TEST(Tree, the_processor_is_one_wherever_it_is_asked_about) {
   const std::string cpu = "/sys/devices/system/cpu/";
   EXPECT_EQ(seen("sh -c 'cd " + cpu + "cpu0; cat ../online topology/core_cpus_list cache/index3/size cache/index0/type "

@@ -1,4 +1,4 @@
-// Datagrams between two hosts: `udp_echo` sends back what it gets until an empty one comes; `udp_echo HOST`
+// Datagrams between two hosts: `udp_echo` returns datagrams until an empty one arrives; `udp_echo HOST`
 // measures.
 #include <netdb.h>
 #include <netinet/in.h>

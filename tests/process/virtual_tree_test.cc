@@ -1,4 +1,4 @@
-// Folders and files of a host's own, of which some are made only when somebody looks there.
+// Folders and files of a host's own; some are created only on access.
 #include "sim/supervisor/trees/virtual_tree.h"
 
 #include <gtest/gtest.h>

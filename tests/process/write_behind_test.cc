@@ -1,4 +1,4 @@
-// What adapters place in memory is written for many packets at once, and is there whenever somebody looks.
+// Adapters' writes to memory are combined for many packets, and are visible to every access.
 #include "sim/supervisor/machine/write_behind.h"
 
 #include <gtest/gtest.h>
@@ -130,7 +130,7 @@ TEST_F(WriteBehindTest, programs_of_other_hosts_may_run_meanwhile) {
   EXPECT_FALSE(write_behind.keeps_any());
 }
 
-// What the thread is given with the token.
+// Placements handed to the thread with the token.
 struct HandedPlacements : WriteBehindTest {
   std::string listed(std::uint32_t count) const {
     std::string text;

@@ -138,7 +138,7 @@ TEST(CongestionOfPrograms, ethtool_shows_pauses_and_packets_by_priority) {
   EXPECT_GT(receiver["rx_prio0_bytes"], 2 * 600 * 65536);
   EXPECT_EQ(receiver["rx_bytes_phy"], receiver["rx_prio0_bytes"] + receiver["rx_prio6_bytes"]);
   EXPECT_EQ(receiver["rx_discards_phy"], 0);
-  // The switch has paused the senders as often as run.json says.
+  // The number of the switch's pauses equals that in run.json.
   for (const auto& port : run.report["ports"]) {
     if (port["port"] != "port/leaf0:2") continue;
     EXPECT_EQ(port["lanes"][0]["pauses"], sender["rx_prio0_pause_transition"]);

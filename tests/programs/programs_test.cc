@@ -15,10 +15,10 @@ using equality::run_both;
 struct Job {
   std::string name;
   std::string command;     // both ends; the client's has the server's name behind it
-  long messages;           // both ways together
+  long messages;           // sum of both directions
   long packets_each;       // ceil(bytes / path MTU)
   long answers_each;       // acknowledgements or response packets
-  long messages_more = 0;  // under way when the program has counted enough, at the most
+  long messages_more = 0;  // limit of additional messages in flight at the program's end
   friend void PrintTo(const Job& job, std::ostream* out) { *out << job.command; }
 };
 
@@ -53,9 +53,9 @@ TEST_P(TransportProgram, ends_well_in_both_modes_and_sends_what_it_must) {
 
 std::string name_of(const ::testing::TestParamInfo<Job>& info) { return info.param.name; }
 
-// ibv_*_pingpong: 4096 bytes (UD 2048) and path MTU 1024 unless said otherwise, as many messages each way as
-// iterations; with -r below them receives are posted again. ibv_srq_pingpong has a message under way on each of its
-// 16 queue pairs.
+// ibv_*_pingpong: 4096 bytes (UD 2048) and path MTU 1024 by default, as many messages in each direction as
+// iterations; below -r, receives are posted again. ibv_srq_pingpong has a message in flight on each of its 16
+// queue pairs.
 INSTANTIATE_TEST_SUITE_P(
     PingPong, TransportProgram,
     ::testing::Values(Job{"uc", "ibv_uc_pingpong -r 50 -n 150", 300, 4, 0},

@@ -94,7 +94,7 @@ TEST(OverEthernetTest, full_frames_follow_each_other_at_line_rate) {
   EXPECT_NEAR(least * 1e6, 4178 * 80, 0.5) << "ps";
 }
 
-// InfiniBand has one way for each pair, Ethernet one for each flow; four pairs at once cross the spines on
+// InfiniBand has one path for each pair, Ethernet one for each flow; four pairs at once cross the spines on
 // both.
 TEST(OverEthernetTest, several_pairs_at_once_cross_a_leaf_and_spine_fabric) {
   for (const char* topology : {"leaf_spine_16", "leaf_spine_16_roce"}) {

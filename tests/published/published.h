@@ -1,5 +1,5 @@
-// Published values, as files give them: one file per target, groups of values with unit, bound, source and certainty. The
-// files say what is true elsewhere; how the model is asked is code.
+// Published values from files: one file per target, groups of values with unit, bound, source and certainty.
+// The code that obtains the model's values is separate.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace verbatim::published {
 struct Bound {
   enum class Kind {
     kPercent,  // so many percent away
-    kExact,    // the same at the digits that are published
+    kExact,    // equal to the published digits
     kBand,     // between two values that are published, too
     kNone,     // reported only
   };

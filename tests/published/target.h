@@ -9,10 +9,10 @@
 
 namespace verbatim::published {
 
-// Values by key (Published::key), in the unit of the file. What could not be measured is left out, which
-// makes its line an "off".
+// Values by key (Published::key), in the unit of the file. Values that could not be measured are left out;
+// their lines are "off".
 using Simulated = std::map<std::string, double>;
-// Keys that are asked for. A function may give more.
+// Requested keys. A function may return more.
 using Wanted = std::set<std::string>;
 
 struct Target {

@@ -1,4 +1,4 @@
-// What tshark reads in a capture, management datagrams above all.
+// Reads captures with tshark, mainly management datagrams.
 #pragma once
 
 #include <set>
@@ -8,7 +8,7 @@
 
 namespace verbatim::real {
 
-// What a command of the shell prints.
+// Output of a shell command.
 std::string output_of(const std::string& command);
 
 bool tshark_is_installed();

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
   std::exit(1);
 }
 
-// A task that starts at once; whoever awaits it goes on at its end.
+// A task that starts at once; its awaiter continues at its end.
 struct Task {
   struct promise_type {
     std::coroutine_handle<> awaiter;
@@ -82,7 +82,7 @@ class Scheduler {
   };
   Pause pause(Clock::duration time) { return {*this, Clock::now() + time}; }
 
-  // Until nobody waits for anything.
+  // Runs until no task waits.
   void run() {
     while (!waiting_.empty() || !asleep_.empty() || !ready_.empty()) {
       ibv_wc found[4];

@@ -1,6 +1,6 @@
-// A server and a client whose connections are fibers (makecontext, swapcontext), each on a stack of its own with a page below
-// that nobody may touch. A fiber that waits for a completion, or for a descriptor, lets the others run; when all wait, the
-// scheduler sleeps in epoll until the completion channel or the connection tells of something.
+// A server and a client whose connections are fibers (makecontext, swapcontext), each with a stack of its own
+// above a guard page. A fiber that waits for a completion or a descriptor lets the others run; when all wait,
+// the scheduler sleeps in epoll until the completion channel or the connection has an event.
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <netdb.h>

@@ -1,5 +1,6 @@
-// Debian's infiniband-diags, unchanged, from simulated hosts: each asks the agents of ports and switches, or the subnet
-// administrator, in slices and call by call; and what they send, as tshark reads it.
+// Debian's unmodified infiniband-diags on simulated hosts: each queries the agents of ports and switches, or
+// the subnet administrator, in slices and call by call; and the datagrams that they send, according to
+// tshark.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -114,8 +115,7 @@ TEST(Sweep, ibtracert_shows_the_routes_of_its_time) {
   }
 }
 
-// device_fatal: what programs read and write there is EIO from then on, and nobody hangs.
-// Before the cable fails, and after the sweep: entries of leaf0 (LID 9) by port 5, and its link there.
+// Before the cable fails, and after the sweep: entries of leaf0 (LID 9) with port 5, and its link there.
 TEST(Sweep, saquery_shows_the_tables_and_links_of_its_time) {
   if (!std::filesystem::exists("/usr/sbin/saquery")) GTEST_SKIP() << "infiniband-diags is not installed";
   const support::TemporaryFolder folder;
@@ -157,7 +157,7 @@ TEST(Umad, of_a_failed_adapter_answers_eio) {
   EXPECT_EQ(run.output("client"), "Resource temporarily unavailable\nInput/output error\nInput/output error\n") << run.story();
 }
 
-// Who is blocked there when it fails, in a read or a poll, goes on.
+// device_fatal: reads and writes of programs return EIO from then on, and blocked reads and polls return.
 TEST(Umad, wakes_its_readers_when_the_adapter_fails) {
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/failed.json", program = folder.path() + "/umad.py";
@@ -192,7 +192,7 @@ TEST(InfinibandDiagsCapture, tshark_reads_every_management_datagram) {
   const support::TemporaryFolder folder;
   const std::string file = folder.path() + "/diags.pcapng";
   std::set<std::string> classes;
-  // From the server: what asks the manager on its own host does not come to any cable.
+  // From the server, because queries to the manager on its own host do not use a cable.
   for (const char* command : {"iblinkinfo", "smpquery portinfo 1 1", "perfquery -x 3 1", "saquery PR", "ibping -c 1 1"}) {
     support::RunRequest request;
     if (std::string(command).starts_with("ibping")) request.commands.push_back("client=ibping -S &");

@@ -33,7 +33,7 @@ void run_ranks(const Ranks& ranks) {
   } else if (ranks.implementation == Ranks::Library::kOpenMpiOverUcx) {
     launcher += " --mca pml ucx --mca osc ucx";
   } else if (ranks.implementation == Ranks::Library::kOpenMpiOverVerbs) {
-    // Its own use of verbs, as before UCX, which leaves InfiniBand to UCX unless it is told not to.
+    // Open MPI's own use of verbs, as before UCX; by default it leaves InfiniBand to UCX.
     launcher += " --mca pml ob1 --mca osc ^ucx --mca btl self,vader,openib --mca btl_openib_allow_ib 1";
   } else {
     launcher += " --mca pml cm --mca mtl ofi --mca osc ^ucx";

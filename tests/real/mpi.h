@@ -9,7 +9,7 @@ struct Ranks {
   const char* name;
   enum class Library { kOpenMpiOverUcx, kOpenMpiOverLibfabric, kOpenMpiOverVerbs, kMpich } implementation;
   const char* topology;
-  int hosts;     // as many of the topology's, which are called server and client, or h0, h1, …
+  int hosts;     // the topology's first ones, called server and client, or h0, h1, …
   int per_host;  // ranks
 };
 

@@ -1,5 +1,5 @@
-// Every rank checks what it gets: allreduce, alltoall, broadcast, and, unless an argument says "no-windows", one-sided put, get
-// and accumulate.
+// Every rank checks its results: allreduce, alltoall, broadcast and, unless an argument is "no-windows",
+// one-sided put, get and accumulate.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

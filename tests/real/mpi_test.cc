@@ -1,6 +1,6 @@
-// What stands above verbs, as Debian ships it: UCX's and libfabric's own programs, Open MPI and MPICH whose launchers start
-// their ranks over `ssh`. UCX and libfabric write code into the C library; on machines that cannot trap the time stamp counter
-// that makes a run weak, so that only digests are compared here.
+// Software above verbs, as shipped by Debian: UCX's and libfabric's own programs, Open MPI and MPICH whose
+// launchers start their ranks over `ssh`. UCX and libfabric write code into the C library; on machines that
+// cannot trap the time stamp counter that makes a run weak, so only digests are compared here.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -38,7 +38,7 @@ constexpr Above kPrograms[] = {
     {"fi_info", "fi_info", "fi_info -p verbs", "", "protocol: FI_PROTO_RDMA_CM_IB_RC"},
     {"fi_messages", "fi_pingpong", "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c",
      "fi_pingpong -p verbs -e msg -I 3 -S 4096 -c server", "4k "},
-    // The name of a server is where fi_pingpong asks for its address; which adapter it uses it is told by -d.
+    // fi_pingpong gets the server's address by that name; -d selects the adapter.
     {"fi_messages_of_the_second_adapter", "fi_pingpong", "fi_pingpong -p verbs -e msg -d mlx5_1 -I 3 -S 4096 -c",
      "fi_pingpong -p verbs -e msg -d mlx5_1 -I 3 -S 4096 -c server-mlx5_1", "4k ", "rails_2_roce"},
     {"fi_datagrams", "fi_pingpong", "fi_pingpong -p verbs -e dgram -I 3 -S 1024 -c",
@@ -113,8 +113,7 @@ TEST(Mpi, ranks_of_mpich_on_two_hosts_get_the_right_data) {
   run_ranks({"", Ranks::Library::kMpich, "two_hosts", 2, 1});
 }
 
-// Each has one process that waits for the other: shared segments, shared files, memory of the other process.
-// A benchmark that everybody knows: what it says of the largest message is what a link of 100 Gb/s lets through.
+// A well-known benchmark: its rate for the largest message is that of a 100 Gb/s link.
 class NetPipe : public testing::TestWithParam<const char*> {};
 
 TEST_P(NetPipe, measures_between_hosts) {

@@ -76,7 +76,7 @@ TEST_F(OpenSm, programs_run_over_its_tables) {
   }
 }
 
-// A switch's trap 128 makes it sweep: what h2 sends to h5 goes by the uplink that is left, whichever that is.
+// A switch's trap 128 starts a sweep: traffic from h2 to h5 then uses the remaining uplink.
 TEST_F(OpenSm, lays_new_routes_when_a_cable_between_switches_fails) {
   nlohmann::json manager = program("h0", "opensm -f /dev/stdout");
   manager["background"] = true;

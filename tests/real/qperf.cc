@@ -7,8 +7,8 @@ namespace verbatim::real {
 
 namespace {
 
-// One way is 20 km of fibre at 5 ns/m: 100 us. What adapters, switch and the few bytes on the wire add is at
-// most 3 %, the receiver's wake-up by an event included.
+// One direction is 20 km of fibre at 5 ns/m: 100 us. Adapters, switch and the few bytes on the wire add at
+// most 3 %, including the receiver's wake-up by an event.
 constexpr double kOneWayUs = 100, kLatencyMargin = 1.04;
 // SDR 1x carries 250 MB/s of packets; 4096 bytes of each 4122 are payload, 2048 of 2082 for datagrams.
 constexpr double kLinkMBs = 250;

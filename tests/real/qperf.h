@@ -21,7 +21,7 @@ struct QperfTest {
 const std::vector<QperfTest>& qperf_tests();
 const QperfTest& qperf_test(const std::string& name);
 support::RunRequest qperf_request(const QperfTest& test);
-// The figure lies in its range, and nothing else went wrong.
+// The figure is in its range, and there were no other errors.
 void expect_figure(const QperfTest& test, const support::RunReport& run);
 
 }  // namespace verbatim::real

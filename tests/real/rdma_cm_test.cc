@@ -18,12 +18,12 @@ struct Pair {
   const char* name;
   const char* server;
   const char* client;
-  const char* says;  // by the client
-  // A server that polls for seconds until somebody sends is slow call by call.
+  const char* says;  // in the client's output
+  // A server that polls for seconds until a client sends is slow call by call.
   bool in_both_modes = true;
 };
 
-// In commands GID stands for the server's.
+// In commands GID is replaced by the server's GID.
 constexpr Pair kPairs[] = {
     {"rping", "rping -s -a server -C 10 -v", "rping -c -a server -C 10 -v", "ping data: rdma-ping-9:"},
     {"rping_persistent", "rping -P -s -a server &", "rping -c -a server -C 3 -v", "ping data: rdma-ping-2:"},
@@ -42,7 +42,7 @@ constexpr Pair kPairs[] = {
     {"perftest", "ib_send_bw -R -n 100", "ib_send_bw -R -n 100 server", "BW average"},
 };
 
-// What slices left behind; in both modes it is the same.
+// The result in slices, which is the same in both modes.
 support::RunReport run_to_its_end(support::RunRequest request, bool in_both_modes) {
   request.options = {"--time-limit", "100s", "--stagger", "5ms"};
   if (in_both_modes) {
@@ -81,7 +81,7 @@ struct OverRail {
   const char* name;
   const char* server;
   const char* client;
-  const char* says;  // by the client
+  const char* says;  // in the client's output
   bool server_is_on_first = false;  // the client's source alone is on the second rail
   bool in_both_modes = true;        // as above
 };
@@ -122,7 +122,8 @@ TEST_P(RdmaCmRail, goes_by_the_adapter_that_has_the_address) {
   };
   EXPECT_TRUE(sends(client + "/mlx5_1"));
   EXPECT_FALSE(sends(client));
-  // On InfiniBand the subnet administrator is behind the server's first adapter; the server of mckey says nothing.
+  // On InfiniBand the subnet administrator is at the server's first adapter; the server of mckey sends
+  // nothing.
   if (!is_infiniband) {
     EXPECT_EQ(sends(server), over.server_is_on_first);
   }
@@ -205,8 +206,8 @@ support::RunReport run_udpong(const char* topology) {
   return support::run({.scenario = file});
 }
 
-// Datagrams over rsockets. The server of udpong answers for ever, and needs the address that it is to have: without, it binds to
-// the loopback address, which the client's first datagram, by UDP, does not come to.
+// Datagrams over rsockets. The server of udpong runs for ever and must be given its address: otherwise it
+// binds to the loopback address, which the client's first datagram, by UDP, does not reach.
 TEST(RdmaCm, datagrams_of_rsockets_come_back) {
   const support::RunReport run = run_udpong("two_hosts");
   EXPECT_EQ(run.report["programs"][1]["exit_code"], 0) << run.story();
@@ -222,8 +223,8 @@ TEST(RdmaCm, rsockets_has_no_datagrams_on_ethernet) {
   EXPECT_NE(run.errors("client").find("rconnect: No such file or directory"), std::string::npos) << run.story();
 }
 
-// rstream takes POLLHUP for an error (exit code 16), also when it comes with the last data: its server ends right behind them,
-// and takes no time for its summary, as computation takes none. What was to be received has been sent all the same.
+// rstream takes POLLHUP as an error (exit code 16), also together with the last data: its server ends right
+// after sending them, because computing its summary takes no time. The data has been sent all the same.
 TEST(RdmaCm, rstream_by_poll_ends_with_what_poll_tells_at_the_end) {
   support::RunRequest request;
   request.commands = {"server=rstream -T a -S 1024 -C 10 -I 20", "client=rstream -T a -s server -S 1024 -C 10 -I 20"};
@@ -270,10 +271,11 @@ TEST(RdmaCm, sockets_are_taken_to_rsockets) {
   }
 }
 
-// What Debian's librspreload (44) does not serve ends as it does on any machine: it takes no socket with SOCK_CLOEXEC, so that
-// Python's stay TCP, and knows no accept4, so that nc's server fails. Nor does iperf3 end: its server waits by select(2) before
-// it accepts, so that the new socket's number is above that of its rsocket, and select then tells of the rsocket's number instead
-// (repaired in rdma-core 63); each accept takes 5 s besides, for which rpoll sleeps.
+// Sockets that Debian's librspreload (44) does not support behave as on any machine: it takes no socket with
+// SOCK_CLOEXEC, so Python's remain TCP, and has no accept4, so nc's server fails. iperf3 does not end: its
+// server waits by select(2) before it accepts, so the new socket's number is above that of its rsocket, and
+// select then reports the rsocket's number instead (repaired in rdma-core 63); besides, each accept takes 5
+// s, for which rpoll sleeps.
 TEST(RdmaCm, other_sockets_stay_as_they_are) {
   const std::string library = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so";
   if (!std::filesystem::exists(library)) GTEST_SKIP() << library << " is not installed";
@@ -293,8 +295,8 @@ TEST(RdmaCm, other_sockets_stay_as_they_are) {
   EXPECT_NE(refused.errors("server").find("nc: accept: Socket operation on non-socket"), std::string::npos) << refused.story();
 }
 
-// Whatever the moment, a client hears of its server's end. A server hears of its client's once there is a connection; before,
-// it waits for the next one, for ever.
+// At any moment, a client notices its server's end. A server notices its client's end once there is a
+// connection; before that it waits for the next one, for ever.
 TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {
@@ -316,9 +318,10 @@ TEST(RdmaCmKill, a_peer_that_is_killed_is_missed) {
   }
 }
 
-// A fabric that falls apart before, during and after the exchange that connects, and while data goes. For 10 ms and for 1 s
-// nobody notices: messages of the CM are repeated for seconds, and the queue pairs' retries last as long. For ever: who waits
-// for an answer is told; who only waits for the peer to say something waits on, and nothing is left that could wake it.
+// The fabric is partitioned before, during and after the exchange that connects, and during data transfer. 10
+// ms and 1 s are survived: messages of the CM are repeated for seconds, and the queue pairs' retries last as
+// long. For ever: a side that waits for an answer gets an error; one that only waits for the peer to send
+// waits for ever, because nothing can wake it.
 TEST(RdmaCmPartition, is_survived_or_told) {
   const support::TemporaryFolder folder;
   for (const char* topology : {"two_hosts", "two_hosts_roce"}) {

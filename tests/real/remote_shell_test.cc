@@ -36,7 +36,7 @@ TEST(RemoteShell, passes_signals_and_tells_of_ends_by_them) {
   EXPECT_EQ(run.output("server"), "told\n5\n255\n") << run.story();
 }
 
-// The copy is compared where it has come to.
+// The copy is compared at its destination.
 TEST(RemoteShell, tells_that_a_file_has_arrived_intact_by_rcopy) {
   support::RunRequest request;
   request.commands = {"server=rcopy &",

@@ -10,7 +10,7 @@ namespace {
 using support::RunReport;
 using support::RunRequest;
 
-// Equal in both modes and in a second run; what the slices said.
+// The result in slices, after checking that both modes and a second run are equal.
 RunReport run_thrice(const RunRequest& request) {
   const equality::BothModes runs = equality::run_both(request);
   equality::expect_equal(runs);

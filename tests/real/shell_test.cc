@@ -9,7 +9,7 @@ namespace {
 using support::RunReport;
 using support::RunRequest;
 
-// Equal in both modes; what the slices said.
+// The result in slices, after checking that both modes are equal.
 RunReport run_alike(Commands commands, const std::string& working_directory = "") {
   RunRequest request;
   request.working_directory = working_directory;

@@ -1,5 +1,5 @@
-// What ports and switches tell a subnet manager without being asked: the simulation's own represses it,
-// OpenSM acts on it, and tshark reads it.
+// Traps of ports and switches to a subnet manager: the simulation's own represses them, OpenSM acts on them,
+// and tshark decodes them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -87,7 +87,7 @@ class Traps : public testing::Test {
 
 using Numbers = std::set<std::string>;
 
-// Trap 258, which tells of the datagram; and the count in PortInfo.
+// Trap 258, which describes the datagram; and the count in PortInfo.
 TEST_F(Traps, of_a_wrong_q_key_are_repressed_by_the_simulations_own_manager) {
   const auto runs = run(scenario({program("h2", support::quoted(REAL_PROGRAMS "/wrong_key")),
                                   program("h1", "smpquery portinfo 3 1", "3 s")},
@@ -120,8 +120,8 @@ TEST_F(Traps, of_a_wrong_p_key_name_the_partition) {
   EXPECT_EQ(seen.malformed, 0);
 }
 
-// Trap 128: OpenSM sweeps again, long before its own time for that is over, and gives the port that has come
-// back its LID.
+// Trap 128: OpenSM sweeps again, long before its own interval has passed, and gives the recovered port its
+// LID.
 TEST_F(Traps, of_a_link_that_fails_make_opensm_sweep_again) {
   const auto runs =
       run(scenario({opensm("h0", "-s 0"), program("h2", "ibv_asyncwatch", "10 s", true),

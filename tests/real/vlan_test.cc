@@ -69,7 +69,7 @@ TEST_F(Vlan, an_entry_of_the_gid_table_names_its_interface) {
 struct OverVlan {
   const char* server;
   const char* client;
-  const char* says;  // by the client
+  const char* says;  // in the client's output
 };
 
 constexpr OverVlan kOverVlan[] = {
@@ -94,7 +94,7 @@ TEST_F(Vlan, connections_go_by_the_adapter_whose_vlan_it_is) {
   }
 }
 
-// One identifier on both adapters, where the networks tell them apart.
+// One identifier on both adapters, distinguished by the networks.
 TEST_F(Vlan, two_adapters_may_be_in_the_same_one) {
   for (const auto& [name, source] : {std::pair("server-eth0.10", "100.64.40.2"), std::pair("server-eth1.10", "192.168.10.2")}) {
     const std::string capture = folder_.path() + "/vlan.pcap";
@@ -111,7 +111,7 @@ TEST_F(Vlan, two_adapters_may_be_in_the_same_one) {
   }
 }
 
-// As Linux's 8021q and iproute2 tell of them.
+// In the form of Linux's 8021q and iproute2.
 TEST_F(Vlan, interfaces_of_all_adapters_are_told) {
   support::RunRequest request;
   request.topology = rails();
@@ -136,7 +136,7 @@ TEST_F(Vlan, interfaces_of_all_adapters_are_told) {
   EXPECT_NE(run.errors("server").find("Connection refused"), std::string::npos) << run.story();
 }
 
-// From entry 3, that of the VLAN, to an address that is not in it, and the other way round.
+// From entry 3, that of the VLAN, to an address outside it, and vice versa.
 TEST_F(Vlan, what_is_not_of_it_is_dropped) {
   for (const auto& [server, client] : {std::pair(1, 3), std::pair(3, 1)}) {
     support::RunRequest request;

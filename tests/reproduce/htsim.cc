@@ -23,8 +23,8 @@ Json adapter(const std::string& controller) {
   return profile;
 }
 
-// Pauses an input above 15 packets and resumes it below 12, whatever else waits: the threshold is 1/256 of a
-// large pool.
+// Pauses an input above 15 packets and resumes it below 12, independent of other inputs: the threshold is
+// 1/256 of a large pool.
 Json htsim_switch() {
   return changed_profile("hpcc_switch", {{"name", "htsim"},
                                          {"shared_memory",

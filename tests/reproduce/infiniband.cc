@@ -72,8 +72,9 @@ double near_to_far(bool with_control) {
   return sum(bytes, 2, 1) / (sum(bytes, 0, 2) / 2);
 }
 
-// Four leaves of eight hosts, eight spines. Of the hosts at leaves 1 and 2, four each send to host 0, the others to idle hosts
-// at leaf 0 and to one at leaf 3. Bytes that the latter deliver, in % of those that they deliver alone.
+// Four leaves of eight hosts, eight spines. Four hosts of leaf 1 and four of leaf 2 send to host 0, the
+// others to idle hosts at leaf 0 and to one at leaf 3. Returns the bytes that the latter deliver, in % of
+// those delivered without the former.
 double victims_percent(bool with_control) {
   constexpr std::size_t kLeaves = 4, kHosts = 8, kSpines = 8, kVictims = 8;
   Shape shape = infiniband(with_control);

@@ -41,7 +41,7 @@ Devices irn_devices(const IrnTransport& transport) {
     recovery[time] = given("0 us");
   recovery["selective_repeat"] = given(transport.selective_repeat);
   recovery["log_tx_psn_window"] = given(7);  // 128 packets: a BDP of 120 KB
-  // 240 KB an input, whatever else waits: 1/256 of a large pool. With PFC the headroom is part of them.
+  // 240 KB an input, independent of other inputs: 1/256 of a large pool. With PFC this includes the headroom.
   const Json sizes = {{"size", transport.pfc ? "53000000 B" : "61440000 B"},
                       {"reserved", "0 B"},
                       {"lossless_alpha_log2", -8},

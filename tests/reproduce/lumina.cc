@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kCable = "100 Gbps";
 constexpr std::int64_t kMtu = 1024, kPackets = 10;
 
-// Packets as they come to switch `s`: requests from the senders' cables, answers from the receiver's.
+// Packets arriving at switch `s`: requests from the senders' cables, answers from the receiver's.
 class AtSwitch final : public ib::PacketObserver {
  public:
   struct Seen {

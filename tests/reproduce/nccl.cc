@@ -17,7 +17,7 @@ Shape hosts_at_200g(std::size_t members) {
   return star(members, {.adapter = adapter, .rate = "200 Gbps"});
 }
 
-// In GB/s; 0: it has not come to its end.
+// In GB/s; 0 if it has not finished.
 double bus_bandwidth(std::uint32_t members, const workload::CollectiveParams& params) {
   std::vector<std::uint32_t> ranks(members);
   std::iota(ranks.begin(), ranks.end(), 0u);

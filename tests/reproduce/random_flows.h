@@ -27,7 +27,7 @@ struct RandomFlows {
   std::uint8_t timeout = workload::FlowKind{}.timeout;  // FlowKind::timeout
 };
 
-// The way of a flow in a fabric that is otherwise idle.
+// The path of a flow in an otherwise idle fabric.
 struct IdlePath {
   double links = 2;
   double host_ns_per_byte = 0, trunk_ns_per_byte = 0;

@@ -1,6 +1,6 @@
-// Counts what `verbatim` has allocated by new: the largest number of pieces at a time goes to the file that
-// COUNTED_HEAP names, when the process exits. Pieces, not bytes: figures and facts that are kept up to a
-// bound are in vectors, which take more bytes as they fill.
+// Counts allocations by new in `verbatim`: at exit, the largest number of live ones is written to the file
+// named by COUNTED_HEAP. It counts allocations, not bytes, because bounded vectors of figures and facts grow
+// in bytes until they are full.
 #include <unistd.h>
 
 #include <atomic>

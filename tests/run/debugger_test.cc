@@ -88,7 +88,7 @@ TEST(Debugger, holding_a_program_changes_nothing) {
   EXPECT_TRUE(held) << "the debugger never caught the program in time";
 }
 
-// gdb's commands come from standard input, which here is no terminal.
+// gdb's commands come from standard input, which is not a terminal here.
 cli::Finished run_with_gdb(const std::string& options, const std::string& commands) {
   const std::string words = support::quoted(support::verbatim_program()) + " run --topology " +
                             support::quoted(support::topology("two_hosts")) + " " + options +
@@ -134,7 +134,7 @@ TEST(Debugger, asks_the_fabric_that_stands_still) {
   says("there is no moment");
 }
 
-// Traps of accesses to memory (--spec-accesses) come as SIGSEGV; gdb does not stop for them.
+// Traps of memory accesses (--spec-accesses) raise SIGSEGV; gdb does not stop for them.
 TEST(Debugger, holds_programs_whose_accesses_to_memory_trap) {
   if (cli::run_command({"gdb", "--version"}).code != 0) GTEST_SKIP() << "gdb is not installed";
   const auto run_with = [](const std::string& options, const std::string& commands) {
@@ -159,7 +159,7 @@ TEST(Debugger, goes_back_to_an_earlier_moment_of_the_same_run) {
   const cli::Finished plain = run_with_gdb("", "");
   const support::TemporaryFolder folder;
   const std::string log = folder.path() + "/log";
-  // The second gdb reads what the first one has not taken: it is written when that has gone.
+  // The second gdb reads the input that the first one has not read: it is written when that has exited.
   const std::string words =
       "{ printf 'set pagination off\\nbreak ibv_modify_qp\\ncontinue\\ncontinue\\ncontinue\\nmonitor back 30us\\n'; "
       "until grep -q 'Attaching to process .*' '" + log + "' && [ $(grep -c 'Attaching to process' '" + log + "') = 2 ]; do sleep 0.05; done; "

@@ -1,4 +1,4 @@
-// The last lines of a run: what was lost, and the cause of a failure that lies in the fabric.
+// The last lines of a run: losses, and the cause of a failure in the fabric.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -30,7 +30,8 @@ TEST(EndLines, a_run_that_lost_nothing_has_no_line_of_losses) {
   EXPECT_TRUE(run.report["cause"].is_null());
 }
 
-// One packet of the first message is lost: it goes again after the timeout, and the run finishes as if nothing had been.
+// One packet of the first message is lost: it is retransmitted after the timeout, and the run finishes
+// normally.
 TEST(EndLines, a_run_that_finished_after_losses_says_so) {
   const std::vector<std::string> fault = {"--fault", R"({"action": "drop", "from": "client", "nth": 1})"};
   const RunReport run = ping(fault);
@@ -47,7 +48,8 @@ TEST(EndLines, a_run_that_finished_after_losses_says_so) {
   EXPECT_THAT(ping(quiet).err, Not(HasSubstr("losses")));
 }
 
-// The client ends with an error, and the server then waits for it for ever: the error is the cause, not that its peer is gone.
+// The client ends with an error, and the server then waits for it for ever: the error is the cause, not the
+// missing peer.
 TEST(EndLines, what_failed_at_the_peer_is_the_cause_of_waiting_for_it) {
   const RunReport run = ping({"--fault", R"({"action": "link_down", "link": "server", "at": "100100 us"})"});
   ASSERT_EQ(run.code, 3) << run.story();

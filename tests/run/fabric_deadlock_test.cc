@@ -98,7 +98,7 @@ TEST(FabricDeadlock, of_pauses_ends_a_run_of_flows) {
   EXPECT_EQ(run.report["losses"]["packets_dropped"], 0);
 }
 
-// Slices of programs end where the run does, whichever way it is executed.
+// Slices of programs end with the run, in either mode.
 TEST(FabricDeadlock, ends_a_run_of_programs_at_one_time_in_both_modes) {
   const std::string command = "ib_send_bw -e -s 65536 -n 200 -u 8";
   Ring ring;

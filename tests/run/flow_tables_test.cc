@@ -13,7 +13,8 @@ using run_tests::kFlow, run_tests::Scenario;
 using support::RunReport;
 using ::testing::HasSubstr;
 
-// The table and the rows agree; a flow that meets nobody takes its ideal time, and four of equal size into one host four of it.
+// Table and rows agree; a flow without competing traffic takes its ideal time, and four of equal size to one
+// host take four times that.
 TEST(FlowTables, have_their_ideal_time_and_their_slowdown) {
   const support::TemporaryFolder folder;
   const std::string table = folder.path() + "/flows.csv";
@@ -129,7 +130,7 @@ TEST(FlowTables, what_is_lost_and_sent_again_is_in_their_tables) {
   for (const auto& link : rows_of(links)) EXPECT_EQ(link.at("dropped"), link.at("from") == "server:1" ? "5" : "0") << link.at("from");
 }
 
-// With several queue pairs a flow takes several paths on Ethernet; its own trace says which.
+// With several queue pairs a flow uses several paths on Ethernet; its trace shows them.
 TEST(FlowTables, have_the_paths_that_their_packets_took) {
   const support::TemporaryFolder folder;
   const std::string flows = folder.path() + "/flows.csv", trace = folder.path() + "/trace.txt";
@@ -145,7 +146,8 @@ TEST(FlowTables, have_the_paths_that_their_packets_took) {
   EXPECT_EQ(rows[2].at("path"), "leaf0");
 }
 
-// The host that the bytes go to asks for them: its packets are the requests. The slowdown is 1 whoever posts.
+// The destination host of the bytes requests them: its packets are the requests. The slowdown is 1 in either
+// direction.
 TEST(FlowTables, that_read_are_asked_for_by_the_receiver) {
   const support::TemporaryFolder folder;
   const std::string flows = folder.path() + "/flows.csv", links = folder.path() + "/links.csv";

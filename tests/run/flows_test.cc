@@ -1,4 +1,4 @@
-// Runs with flows: alone, beside programs, and when something goes wrong.
+// Runs with flows: alone, with programs, and with failures.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -40,7 +40,8 @@ TEST(Flows, alone_they_run_and_are_reported) {
   EXPECT_THAT(result.err, Not(HasSubstr("warning"))) << "no memory is written, so nothing can race";
 }
 
-// Four senders, one receiver, a switch that marks and pauses: nothing is lost, and the run says what happened.
+// Four senders, one receiver, a switch that marks and pauses: nothing is lost, and the run reports marks and
+// pauses.
 TEST(Flows, an_incast_is_marked_paused_and_slowed_down_and_loses_nothing) {
   const RunReport result = support::run({.scenario = VERBATIM_SOURCE_DIR "/scenarios/incast.json", .options = {"--verify"}});
   EXPECT_EQ(result.code, 0) << result.story();
@@ -221,7 +222,7 @@ TEST(Flows, a_message_waits_for_the_port_that_pauses_its_sender) {
                          "where=port/h[1-4]:1 part=.output: paused by the far end, whose shared buffer is full. for=port/leaf0:[2-5]"));
 }
 
-// A cable between switches goes down under a flow: until the switches have other routes, packets are lost there.
+// A cable between switches fails during a flow: until the switches have other routes, packets are lost there.
 TEST(Flows, a_message_that_waits_for_new_routes_names_the_dead_link) {
   for (const std::string layer : {"infiniband", "roce"}) {
     const support::TemporaryFolder folder;
@@ -282,7 +283,7 @@ TEST(Flows, beside_programs_both_modes_agree_and_the_run_waits_for_the_flows) {
   EXPECT_GT(ends[2], ends[1]);
 }
 
-// Flows without end have nobody who waits for them: the limit ends the run.
+// No process waits for endless flows: the limit ends the run.
 TEST(Flows, in_the_background_alone_last_until_the_limit) {
   const RunReport result = Scenario(R"("workloads": [{"pattern": "shift"}], "until": "100 us")").run();
   EXPECT_EQ(result.code, 0) << result.story();

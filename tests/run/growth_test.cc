@@ -1,4 +1,4 @@
-// Objects that a program makes and destroys again and again take no memory of the simulator once they are gone.
+// Objects that a program creates and destroys repeatedly use no memory of the simulator after that.
 #include <string>
 
 #include "tests/support/verbatim_run.h"
@@ -6,8 +6,8 @@
 namespace verbatim {
 namespace {
 
-// Pieces of memory that the simulator had at most while so many connections came and went. A check keeps the
-// last thousands of datagrams.
+// The largest number of the simulator's allocations while this number of connections is made and closed. A
+// check keeps the last thousands of datagrams.
 long most_pieces(int connections) {
   const support::TemporaryFolder folder;
   const std::string program = support::quoted(CONNECTIONS) + " " + std::to_string(connections),
@@ -26,7 +26,7 @@ long most_pieces(int connections) {
 
 TEST(Growth, connections_that_have_ended_take_no_memory) {
   constexpr long kFew = 100;                 // less than one in ten connections
-  const long after_some = most_pieces(250);  // as many as have figures in the report
+  const long after_some = most_pieces(250);  // the number that has figures in the report
   EXPECT_LT(most_pieces(1'250), after_some + kFew);
 }
 

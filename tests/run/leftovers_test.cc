@@ -21,8 +21,8 @@ namespace {
 using support::marked_processes;
 using support::names_in;
 
-// A run whose programs carry the mark in their environment. It does not end by itself: the last never comes
-// back.
+// A run whose programs have the mark in their environment. It does not end by itself, because the last one
+// does not.
 std::string scenario_in(const std::string& folder, const std::string& mark) {
   nlohmann::json programs;
   const std::string stuck = support::quoted(PROCESS_FOLDER "/stuck") + " thread";
@@ -85,9 +85,9 @@ TEST(Leftovers, killed_at_random_moments) {
   EXPECT_GE(alive_at_kill, 10) << "most kills should hit a run under way";
 }
 
-// The polite ways to stop a run: it ends at once with a sentence and leaves nothing behind either.
+// Regular signals to stop a run: it ends at once with a sentence and leaves nothing behind.
 TEST(Leftovers, interrupted_runs_end_all_their_programs) {
-  ::signal(SIGHUP, SIG_DFL);  // whoever runs the tests may have it ignored
+  ::signal(SIGHUP, SIG_DFL);  // the caller may have it ignored
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const support::TemporaryFolder folder, files;
     const std::string mark = "verbatim-interrupted-" + std::to_string(::getpid());

@@ -1,4 +1,4 @@
-// Whether a run fits into the machine's memory is said before it starts.
+// A run that does not fit into the machine's memory is refused before it starts.
 #include <gmock/gmock.h>
 
 #include "tools/verbatim/memory_estimate.h"

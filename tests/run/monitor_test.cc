@@ -1,4 +1,4 @@
-// What gdb's monitor is answered, without a gdb and without a run.
+// Replies of gdb's monitor, without gdb and without a run.
 #include "tools/verbatim/monitor.h"
 
 #include <gtest/gtest.h>

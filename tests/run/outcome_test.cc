@@ -113,7 +113,7 @@ TEST(Outcome, a_time_limit_tells_what_each_thread_waits_for) {
   EXPECT_THAT(result.err, ContainsRegex("client: wait_for_nothing \\(pid [0-9]+\\), thread [0-9]+ polls completion queue [0-9]+ since"));
 }
 
-// It has to be executed: what it costs, and why, is told.
+// It must be executed: its cost and the reason are reported.
 TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
   const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " random"}, {"--time-limit", "3s"});
   EXPECT_EQ(result.code, 4) << result.story();
@@ -131,7 +131,7 @@ TEST(Outcome, a_poll_loop_that_is_not_proven_to_wait_is_told) {
   EXPECT_EQ(parked.report["waiting"][0]["not_proven"], "");
 }
 
-// No virtual time passes meanwhile, so that whatever it looks for will not come.
+// No virtual time passes meanwhile, so its condition cannot change.
 TEST(Outcome, a_program_that_computes_for_long_is_told_where) {
   const RunReport result = run({"server=" + support::quoted(WAIT_FOR_NOTHING) + " busy", "client=true"});
   EXPECT_EQ(result.code, 0) << result.story();
@@ -140,7 +140,7 @@ TEST(Outcome, a_program_that_computes_for_long_is_told_where) {
   EXPECT_GT(result.report["waiting"][0]["computing_seconds"], 3.0);
 }
 
-// 106 days are as far as virtual time goes; a sleep that ends there is as long as it says, and none ends early.
+// Virtual time ends after 106 days; a sleep until then lasts as long as requested, and none ends early.
 TEST(Outcome, sleeps_are_of_any_length) {
   EXPECT_EQ(run({"server=sleep 105d"}).report["virtual_time_ps"].get<std::int64_t>() / 1'000'000'000'000,
             105 * 86400);
@@ -168,7 +168,8 @@ TEST(Outcome, timers_of_any_interval_come_when_they_should) {
   EXPECT_EQ(result.output("server"), "5184000\n");
 }
 
-// What only stops after a limit of wall-clock time still stops soon, and says what it was doing.
+// A program that is stopped only by a limit of wall time is stopped soon after it, and its activity is
+// reported.
 TEST(Outcome, a_program_that_computes_for_ever_is_given_up) {
   for (const char* how : {"stuck computing", "stuck thread"}) {
     const RunReport result = run({"server=" + program(how)}, {"--stuck-after", "1s"});
@@ -182,7 +183,7 @@ TEST(Outcome, a_program_that_computes_for_ever_is_given_up) {
   }
 }
 
-// "Without a call" is said where it is true.
+// "Without a call" is reported only if it is true.
 TEST(Outcome, a_loop_of_calls_that_take_no_time_is_told_as_such) {
   const RunReport result = run({"server=" + program("stuck calling")}, {"--stuck-after", "1s"});
   EXPECT_EQ(result.code, 4) << result.story();
@@ -207,7 +208,7 @@ TEST(Outcome, a_program_that_waits_for_memory_that_nobody_changes_is_given_up) {
 }
 
 TEST(Outcome, a_program_asleep_in_a_call_of_the_kernels_own_is_given_up_and_the_call_is_named) {
-  // A file on which we have a lease, and do not hear the kernel ask for it.
+  // A file on which this process holds a lease, and ignores the kernel's request to release it.
   const support::TemporaryFolder folder;
   const std::string path = folder.path() + "/file";
   const auto before = ::signal(SIGIO, SIG_IGN);

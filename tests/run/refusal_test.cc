@@ -1,5 +1,5 @@
-// Commands that cannot be simulated: exit code 2, a sentence that says why, and nothing started. Not one of
-// the run's other programs is, either.
+// Commands that cannot be simulated: exit code 2, a sentence with the reason, and no program of the run is
+// started.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -121,8 +121,7 @@ TEST_F(Refusal, a_script_is_no_refusal) {
   EXPECT_EQ(run.output("server"), "hello from " + path + "\n");
 }
 
-// A program with the set-user-id bit runs with the rights of whoever runs the simulation, and the user is
-// told.
+// A program with the set-user-id bit runs with the rights of the simulation's user, and a warning says so.
 TEST_F(Refusal, a_setuid_program_runs_without_its_privilege_and_says_so) {
   const std::string path = file("setuid", support::text_of_file("/usr/bin/id"), 04755);
   struct stat status;

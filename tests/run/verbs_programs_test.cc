@@ -22,7 +22,7 @@ struct PingPong {
   friend void PrintTo(const PingPong& job, std::ostream* out) { *out << "ibv_rc_pingpong " << job.arguments; }
 };
 
-// What ibv_rc_pingpong printed at its end.
+// Figures that ibv_rc_pingpong printed at its end.
 struct Figures {
   long bytes = -1, iterations = -1;
   double seconds = 0, mbit_per_second = 0, usec_per_iteration = 0;
@@ -78,10 +78,10 @@ TEST_P(RcPingPong, ends_well_with_possible_figures) {
   EXPECT_EQ(run.report["determinism"], "exact");
   EXPECT_EQ(run.report["outcome"], "finished");
 
-  // 100 Gb/s one way at a time, 4x EDR: payload both ways cannot come faster than that, headers not counted.
+  // 100 Gb/s in one direction at a time, 4x EDR: an upper bound of the payload rate, without headers.
   constexpr double kMbitPerSecondMax = 100'000;
-  // A round trip has two crossings of PCI Express, adapters and cables each way; below 1 us nothing real
-  // goes.
+  // A round trip crosses PCI Express, adapters and cables in both directions; below 1 us is impossible in
+  // reality.
   const double size = static_cast<double>(job.bytes) / static_cast<double>(job.iterations) / 2;
   const double usec_min = std::max(1.0, 2 * size * 8 / kMbitPerSecondMax);
   const double usec_max = 20 + 2 * size * 8 / (kMbitPerSecondMax / 10);
@@ -132,8 +132,8 @@ TEST(RcPingPongTimes, switch_and_size_take_time) {
   };
   const double direct = usec("two_hosts_direct", "-n 200 -s 64");
   const double switched = usec("two_hosts", "-n 200 -s 64");
-  // Two passages of at least 90 ns (36 cycles at 400 MHz) and two more cables of 2 m at 4.6 ns/m each way;
-  // the program prints hundredths of a microsecond.
+  // Two crossings of at least 90 ns (36 cycles at 400 MHz) and two more cables of 2 m at 4.6 ns/m in each
+  // direction; the program prints hundredths of a microsecond.
   EXPECT_GE(switched - direct, 2 * (0.090 + 0.0092) - 0.011);
   EXPECT_LE(switched - direct, 0.5);
   // 64 KiB at 100 Gb/s take 5.2 us, twice per iteration.

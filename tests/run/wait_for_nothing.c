@@ -1,13 +1,13 @@
-// wait_for_nothing KIND: polls an empty completion queue, which nothing will ever fill, in a loop as programs write it.
+// wait_for_nothing KIND: polls an empty completion queue, which never gets an entry, in a loop as in real programs.
 //   plain   while (!poll)
-//   canary  with an array of completions on a stack that the compiler guards
+//   canary  with an array of completions on a stack guarded by the compiler
 //   mutex   holding an uncontended mutex for each poll
-//   errno   looking at errno in between
-//   local   counting nothing in a variable of the thread
-//   random  one of two queues, whichever a generator of random numbers says
+//   errno   reading errno in between
+//   local   counting in a thread-local variable
+//   random  one of two queues, chosen by a random number generator
 //   ring    one of four queues after the other
-//   busy    no queue: a flag, looked at between random numbers for some seconds, of which it tells now and then
-//   flag    no queue: a flag in memory, whose address is printed, by way of a pointer on the stack
+//   busy    no queue: a flag, checked between random numbers for some seconds, with reports at times
+//   flag    no queue: a flag in memory, whose address is printed, through a pointer on the stack
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// Poll loops that read the time stamp counter: what is said of later turns is what they do at their times.
+// Poll loops that read the time stamp counter: predictions of later turns equal their execution at those
+// times.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,10 +29,10 @@ class ClockLoop : public testing::Test {
   ClockLoop() {
     state_.poll = reinterpret_cast<int (*)(void*, int, void*)>(kPoll);
     state_.cq[0] = &state_.cq[0];
-    state_.counter = counter_at(kClock.look_ps - kTurn + kClock.counter_ps);  // as the turn before left it
+    state_.counter = counter_at(kClock.look_ps - kTurn + kClock.counter_ps);  // as after the previous turn
   }
 
-  // Executes from `start` until `polls` polls have been made, or the function ends (which is told by -1).
+  // Executes from `start` until `polls` polls have been made, or the function ends (then returns -1).
   std::int64_t execute(const Registers& start, std::int64_t polls) {
     code_.begin();
     view_.begin(memory_, 64);
@@ -191,7 +192,7 @@ class CallingLoop : public testing::Test {
     EXPECT_EQ(proof.refusal.reason, Reason::kUnevenClock) << proof.refusal.describe();
   }
 
-  // Past the part of a second at which a comparison comes out otherwise, and past many seconds.
+  // Beyond the part of a second in which a comparison has one result, and for many seconds.
   void expect_both_ways(void (*loop)(LoopState*, long)) {
     const std::int64_t period = clock_.poll_ps + clock_.gettime_ps;
     state_.counter = 500'000;
@@ -210,7 +211,26 @@ class CallingLoop : public testing::Test {
     EXPECT_LT(clock_.look_ps + turns * (clock_.poll_ps + clock_.gettime_ps), 500'000'000'000);
   }
 
-  // The counter goes on by 50.2 with each look: four of them are 200 or 201.
+  // Both parts of a second are among the turns: no turn's value of the cell is known.
+  void expect_either(void (*loop)(LoopState*, long)) {
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_GT(clock_.look_ps + static_cast<std::int64_t>(proof.turns) * proof.period_ps, 500'000'000'000);
+    EXPECT_TRUE(std::ranges::any_of(proof.remade, [&](const MemoryRange& range) { return range.address == address(&state_.toggle); }));
+  }
+  // The first turn does not read the lock, and later ones do.
+  void expect_read_late(void (*loop)(LoopState*, long)) {
+    state_.counter = 500'000;
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_GT(clock_.look_ps + static_cast<std::int64_t>(proof.turns) * proof.period_ps, 500'000'000'000);
+    EXPECT_TRUE(std::ranges::any_of(proof.reads, [&](const ByteRun& run) {
+      return run.address <= address(&state_.lock) && address(&state_.lock) + 4 <= run.address + run.bytes.size();
+    }));
+  }
+
+  // The counter advances by 50.2 with each read: four reads are 200 or 201.
   void expect_pauses(void (*loop)(LoopState*, long)) {
     clock_.cost_in_row = [](std::int64_t) -> std::int64_t { return 25'100; };
     clock_.poll_ps = 20'300;
@@ -278,6 +298,13 @@ TEST_F(CallingLoop, both_ways_of_a_difference_o2) { expect_both_ways(loops_o2::p
 TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o0) { expect_one_way(loops_o0::poll_leaving_early_times); }
 TEST_F(CallingLoop, what_one_way_leaves_is_not_told_of_the_other_o2) { expect_one_way(loops_o2::poll_leaving_early_times); }
 
+TEST_F(CallingLoop, stores_of_both_ways_become_bounds_o0) { expect_either(loops_o0::poll_storing_either); }
+TEST_F(CallingLoop, stores_of_both_ways_become_bounds_o2) { expect_either(loops_o2::poll_storing_either); }
+TEST_F(CallingLoop, reads_of_the_other_way_are_depended_on_o0) { expect_read_late(loops_o0::poll_reading_late); }
+TEST_F(CallingLoop, reads_of_the_other_way_are_depended_on_o2) { expect_read_late(loops_o2::poll_reading_late); }
+TEST_F(CallingLoop, cell_that_one_way_reads_is_not_stored_by_both_o0) { expect_one_way(loops_o0::poll_counting_late); }
+TEST_F(CallingLoop, cell_that_one_way_reads_is_not_stored_by_both_o2) { expect_one_way(loops_o2::poll_counting_late); }
+
 TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o0) { expect_pauses(loops_o0::poll_pausing); }
 TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o2) { expect_pauses(loops_o2::poll_pausing); }
 
@@ -317,7 +344,7 @@ TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
     other = call;
     other.result = 8;
     EXPECT_FALSE(prove(other).proven) << "it ends the loop";
-    // What it reads is part of what the loop depends on, and must be as it was.
+    // Values that it reads are dependencies of the loop, and must be unchanged.
     other = call;
     other.address = address(state_.block);
     other.bytes = {0, 0, 0};

@@ -1,4 +1,4 @@
-// Is what is said of other turns true: each is executed, and compared.
+// Checks predictions of other turns: each is executed and compared.
 #include "sim/supervisor/spin/growth.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 struct Machine {
   explicit Machine(SelfMemory& of) : memory(of) {}
 
-  // False: it stopped. `path` is where it came along.
+  // Returns false if it stopped. `path` gets the executed addresses.
   bool run(const MachineState& start, std::uint64_t end, std::vector<std::uint64_t>& path, Growth* growth = nullptr) {
     interpreter.set_observer(growth);
     interpreter.state = start;
@@ -64,7 +64,7 @@ std::uint64_t small_step(Rng& rng) {
   return static_cast<std::uint64_t>(kSteps[rng.below(std::size(kSteps))]);
 }
 
-// One random turn: what Growth says of turns 1, 2, … is compared with those turns.
+// One random turn: Growth's predictions of turns 1, 2, … are compared with their execution.
 void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   Generator generator(rng, rng.chance(1, 8));
   std::vector<std::uint8_t> bytes;
@@ -128,7 +128,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
     return;
   }
   growth.settle_rests();
-  // Read in other parts than it grows in, it is not what the turn was told.
+  // If it is read in other parts than it grows in, the turn's assumption is wrong.
   for (const GrowingCell& assumed : growth.assumed()) {
     const bool as_planned = std::any_of(cells.begin(), cells.end(), [&](const GrowingCell& cell) {
       return cell.address == assumed.address && assumed.size <= cell.size &&
@@ -241,7 +241,7 @@ TEST(Growth, what_two_shifts_take_away_is_one_rest) {
 
 // A byte of memory against a constant: the first turn with another outcome, for every value and all conditions.
 struct Comparison : testing::Test {
-  // cmp byte [r15], constant; then the condition is asked for.
+  // cmp byte [r15], constant; then the condition is tested.
   void compare(unsigned condition, std::uint8_t value, std::uint8_t step, std::uint8_t constant, bool tests) {
     const std::uint8_t set[] = {0x0f, static_cast<std::uint8_t>(0x90 + condition), 0xc0};  // setcc al
     std::vector<std::uint8_t> bytes = {0x41, 0x80, 0x3f, constant};

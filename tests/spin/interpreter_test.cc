@@ -1,4 +1,4 @@
-// What is known and what is not: the rules that make a proof refuse rather than guess.
+// Known and unknown values: rules by which a proof refuses rather than guesses.
 #include "sim/supervisor/spin/interpreter.h"
 
 #include <gtest/gtest.h>
@@ -151,7 +151,8 @@ TEST_F(Known, a_conversion_leaves_what_is_above_its_number_unknown) {
 TEST_F(Known, fused_multiplications_take_their_operands_in_three_orders) {
   thread.allows_floating = true;
   const auto result = [&](std::uint8_t opcode) {
-    // mov ecx, 5; vcvtsi2sd xmm0, xmm0, rcx; likewise 3 in xmm1 and 2 in xmm2; vfm…sd xmm0, xmm1, xmm2; vmovq rax, xmm0
+    // mov ecx, 5; vcvtsi2sd xmm0, xmm0, rcx; the same for 3 in xmm1 and 2 in xmm2; vfm…sd xmm0, xmm1, xmm2;
+    // vmovq rax, xmm0
     EXPECT_TRUE(run({0xb9, 5, 0, 0, 0, 0xc4, 0xe1, 0xfb, 0x2a, 0xc1, 0xb9, 3, 0, 0, 0, 0xc4, 0xe1, 0xf3, 0x2a, 0xc9,
                      0xb9, 2, 0, 0, 0, 0xc4, 0xe1, 0xeb, 0x2a, 0xd1, 0xc4, 0xe2, 0xf1, opcode, 0xc2,
                      0xc4, 0xe1, 0xf9, 0x7e, 0xc0}));

@@ -154,7 +154,13 @@ void poll_two_counting(LoopState* s) {
   } while (s->poll(s->cq[1], 2, s->wc) == 0);
 }
 
-// A time-out by iterations that comes again and again.
+// The second queue is asked for another number of entries in each turn.
+void poll_with_counted_argument(LoopState* s) {
+  int count = 1;
+  while (s->poll(s->cq[0], 1, s->wc) == 0 && s->poll(s->cq[1], count, s->wc) == 0) ++count;
+}
+
+// A repeated time-out by a number of iterations.
 void poll_giving_up(LoopState* s, long each) {
   for (;;) {
     s->counter = s->counter + 3;
@@ -251,7 +257,7 @@ void poll_until_second(LoopState* s, long end) {
 
 static __attribute__((noinline)) int look(LoopState* s) { return s->poll(s->cq[0], 1, s->wc) + (s->flag != 0); }
 
-// Times as they come from gettimeofday: divided, and with binary point.
+// Times from gettimeofday: divided, and as floating point.
 void poll_until_millisecond(LoopState* s, long end) {
   long now[2];
   while (look(s) == 0) {
@@ -291,7 +297,7 @@ void poll_until_halves(LoopState* s, long end) {
   }
 }
 
-// Bytes are written over a time that nobody needs any more.
+// Bytes overwrite a time that is no longer used.
 void poll_writing_over(LoopState* s, long end) {
   long now[2];
   union {
@@ -310,7 +316,7 @@ void poll_writing_over(LoopState* s, long end) {
   }
 }
 
-// What one turn leaves the next one reads.
+// Each turn reads values left by the previous one.
 void poll_keeping_millisecond(LoopState* s, long end) {
   long now[2];
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
@@ -335,12 +341,51 @@ void poll_until_difference(LoopState* s, long end) {
   }
 }
 
-// What the turns of the first part of a second have left stays there in the second.
+// Values left by turns of the first part of a second remain in the second part.
 void poll_leaving_early_times(LoopState* s, long end) {
   long now[2];
   while (look(s) == 0) {
     s->timeofday(now, nullptr);
     if (now[1] < s->counter) s->iterations = now[1];
+    if (now[0] >= end) break;
+  }
+}
+
+// The parts of a second store different values.
+void poll_storing_either(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    s->toggle = 0;
+    if (now[1] < s->counter) {
+      s->toggle = 1;
+    } else {
+      s->toggle = 2;
+    }
+    if (now[0] >= end) break;
+  }
+}
+
+// Only the second part of a second reads the lock.
+void poll_reading_late(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    if (now[1] >= s->counter && s->lock != 0) s->state = 1;
+    if (now[0] >= end) break;
+  }
+}
+
+// Turns of the second part of a second count, those of the first part set the counter.
+void poll_counting_late(LoopState* s, long end) {
+  long now[2];
+  while (look(s) == 0) {
+    s->timeofday(now, nullptr);
+    if (now[1] < s->counter) {
+      s->toggle = 5;
+    } else {
+      s->toggle = s->toggle + 1;
+    }
     if (now[0] >= end) break;
   }
 }
@@ -365,7 +410,7 @@ void poll_until_quotient(LoopState* s, long end, long divisor) {
   }
 }
 
-// What an allocator gives in turn, with some work in each.
+// Two buffers of an allocator in turn, with some work in each.
 void poll_with_two_buffers(LoopState* s) {
   volatile char *mine = s->block, *other = s->block + 32;
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
@@ -376,7 +421,7 @@ void poll_with_two_buffers(LoopState* s) {
   }
 }
 
-// UCX's way: progress functions behind pointers that look at memory between polls.
+// UCX's loop: progress functions behind pointers that check memory between polls.
 static __attribute__((noinline)) int progress(LoopState* s, int number) {
   int done = s->poll(s->cq[number], 16, s->wc);
   asm volatile("" : "+r"(done));
@@ -434,8 +479,8 @@ void poll_reading_old_stack(LoopState* s) {
   }
 }
 
-// glibc's way into a system call that is a cancellation point (__syscall_cancel, glibc 2.41): it drops a word that it has not
-// written. What grows is left below the stack pointer.
+// glibc's code for a system call that is a cancellation point (__syscall_cancel, glibc 2.41): it pops a word
+// that it has not written. A growing value is left below the stack pointer.
 void poll_popping_stack(LoopState* s, long step) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     asm volatile(

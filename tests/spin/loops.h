@@ -1,5 +1,5 @@
-// Loops as programs write them; compiled at -O0 and at -O2. Each waits for something that never comes while
-// it is analysed, except where its name says otherwise.
+// Loops of real programs, compiled at -O0 and at -O2. Each waits for something that does not happen during
+// the analysis, unless its name says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,7 @@ struct LoopState {
   void poll_with_flag(LoopState*);             \
   void poll_limited(LoopState*, long limit);   \
   void poll_two_counting(LoopState*);          \
+  void poll_with_counted_argument(LoopState*); \
   void poll_giving_up(LoopState*, long each);  \
   void poll_looking_elsewhere(LoopState*, long each); \
   void poll_every_thousandth(LoopState*);      \
@@ -67,6 +68,9 @@ struct LoopState {
   void poll_keeping_millisecond(LoopState*, long end); \
   void poll_until_difference(LoopState*, long end); \
   void poll_leaving_early_times(LoopState*, long end); \
+  void poll_storing_either(LoopState*, long end); \
+  void poll_reading_late(LoopState*, long end); \
+  void poll_counting_late(LoopState*, long end); \
   void poll_pausing(LoopState*, long ticks);    \
   void poll_until_quotient(LoopState*, long end, long divisor); \
   void poll_with_two_buffers(LoopState*);      \

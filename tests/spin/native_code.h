@@ -1,4 +1,4 @@
-// Runs a few instructions on the real processor with given registers, and tells what they left.
+// Runs a few instructions on the real processor with given registers, and returns the results.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class NativeCode {
 
   // Where `run` will put the code: the interpreter is given the same address.
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(page_); }
-  // Puts the code in place, followed by the way back.
+  // Writes the code, followed by a return.
   void place(std::span<const std::uint8_t> code);
-  // The code must end by running into what follows it. Registers and, with AVX2, vectors are loaded and
+  // The code must end by continuing past its end. Registers and, with AVX2, vectors are loaded and
   // stored.
   void run(Registers& registers, VectorRegisters& vectors);
 

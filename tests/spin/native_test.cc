@@ -1,5 +1,5 @@
-// The interpreter against the processor: random short sequences of every interpreted instruction. What the
-// interpreter calls known has to be what the processor computed: registers, flags, memory.
+// Compares the interpreter with the processor: random short sequences of every interpreted instruction. Every
+// value that the interpreter knows must be the processor's: registers, flags, memory.
 #include <gtest/gtest.h>
 
 #include <cstring>

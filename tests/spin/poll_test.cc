@@ -91,7 +91,7 @@ struct PollLoop : testing::Test {
   }
   std::uint64_t polls_until_the_end(const Registers& entry) { return execute(entry, 1'000'000).polls + 1; }
 
-  // What the proof says of a later turn, at its poll of that number, against what the code does.
+  // Compares the proof's prediction of a later turn, at its poll of that number, with execution.
   void expect_after(const PollLoopProof& proof, const Registers& entry, int turns, std::size_t poll = 0) {
     const After real = execute(entry, proof.polls.size() * static_cast<std::uint64_t>(turns) + poll);
     for (const unsigned index : {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15}) {
@@ -102,7 +102,7 @@ struct PollLoop : testing::Test {
     std::string wrong;
     for (const ByteRun& run : real.memory) {
       for (std::size_t i = 0; i < run.bytes.size(); ++i) {
-        // Frames of calls that have returned are nobody's.
+        // Frames of calls that have returned are unused.
         if (run.address + i < entry.gpr[kRsp]) continue;
         ByteRun byte{run.address + i, {*reinterpret_cast<const std::uint8_t*>(run.address + i)}};
         show_turn(proof, static_cast<std::uint64_t>(turns), poll, byte);
@@ -113,7 +113,7 @@ struct PollLoop : testing::Test {
   }
 
   TestStack stack;
-  LoopState state{};  // above the stack: what lies below is the calls'
+  LoopState state{};  // above the stack, which is below and belongs to the calls
   SelfMemory memory;
   SpinProver prover;
 };
@@ -208,13 +208,19 @@ BOTH(limited_number_of_polls_is_proven_for_so_many_turns, {
     const Registers entry = first_poll(stack.call(poll_limited, address(&state), limit));
     const PollLoopProof proof = prove(entry);
     ASSERT_TRUE(proof.proven) << proof.refusal.describe();
-    // After the last turn that is told the next one ends the loop.
+    // The turn after the last predicted one ends the loop.
     EXPECT_EQ(proof.turns, limit - 1);
     for (const int turns : {1, 2, 4998}) expect_after(proof, entry, turns);
     EXPECT_EQ(polls_until_the_end(entry), limit);
   }
   EXPECT_EQ(prove_loop(poll_limited, 20).refusal.reason, Reason::kFewTurns);
   EXPECT_EQ(prove_loop(poll_limited, 1).refusal.reason, Reason::kUnreadable) << "it ends with the next turn";
+})
+
+BOTH(poll_whose_argument_grows_is_not_proven, {
+  const PollLoopProof proof = prove_loop(poll_with_counted_argument);
+  EXPECT_FALSE(proof.proven);
+  EXPECT_EQ(proof.refusal.reason, Reason::kGrowingCall) << proof.refusal.describe();
 })
 
 TEST_F(PollLoop, register_that_grows_has_its_value_of_the_turn) {
@@ -263,7 +269,7 @@ Limits far_limits() {
   return limits;
 }
 
-// Turns of random numbers of polls, at random turns and polls of them: what is told of memory is what the code leaves.
+// Turns with random numbers of polls, at random turns and polls: predictions of memory equal execution.
 BOTH(turns_of_many_polls_are_proven_as_one, {
   Rng rng(5, "tests/spin/far");
   for (int i = 0; i < 24; ++i) {
@@ -372,7 +378,7 @@ BOTH(vector_register_after_a_poll_is_undefined, {
   EXPECT_EQ(proof.refusal.mnemonic, "movq");
 })
 
-// Without the optimiser every scratch register gets a value on the way.
+// Without the optimiser every scratch register gets a value meanwhile.
 TEST_F(PollLoop, argument_that_nobody_has_set_is_undefined) {
   const PollLoopProof proof = prove_loop(loops_o2::poll_without_arguments);
   EXPECT_EQ(proof.refusal.reason, Reason::kUndefinedValue);
@@ -406,7 +412,7 @@ BOTH(recheck_needs_the_same_registers_and_bytes, {
   memory.batches = 0;
   EXPECT_TRUE(still_holds(proof, entry, memory));
   EXPECT_EQ(memory.batches, 1);
-  // What a call may leave behind does not matter, nor does the upper half of an int.
+  // Results of a call do not matter, nor does the upper half of an int.
   Registers other = entry;
   other.gpr[kRax] = other.gpr[kR11] = 5;
   other.gpr[kRsi] |= 1ull << 40;

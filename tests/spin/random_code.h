@@ -173,7 +173,7 @@ class Generator {
     }
     return encode();
   }
-  // What the last instruction was made of.
+  // The template of the last instruction.
   const Template* used() const { return used_; }
 
  private:

@@ -1,4 +1,4 @@
-// What bounds say of results holds for every number within the bounds of the operands.
+// Predicted bounds of results hold for every number within the bounds of the operands.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -124,7 +124,7 @@ TEST(Ranges, keep_what_is_known) {
   EXPECT_EQ(*combine(Op::kAdd, part, {5, 5}, 8), (Range{1'000'005, 2'000'004}));
   EXPECT_EQ(*combine(Op::kSub, {1, 3}, {2, 2}, 4), (Range{-1, 1})) << "it goes past zero";
   EXPECT_EQ(divide(part, {1'000, 1'000}, 8, true)->low, (Range{1'000, 1'999}));
-  // What a compiler makes of a division by 1,000: the upper half of a product, shifted.
+  // A compiler's division by 1,000: the upper half of a product, shifted.
   const Range high = multiply_wide(part, {0x20c4'9ba5'e353'f7cf, 0x20c4'9ba5'e353'f7cf}, 8, true).high;
   EXPECT_EQ(*combine(Op::kSar, high, {7, 7}, 8), (Range{1'000, 1'999}));
   EXPECT_EQ(*combine(Op::kOr, part, {2'000, 2'000}, 8), (Range{1'000'000, 2'000'895})) << "of no bit above those of both";

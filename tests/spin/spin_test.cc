@@ -26,7 +26,7 @@ bool covers(const std::vector<ByteRun>& runs, std::uint64_t from, std::size_t le
   });
 }
 
-// The program's memory after some instructions have been executed: what the interpreter changed lies on top.
+// The program's memory after some instructions: changes by the interpreter override it.
 class PatchedMemory : public SelfMemory {
  public:
   bool read(std::uint64_t from, void* to, std::size_t n) override {
@@ -42,8 +42,8 @@ class PatchedMemory : public SelfMemory {
   std::vector<ByteRun> patches;
 };
 
-// What is in memory once the thread has been moved to the canonical state: bytes that are not written by hand
-// are compared as the program would see them.
+// Memory after the thread has been moved to the canonical state: bytes that the proof does not write are
+// compared as the program would see them.
 std::uint64_t value_at(CodeMemory& memory, const SpinProof& proof, std::uint64_t at) {
   for (const ByteRun& run : proof.to_write) {
     if (at - run.address < run.bytes.size()) return run.bytes[at - run.address];
@@ -259,7 +259,7 @@ TEST_F(Spin, code_that_changed_is_decoded_anew) {
   EXPECT_TRUE(prover.prove_spin(start, memory, {}).proven);
   std::memcpy(page, count, sizeof count);
   EXPECT_EQ(prover.prove_spin(start, memory, {}).refusal.reason, Reason::kNoRecurrence);
-  // What is vouched for is not read again until it is invalidated.
+  // Code declared unchanged is not read again until it is invalidated.
   std::memcpy(page, spin, sizeof spin);
   EXPECT_TRUE(prover.prove_spin(start, memory, {}).proven);
   memory.fixed_code = true;

@@ -1,5 +1,5 @@
-// Random turns that go one way or another as a clock has it: where so many are said to go round, each of them, executed from what
-// is said of the turn before, leaves what it leaves when all are executed.
+// Random turns that branch depending on a clock: each predicted turn, executed from the prediction of the
+// previous one, gives the same result as executing all turns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Writer {
     bytes({index < 8 ? 0x48u : 0x49u, 0xb8 + index % 8});
     number(value, 8);
   }
-  // Of a jump with 32 bits that ends at `behind`.
+  // Sets a jump with 32 bits that ends at `behind`.
   void aim(std::size_t behind, std::size_t target) {
     const auto distance = static_cast<std::int32_t>(target) - static_cast<std::int32_t>(behind);
     std::memcpy(code_page + behind - 4, &distance, 4);
@@ -63,7 +63,7 @@ struct State {
 };
 
 struct RandomWays : testing::Test {
-  // A poll, a look at the counter, a comparison with a time, two ways, and something behind them.
+  // A poll, a read of the counter, a comparison with a time, two branches, and code after them.
   void write_loop(Rng& rng, std::uint64_t start, std::uint64_t time) {
     Writer to;
     Generator generator(rng, rng.chance(1, 8));
@@ -87,7 +87,7 @@ struct RandomWays : testing::Test {
     for (const unsigned index : kKept) {
       if (rng.chance(1, 2)) to.move(index, rng.below(1000));
     }
-    // mov [r15 + i], r8 or r9: so memory is there that one way may leave as it is.
+    // mov [r15 + i], r8 or r9: memory that one of the branches may leave unchanged.
     for (int i = -128; i < 128; i += 32) {
       if (rng.chance(1, 2)) to.bytes({0x4d, 0x89, rng.chance(1, 2) ? 0x47u : 0x4fu, static_cast<unsigned>(i) & 0xff});
     }

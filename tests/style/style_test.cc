@@ -66,7 +66,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
       {"sim/cm", {"sim/core", "sim/ib", "sim/mad", "sim/management"}},
       {"sim/fabric", {"sim/core", "sim/ib"}},
       {"sim/host", {"sim/core"}},
-      // The adapter, from the lowest folder to the highest; values that its parts share are in the folder itself.
+      // The adapter, from the lowest folder to the highest; files shared with its parts are in the folder itself.
       {"sim/hca/congestion", {"sim/core", "sim/ib"}},
       {"sim/hca",
        {"sim/core", "sim/ib", "sim/host", "sim/fabric", "sim/hca/congestion", "verbs_shim/protocol"}},
@@ -189,8 +189,8 @@ void add_reach(const std::string& file, std::set<std::string>& reach) {
   }
 }
 
-// The transport decides and the data path does: it is tested without, because it cannot know it, by whatever
-// detour.
+// The transport decides and the data path executes. The transport is tested without the data path, so it must
+// not include it, not even indirectly.
 TEST(Style, the_transport_cannot_see_the_data_path) {
   std::size_t seen = 0;
   for (const std::string& file : project_files()) {

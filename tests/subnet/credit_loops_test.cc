@@ -1,4 +1,4 @@
-// Which fabrics can deadlock on credits: the cycles of the outputs that routes use in sequence.
+// Fabrics that can deadlock on credits: cycles of the outputs that routes use in sequence.
 #include "sim/subnet/credit_loops.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ Channel at(std::size_t node, std::uint32_t port, std::uint8_t lane = 0) {
   return {node, PortNumber{static_cast<std::uint8_t>(port)}, lane};
 }
 
-std::string loop_of(const Graph& graph, bool all_ways = false) {
-  const Plan planned = plan(graph.nodes, graph.cables, all_ways);
+std::string loop_of(const Graph& graph, bool all_paths = false) {
+  const Plan planned = plan(graph.nodes, graph.cables, all_paths);
   return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned));
 }
 
@@ -47,13 +47,14 @@ std::string loop_of_opposite_routes(std::uint8_t port) {
   const Graph graph = ring(4, 1);
   Plan planned = plan(graph.nodes, graph.cables);
   for (std::size_t i = 0; i < 4; ++i) {
-    const std::size_t from = 2 * i, opposite = 2 * ((i + 2) % 4) + 1;  // each switch stands before its host
+    const std::size_t from = 2 * i, opposite = 2 * ((i + 2) % 4) + 1;  // each switch precedes its host
     planned.nodes[from].forwarding_table.at(planned.nodes[opposite].ports[0].lid.value) = PortNumber{port};
   }
   return credit_loop_text(graph.nodes, find_credit_loop(graph.nodes, graph.cables, planned));
 }
 
-// The routes of minimum hops happen to close no circle in a ring of four. All equal ways together do, and those of one direction.
+// Routes of minimum hops happen to form no cycle in a ring of four. All equal paths together do, and those of
+// one direction.
 TEST(CreditLoops, a_ring_of_four_depends_on_the_routes_in_use) {
   EXPECT_EQ(loop_of(ring(4, 1)), "");
   EXPECT_EQ(loop_of(ring(4, 2)), "");
@@ -101,7 +102,8 @@ RC_GTEST_PROP(CreditLoopsProperty, fat_trees_have_none, ()) {
   RC_ASSERT(loop_of(graph, true).empty());
 }
 
-// Routes along x first, then along y; `flipped`: switches of odd rows the other way round, which is no order of dimensions.
+// Routes along x first, then along y; `flipped`: the other order for switches of odd rows, which is not
+// dimension order.
 Plan dimension_order(const Mesh& mesh, bool flipped) {
   Plan planned = plan(mesh.graph.nodes, mesh.graph.cables);
   for (std::uint32_t y = 0; y < mesh.height; ++y) {
@@ -133,7 +135,7 @@ TEST(CreditLoops, a_mesh_whose_rows_turn_the_other_way_has_one) {
   EXPECT_EQ(loop.size(), 6u) << credit_loop_text(of.graph.nodes, loop);
 }
 
-// Every way of a packet between two adapters, hop by hop, as outputs between switches.
+// Every path of a packet between two adapters, hop by hop, as outputs between switches.
 void walk_all(const Graph& graph, const Plan& planned, std::vector<Route>& routes) {
   std::map<std::pair<std::size_t, int>, Attachment> behind;
   for (const Cable& cable : graph.cables) {
@@ -167,8 +169,8 @@ void walk_all(const Graph& graph, const Plan& planned, std::vector<Route>& route
 // Names sort as the nodes' indices do, so even the same cycle is found.
 RC_GTEST_PROP(CreditLoopsProperty, the_tables_give_what_walking_every_route_gives, ()) {
   const Graph graph = random_graph();
-  const bool all_ways = *rc::gen::arbitrary<bool>();
-  const Plan planned = plan(graph.nodes, graph.cables, all_ways);
+  const bool all_paths = *rc::gen::arbitrary<bool>();
+  const Plan planned = plan(graph.nodes, graph.cables, all_paths);
   std::vector<Route> routes;
   walk_all(graph, planned, routes);
   const Route loop = find_credit_loop(graph.nodes, graph.cables, planned);

@@ -209,7 +209,8 @@ TEST(Engines, ftree_routes_every_shift_without_congestion) {
 TEST(Engines, ftree_keeps_places_for_adapters_that_are_missing) {
   Graph graph = fat_tree(3, 6, 3);
   std::vector<std::size_t> places = nodes_of(graph, NodeKind::kAdapter);
-  // The last adapters of some leaves, and a middle one, without their cables: a node without one is nobody's.
+  // The last adapters of some leaves, and a middle one, lose their cables: a node without a cable is not part
+  // of the fabric.
   for (const std::size_t missing : {5u, 11u, 12u, 20u, 53u}) {
     std::erase_if(graph.cables,
                   [&](const Cable& cable) { return cable.a.node == places[missing] || cable.b.node == places[missing]; });

@@ -65,7 +65,7 @@ struct LeafSpine {
   std::uint32_t leaves, spines, cables = 1, hosts;  // cables from each leaf to each spine, hosts at each leaf
 };
 
-// Behind the hosts' ports of a leaf come those to spine0, spine1, …
+// After a leaf's ports to hosts follow those to spine0, spine1, …
 inline Graph leaf_spine(const LeafSpine& of) {
   Graph graph;
   std::vector<std::size_t> leaves;

@@ -27,7 +27,7 @@ inline Plan plan_by(const Graph& graph, const Routing& routing, const Plan* befo
   return plan(graph.nodes, graph.cables, false, routing, before);
 }
 
-// Lanes that the engine asks for, else that with the level's number.
+// The engine's lanes, or else the lane with the level's number.
 inline LaneOf lanes_of(const Plan& plan) {
   return [&plan](std::size_t node, PortNumber in, PortNumber port, std::uint8_t level) -> std::uint8_t {
     const NodePlan& own = plan.nodes[node];
@@ -160,7 +160,7 @@ inline void expect_legal_tree(const Graph& graph, const Plan& plan) {
   std::set<std::size_t> reached;
   std::size_t isolated = 0;
   for (const std::size_t adapter : nodes_of(graph, NodeKind::kAdapter)) {
-    std::vector<std::pair<std::size_t, std::uint32_t>> front;  // switches and the ports that a copy has come by
+    std::vector<std::pair<std::size_t, std::uint32_t>> front;  // switches, and the ports by which a copy arrived
     const Attachment first = ends.at({adapter, 1});
     front.emplace_back(first.node, first.port.value);
     std::size_t copies = 0;

@@ -15,7 +15,7 @@ namespace {
 
 using fabric::PortNumber;
 
-// Hops over switches from `node` to `lid`, following the tables; -1 when a table has no way or it loops.
+// Hops over switches from `node` to `lid`, following the tables; -1 if a table lacks the route or it loops.
 int walk(const std::vector<Node>& nodes, const std::vector<Cable>& cables, const Plan& plan, std::size_t node,
          std::uint16_t lid) {
   std::map<std::pair<std::size_t, int>, std::size_t> behind;
@@ -43,7 +43,7 @@ const std::vector<Node> kTwoHosts = {{"server/mlx5_0", NodeKind::kAdapter, 1},
                                      {"sw", NodeKind::kSwitch, 4},
                                      {"client/mlx5_0", NodeKind::kAdapter, 1}};
 
-// Two leaves, two spines, two cables from each leaf to each spine: four ways between the leaves.
+// Two leaves, two spines, two cables from each leaf to each spine: four paths between the leaves.
 TEST(Subnet, all_ways_of_the_shortest_length_are_found_when_asked_for) {
   const std::vector<Node> nodes = {{"a", NodeKind::kAdapter, 1},     {"b", NodeKind::kAdapter, 1},
                                    {"leaf0", NodeKind::kSwitch, 5},  {"leaf1", NodeKind::kSwitch, 5},
@@ -103,7 +103,7 @@ TEST(Subnet, what_is_not_connected_is_a_finding) {
 }
 
 TEST(Subnet, adapters_do_not_forward) {
-  // s0 - h - s1: the two-port adapter h is no way from a to b.
+  // s0 - h - s1: the two-port adapter h is not on a path from a to b.
   const std::vector<Node> nodes = {{"a", NodeKind::kAdapter, 1},
                                    {"b", NodeKind::kAdapter, 1},
                                    {"h", NodeKind::kAdapter, 2},

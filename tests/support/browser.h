@@ -31,9 +31,9 @@ class Browser {
   static constexpr int kControl = 2, kShift = 8;  // held meanwhile
   void wheel(double x, double y, double by, int held = 0);
   void drag(double from_x, double from_y, double to_x, double to_y, int held = 0);
-  // What CSS asks for: "screen" or "print", "light" or "dark".
+  // CSS media: "screen" or "print", "light" or "dark".
   void emulate(const std::string& media, const std::string& color_scheme);
-  // What went wrong in scripts so far, in words; empty: nothing.
+  // Errors in scripts so far, as text; empty: none.
   const std::string& errors() const { return errors_; }
 
  private:

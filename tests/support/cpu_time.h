@@ -1,4 +1,4 @@
-// The processor's time of all that has been started and has ended: on a busy machine it says more than wall time.
+// CPU time of all child processes that have ended: more meaningful than wall time on a busy machine.
 #pragma once
 
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// What a run may have left behind.
+// Finds processes and files that a run may have left behind.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace verbatim::support {
 
-// Processes that carry `mark` in their environment (which a program keeps as it was started, whatever it does
-// to its own copy) or on their command line.
+// Processes with `mark` in their initial environment, which a program cannot change, or on their command
+// line.
 std::set<pid_t> marked_processes(const std::string& mark);
-// Of the entries of a folder.
+// Names of a folder's entries.
 std::set<std::string> names_in(const std::string& folder);
 
 }  // namespace verbatim::support

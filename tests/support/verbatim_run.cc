@@ -72,7 +72,8 @@ std::string RunReport::story() const {
 
 namespace {
 
-// What every run is given besides: words of VERBATIM_TEST_RUN_OPTIONS, unless the request names the first one itself.
+// Additional options of every run: words of VERBATIM_TEST_RUN_OPTIONS, unless the request has the first one
+// itself.
 std::vector<std::string> further_options(const RunRequest& request) {
   const char* const text = ::getenv("VERBATIM_TEST_RUN_OPTIONS");
   std::istringstream stream(text != nullptr ? text : "");

@@ -11,7 +11,7 @@
 
 namespace verbatim::support {
 
-// Of the source tree, whatever the working directory is.
+// In the source tree, independent of the working directory.
 std::string topology(const std::string& name);  // "two_hosts" -> …/topologies/two_hosts.json
 // The built executable.
 std::string verbatim_program();
@@ -41,7 +41,7 @@ struct RunReport {
   const std::string& output(const std::string& host) const;
   const std::string& errors(const std::string& host) const;
   double virtual_ms() const;
-  // Everything the run said, for a failing test.
+  // The whole output of the run, for a failing test.
   std::string story() const;
 };
 
@@ -50,12 +50,12 @@ RunReport run(const RunRequest& request);
 RunReport run_pair(const std::string& server, const std::string& client,
                    const std::string& topology = "two_hosts");
 
-// A path as one word of a command, whatever characters it has.
+// A path with any characters, quoted as one word of a command.
 std::string quoted(const std::string& path);
 
 // Whole content of a file, "" when there is none.
 std::string text_of_file(const std::string& path);
-// A folder that goes with the object.
+// A folder that is removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -28,7 +28,7 @@ const std::string kTopology = support::topology("two_hosts");
 class Shell : public testing::Test {
  protected:
   std::string at(const std::string& name) const { return folder_.path() + "/" + name; }
-  // The exit code; what appears is in `out`, and what is said beside it in `err`.
+  // Returns the exit code; screen output is in `out`, other messages are in `err`.
   int verbatim(const std::string& words, const std::string& keys = "") {
     std::ofstream(at("keys"), std::ios::binary) << keys;
     const std::string command = "cd " + quoted(folder_.path()) + " && " + quoted(support::verbatim_program()) + " " + words +
@@ -190,7 +190,7 @@ class Person {
   pid_t simulator() const { return child_; }
   int wait() {
     int status = 0;
-    // Who does not read what appears would block it.
+    // Without a reader the output would block it.
     constexpr int kMostWaits = 3'000;
     for (int waits_made = 0; waitpid(child_, &status, WNOHANG) == 0; ++waits_made) {
       if (waits_made == kMostWaits) kill(child_, SIGKILL);
@@ -209,7 +209,7 @@ class Person {
            now.c_oflag == before_.c_oflag;
   }
   const std::string& seen() const { return seen_; }
-  // What programs wrote: all behind the greeting.
+  // Output of programs: everything after the greeting.
   std::string screen() const {
     const std::size_t end = seen_.find("leave.");
     const std::size_t line = end == std::string::npos ? end : seen_.find("\r\n", end);
@@ -269,7 +269,7 @@ TEST_F(Shell, a_status_line_shows_host_terminal_and_virtual_time_and_is_in_no_re
   person.type("\x1d");
   ASSERT_TRUE(person.sees(" client | terminal 2 of 2 | virtual time ")) << person.seen();
   person.type("sleep 1.2\r");
-  // Time that keeps pace goes on in it.
+  // If virtual time follows real time, it is updated in the line.
   ASSERT_TRUE(person.sees("virtual time 1.")) << person.seen();
   person.type("exit\r");
   ASSERT_TRUE(person.sees(" server | terminal 1 of 2 | virtual time ")) << person.seen();

@@ -48,9 +48,8 @@ struct Totals {
   std::int64_t sum_ps = 0;
 };
 
-// Every message of the trace: its parts add up to its latency, and it ends with a completion that the trace
-// has at that time for that queue pair, or before any. Gives how many there were, by what stands in the
-// tables.
+// Checks every message of the trace: its parts add up to its latency, and it ends with a completion that the
+// trace has at that time for that queue pair, or before any. Returns the number of messages by table.
 std::map<std::string, Totals> check_trace(const std::string& trace) {
   std::map<std::string, Totals> all;
   std::multiset<std::pair<std::int64_t, std::string>> completions;
@@ -131,7 +130,7 @@ TEST(Explanation, shows_the_slowest_message_where_it_took_another_way) {
   const std::size_t lost = text.find("lost: timeout", slowest);
   ASSERT_NE(lost, std::string::npos) << text;
   EXPECT_LT(lost, text.find("All messages", slowest)) << "the way of the message that was lost";
-  // Where all take the same way but for clock edges there is no second table.
+  // If all messages take the same steps except for clock edges, there is no second table.
   const RunReport quiet = explain({.scenario = VERBATIM_SOURCE_DIR "/scenarios/write_lat.json"});
   EXPECT_EQ(quiet.outputs.at("latency.txt").find("greatest latency"), std::string::npos);
 }

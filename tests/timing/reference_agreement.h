@@ -13,7 +13,7 @@ namespace verbatim::timing {
 // picosecond. Prints how much was compared.
 void expect_agreement(std::uint64_t first, std::uint64_t count, Buffers buffers = Buffers::kAny);
 
-// Likewise of DMA: every access to memory, and every transfer's end at the adapter.
+// The same for DMA: every access to memory, and every transfer's end at the adapter.
 void expect_dma_agreement(std::uint64_t first, std::uint64_t count);
 
 }  // namespace verbatim::timing

@@ -1,4 +1,4 @@
-// tools/test_summary counts cases, not processes, and says why one was skipped.
+// tools/test_summary counts cases, not processes, and lists reasons of skipped ones.
 #include <gtest/gtest.h>
 
 #include <fstream>

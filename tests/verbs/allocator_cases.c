@@ -1,4 +1,4 @@
-// Allocators of parent domains (ibv_alloc_parent_domain(3)): who is asked for what, and gets it back.
+// Allocators of parent domains (ibv_alloc_parent_domain(3)): the allocations requested of each, and their release.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

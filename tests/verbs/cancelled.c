@@ -1,4 +1,4 @@
-// Threads cancelled while they wait for events of an adapter: their clean-up handlers run, and the adapter goes on.
+// Threads cancelled while they wait for events of an adapter: their clean-up handlers run, and the adapter still works.
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdio.h>

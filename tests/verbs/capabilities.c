@@ -1,5 +1,5 @@
-// What a device tells of itself holds: each flag and each limit of ibv_query_device_ex(3) is tried, and what it does not tell is
-// refused. `capabilities infiniband` or `capabilities ethernet`.
+// A device's reported capabilities are true: each flag and each limit of ibv_query_device_ex(3) is tried, and
+// unreported ones are refused. `capabilities infiniband` or `capabilities ethernet`.
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -131,7 +131,7 @@ static int scatters_fcs(void) { return can_make(IBV_QPT_RAW_PACKET, IBV_QP_CREAT
 static int pads_writes(void) { return can_make(IBV_QPT_RAW_PACKET, IBV_QP_CREATE_PCI_WRITE_END_PADDING, 0); }
 static int writes_atomically(void) { return can_make(IBV_QPT_RC, 0, IBV_QP_EX_WITH_ATOMIC_WRITE); }
 static int has_image_guid(void) { return device.orig_attr.sys_image_guid != 0; }
-static int always(void) { return 1; }  // a port that goes down and comes back: tests/loss, link_test.cc
+static int always(void) { return 1; }  // a port that fails and recovers: tests/loss, link_test.cc
 
 static int steers(void) {
   struct ibv_qp* qp = make_qp(IBV_QPT_RAW_PACKET, 0, 0);
@@ -251,7 +251,7 @@ static void try_limits(int is_ethernet) {
   tagged.tm_cap.max_num_tags = device.tm_caps.max_num_tags + 1;
   tagged.tm_cap.max_ops = device.tm_caps.max_ops;
   EXPECT(ibv_create_srq_ex(context, &tagged) == NULL);
-  // What is not there is zero, and refused.
+  // Missing capabilities are zero, and refused.
   EXPECT(device.tso_caps.max_tso == 0 && device.tso_caps.supported_qpts == 0);
   struct ibv_qp_init_attr_ex tso = {.send_cq = cq, .recv_cq = cq, .cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_UD, .pd = pd,
                                     .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER, .max_tso_header = 64};

@@ -1,5 +1,5 @@
-// The clauses of the man pages that everything else rests on: each a function that checks what it says and prints nothing but
-// "right", or the first thing that was not. `clauses NAME` runs one.
+// Clauses of the man pages that other tests rely on: each is a function that checks a clause and prints only
+// "right", or the first violation. `clauses NAME` runs one.
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -50,7 +50,7 @@ static void caps_come_back_at_least_as_requested(void) {
   }
 }
 
-// What is granted can be used: as many requests, entries and inline bytes as the struct says.
+// Granted capacities can be used: as many requests, entries and inline bytes as the struct says.
 static void what_comes_back_can_be_used(void) {
   struct ibv_qp_cap cap = {3, 3, 2, 2, 5};
   options.type = IBV_QPT_RC;
@@ -248,7 +248,7 @@ static void RESET_drops_what_is_posted_in_silence(void) {
   EXPECT(fcntl(device->async_fd, F_SETFL, O_NONBLOCK) == 0 && ibv_get_async_event(device, &event) != 0);
 }
 
-// ibv_destroy_qp, ibv_destroy_cq: who waits until there is an event is not told of one that cannot be had any more.
+// ibv_destroy_qp, ibv_destroy_cq: a waiter gets no event that can no longer be read.
 static void events_of_what_is_destroyed_are_gone(void) {
   channel = ibv_create_comp_channel(device);
   options.cq_channel = 1;
@@ -292,7 +292,7 @@ static void minus_one_makes_a_domain_of_its_own(void) {
   EXPECT(ibv_close_xrcd(one) == 0 && ibv_close_xrcd(other) == 0);
 }
 
-// In a child: opens the domain of `path` with these flags, and says what came of it by its exit code.
+// In a child: opens the domain of `path` with these flags, and returns the result as exit code.
 static int opens_in_a_child(const char* path, int flags) {
   fflush(stdout);
   const pid_t child = fork();

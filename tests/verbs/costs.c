@@ -1,4 +1,4 @@
-// What calls cost the processor: nanoseconds between two looks at the clock, the second of which is in it. A line each.
+// CPU time of calls: nanoseconds between two reads of the clock, including the second one. One line each.
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,7 +32,7 @@ int main(void) {
   options = (struct Options){.cq_channel = 1};
   connect_ends();
 
-  // The adapter has fetched the first and asks for no doorbell, so the others are the calls alone.
+  // The adapter has fetched the first and requests no doorbell, so the others are calls only.
   struct ibv_sge sge = sge_of(&b, 0, 64);
   struct ibv_recv_wr second = {.num_sge = 1, .sg_list = &sge}, first = second, *bad;
   first.next = &second;

@@ -1,5 +1,5 @@
-// End-to-end credits (IBA 9.7.7.2.5) seen by a program, in both modes alike: receives that are posted after the peer was told
-// that there are none hold nothing up.
+// End-to-end credits (IBA 9.7.7.2.5) in a program, in both modes: receives posted after the peer was told
+// that there are none cause no delay.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,7 +9,7 @@
 namespace verbatim {
 namespace {
 
-// What the program prints on an adapter with credits or without; nanoseconds.
+// The program's output on an adapter with or without credits; nanoseconds.
 std::int64_t time_of_messages(bool has_credits) {
   const support::TemporaryFolder folder;
   auto hca = nlohmann::json::parse(support::text_of_file(PROFILES "/edr_hca.json"));

@@ -1,5 +1,5 @@
-// IBV_EVENT_DEVICE_FATAL as a scenario brings it: what a program is told, and what each call answers
-// afterwards, in slices and call by call; and what its peer sees.
+// IBV_EVENT_DEVICE_FATAL caused by a scenario: events of a program, and later results of each call, in slices
+// and call by call; and the effects on its peer.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"
@@ -7,8 +7,8 @@
 namespace verbatim {
 namespace {
 
-// What Linux answers of a device that is gone: reads of events end with EIO when the last has been read,
-// commands with EIO; the data path stays in the program's memory and leads to nothing (ib_uverbs_event_read,
+// Linux' behaviour after a device's removal: reads of events return EIO after the last one, commands return
+// EIO; the data path remains in the program's memory without effect (ib_uverbs_event_read,
 // ib_uverbs_disassociate).
 TEST(DeviceFatal, is_told_and_leaves_nothing_but_closing) {
   support::RunRequest request;

@@ -235,7 +235,7 @@ static enum ibv_qp_state state_of(const struct End* end) {
 static void destroy_end(struct End* end) {
   MUST(ibv_destroy_qp(end->qp) == 0);
   if (end->srq != NULL) MUST(ibv_destroy_srq(end->srq) == 0);
-  // A common one goes with the end that is destroyed last.
+  // A common one is destroyed with the second end.
   const int shared = options.one_cq && (end == &a ? end->send_cq == b.recv_cq : 0);
   MUST(shared || ibv_destroy_cq(end->send_cq) == 0);
   MUST(ibv_destroy_cq(end->recv_cq) == 0);

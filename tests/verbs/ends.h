@@ -16,7 +16,7 @@ struct End {
   uint8_t* buffer;
 };
 
-// What a case may ask for before its connection is made; zero is the usual.
+// Settings of a case's connection; zero is the default.
 struct Options {
   enum ibv_qp_type type;  // RC
   int access_b;           // -1: none; else of queue pair B
@@ -25,7 +25,7 @@ struct Options {
   int max_rd_atomic, max_dest_rd_atomic;  // -1: none; 4 is the usual
   int sq_sig_all, srq, cqe, cq_channel;
   int one_cq;      // B's receives complete where A's sends do
-  int b_stops_at;  // INIT or RTR; -1: RESET; usually it goes to RTS
+  int b_stops_at;  // INIT or RTR; -1: RESET; default: RTS
 };
 
 extern struct ibv_context* device;
@@ -33,14 +33,14 @@ extern struct ibv_port_attr port;
 extern union ibv_gid gid;
 extern struct ibv_comp_channel* channel;
 extern struct End a, b;
-extern struct ibv_mr* extra;  // a region of the case's own, which goes with the ends
+extern struct ibv_mr* extra;  // a region of the case, destroyed with the ends
 extern struct Options options;
 
 // Makes both ends by `options` and connects them.
 void connect_ends(void);
 // Prints what became of them, in one line behind `name`, and destroys them.
 void finish_ends(const char* name);
-// Lets everything happen that is under way.
+// Waits until everything in flight has arrived.
 void settle(void);
 
 // Prints into the line of the case.

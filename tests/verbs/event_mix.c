@@ -133,7 +133,7 @@ static void take(int source) {
   }
 }
 
-// Which are readable, one bit each; none within a millisecond: 0.
+// A bit for each readable source; 0 if there is none within a millisecond.
 static unsigned by_poll(int with_mask) {
   struct pollfd set[kSources];
   for (int i = 0; i < kSources; ++i) set[i] = (struct pollfd){fds[i], POLLIN, 0};

@@ -1,5 +1,5 @@
-// What raw packet queue pairs, flow rules, receive work queues, their tables and flow counters answer, a line per case:
-// frames of a program to the port it sends them by, or to groups.
+// Results of raw packet queue pairs, flow rules, receive work queues, their tables and flow counters, a line
+// per case: frames of a program to its own port or to groups.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -426,7 +426,7 @@ static void wrong_rules(void) {
   end_line("wrong rules");
 }
 
-// Without CAP_NET_RAW, the last case: it does not come back.
+// Without CAP_NET_RAW; the last case, as it cannot be undone.
 static void rights(void) {
   struct ibv_qp* qp = make_qp(&me, 0);
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -1,5 +1,5 @@
-// Two stations that know nothing of each other: the one that waits hears a broadcast, answers its sender, and gets
-// frames of many lengths from it. Run with "waits" on one host and "calls" on another.
+// Two stations without knowledge of each other: the waiting one receives a broadcast, answers its sender, and
+// gets frames of many lengths from it. Run with "waits" on one host and "calls" on another.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ int main(int count, char** arguments) {
     send_frame(&me, qp, &(struct FrameOf){.to = kBroadcast, .source = 1});
     printf("answer of %u bytes\n", wait_for(0));
     const uint8_t* peer = receive_slot(&me, 0) + kMacBytes;
-    // To nobody, whom switches do not know: all stations see it, and none takes it.
+    // To an address unknown to switches: all stations see it, and none takes it.
     const uint8_t nobody[kMacBytes] = {2, 9, 9, 9, 9, 9};
     send_bytes(&me, qp, kFrames, build_frame(&me, kFrames, &(struct FrameOf){.to = nobody, .source = 1}));
     for (int i = 0; i < kFrames; ++i) {

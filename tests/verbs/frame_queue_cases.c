@@ -110,7 +110,7 @@ static void work_queues(void) {
   end_line("work queues");
 }
 
-// What a queue's own flags do to a frame, and by which number its completions are known.
+// Effects of a queue's own flags on a frame, and the queue number in its completions.
 static void queue_options(void) {
   const uint32_t flags[] = {0, IBV_WQ_FLAGS_SCATTER_FCS, IBV_WQ_FLAGS_PCI_WRITE_END_PADDING, 0xf};
   struct ibv_qp* from = make_qp(&me, 0);

@@ -16,7 +16,7 @@ struct Station {
   uint8_t mac[kMacBytes];  // of the port
 };
 
-// What a frame is made of; what is zero is left out or zero.
+// Parts of a frame; zero members are left out or zero.
 struct FrameOf {
   const uint8_t *to, *from;  // NULL: this port
   int vlan;                  // tag, 0: none
@@ -56,16 +56,16 @@ void* add_spec(struct FlowOf* flow, int type, size_t size);
 void add_mac(struct FlowOf* flow, const uint8_t* to);  // destination
 struct ibv_flow* make_flow(struct ibv_qp* qp, struct FlowOf* flow);
 
-// Waits until nothing is under way.
+// Waits until nothing is in flight.
 void settle(void);
-// Takes and prints what has completed: " name=id:status:bytes[,tag][,vlan]", receives by slot.
+// Polls and prints completions: " name=id:status:bytes[,tag][,vlan]", receives by slot.
 void say_completions(struct Station* station);
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void end_line(const char* name);
 const char* error_name(int error);
 #define SAY(what, call) say(" " what "=%s", error_name(call))
 const char* made(const void* object);  // or why not, by errno
-// Sends one frame of `me` and tells where it landed.
+// Sends one frame of `me` and prints where it arrived.
 void tell(const char* what, struct ibv_qp* qp, const struct FrameOf* frame);
 // A rule for frames of `me` to this station or group.
 struct ibv_flow* flow_to_mac(struct ibv_qp* qp, const uint8_t* mac);

@@ -1,5 +1,5 @@
-// Ethernet frames of programs: every case of frame_cases.c gives the line that frames_expected.txt has for it, and frames find
-// their way between hosts.
+// Ethernet frames of programs: every case of frame_cases.c prints its line of frames_expected.txt, and frames
+// are forwarded between hosts.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -114,7 +114,7 @@ TEST(Frames, stations_find_each_other_by_a_broadcast) {
     expected += "frame of " + std::to_string(length) + " bytes\n";
   }
   EXPECT_EQ(runs.slices.output("server"), expected);
-  // With the frame check sequence; what goes to nobody known is seen by the other host, where no rule takes it.
+  // With the frame check sequence; the other host sees frames to unknown addresses, but no rule takes them.
   EXPECT_EQ(count_of(runs.slices.trace, "frame to=ff:ff:ff:ff:ff:ff"), 5u);  // sent, in, on, out, in
   EXPECT_EQ(count_of(runs.slices.trace, "port=client"), 0u);
   EXPECT_GE(count_of(runs.slices.trace, "wire_bytes=1518"), 4u);

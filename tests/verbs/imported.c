@@ -1,6 +1,6 @@
-// Processes that share what one of them has opened (ibv_import_device(3) and so on): the descriptor goes by a message or by
-// fork. `imported CASE`: a parent and a child of its, which tell each other when to go on; what they say comes out in that
-// order.
+// Processes that share one opening of a device (ibv_import_device(3) etc.): the descriptor is passed by
+// message or by fork. `imported CASE`: a parent and its child, which synchronise, so that their output has a
+// fixed order.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ enum { kBytes = 8192, kAll = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | 
   } while (0)
 #define EXPECT MUST
 
-// What goes with the descriptor.
+// Sent together with the descriptor.
 struct Handles {
   uint32_t pd, mr, dm, other_pd, rkey, qpn;
   uint64_t address;
@@ -177,7 +177,7 @@ static void exporter_of_message(void) {
   EXPECT(memory[4096] == 0);
   EXPECT(ibv_dealloc_pd(pd) == EBUSY);
   tell();
-  await();  // the importer has destroyed the exporter's region, and gone
+  await();  // the importer has destroyed the exporter's region, and exited
   EXPECT(ibv_dereg_mr(mr) == EINVAL);
   destroy_end(&one);
   destroy_end(&two);
@@ -223,7 +223,7 @@ static void importer_of_message(void) {
   tell();
 }
 
-// The exporter ends while the importer works: what it registered keeps its bytes, its queue pair answers until the importer goes.
+// The exporter ends while the importer works: its memory keeps its bytes, and its queue pair answers until the importer ends.
 static void exporter_that_ends(int way) {
   struct ibv_context* context = open_device();
   struct ibv_pd* pd;
@@ -275,7 +275,7 @@ static void importer_of_one_that_ends(pid_t exporter, int is_crash) {
   EXPECT(ask(&end, IBV_WR_RDMA_READ, stranger_mr->lkey, 64, all.handles.address, all.handles.rkey) == IBV_WC_REM_ACCESS_ERR);
   destroy_end(&end);
   EXPECT(ibv_dereg_mr(mine) == 0);
-  EXPECT(ibv_close_device(all.context) == 0);  // with it goes the exporter's queue pair, and the domain
+  EXPECT(ibv_close_device(all.context) == 0);  // also destroys the exporter's queue pair, and the domain
   EXPECT(ibv_dereg_mr(stranger_mr) == 0 && ibv_dealloc_pd(stranger_pd) == 0 && ibv_close_device(stranger) == 0);
 }
 
@@ -307,7 +307,7 @@ static void exporter_ends(int way) {
   importer_of_one_that_ends(child, way == 3);
 }
 
-// By fork: the parent goes on using what it has, the child has it, too.
+// By fork: the parent continues to use its objects, and the child can use them, too.
 static void by_fork(void) {
   int ends[2];
   MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
@@ -328,7 +328,7 @@ static void by_fork(void) {
     MUST(own != NULL && own->rkey != mr->rkey);
     struct End three, four;
     connect_pair(&three, &four, same);
-    // Port events are told to both, those of queue pairs to who made them.
+    // Both get port events; events of queue pairs go to their creator.
     EXPECT(ask(&three, IBV_WR_RDMA_WRITE, own->lkey, 8, (uintptr_t)memory + 64, 99) == IBV_WC_REM_ACCESS_ERR);
     struct ibv_async_event event;
     MUST(ibv_get_async_event(again, &event) == 0);
@@ -355,7 +355,7 @@ static void by_fork(void) {
   EXPECT(ibv_close_device(context) == 0);
 }
 
-// The exporter has gone before anybody takes the descriptor out of the message.
+// The exporter has exited before the descriptor is received.
 static void under_way(void) {
   int ends[2];
   MUST(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);

@@ -1,4 +1,5 @@
-// Processes that share an opening of a device: imported.c; and what a device tells of itself: capabilities.c. In both modes.
+// Processes that share an opening of a device: imported.c; and a device's reported capabilities:
+// capabilities.c. In both modes.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

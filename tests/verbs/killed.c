@@ -1,7 +1,7 @@
-// A process that is killed at any verbs call leaves nothing behind that others notice. A parent makes children one after the
-// other: each goes through the same calls and is killed right before one of them, or by the parent at some moment among them.
-// Whoever then sends to a dead child's queue pair gets RETRY_EXC. `killed COUNT` prints how many children were killed, and that
-// one which is not lives to its end afterwards; COUNT is that of the moments.
+// A process killed at any verbs call leaves nothing behind that affects others. A parent creates children one
+// after the other: each makes the same calls and is killed right before one of them, or by the parent at a
+// moment among them. A sender to a dead child's queue pair gets RETRY_EXC. `killed COUNT` prints the number of
+// killed children, and that a child which is not killed then ends normally; COUNT is the number of moments.
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <signal.h>
@@ -181,7 +181,7 @@ static int let_live(struct Side* side, uint32_t stop, long moment_ns) {
   if (side->qp == NULL || modify(side->qp, IBV_QPS_INIT, 0, 0) != 0) return -1;
   *shared = (struct Shared){.parent_qpn = side->qp->qp_num, .parent_rkey = side->mr->rkey};
   fflush(stdout);
-  // The child knows the parent's queue pair; the parent's goes on when it knows the child's.
+  // The child knows the parent's queue pair; the parent continues when it knows the child's.
   const pid_t child = fork();
   if (child == 0) {
     stop_at = stop;

@@ -1,5 +1,5 @@
-// A process that is killed at each verbs call in turn, and at moments among them, harms nobody: killed.c, and a pair of programs
-// beside it on the same adapters.
+// A process killed at each verbs call in turn, and at moments in between, has no effect on others: killed.c,
+// and a pair of programs on the same adapters.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

@@ -92,7 +92,7 @@ static void write_to_itself(uint64_t id) {
   if (post(&wr) != 0) say(" %d is not posted", (int)id);
 }
 
-// Extended completion queues: everything that may be asked for, and what nobody knows.
+// Extended completion queues: all supported requests, and unknown ones.
 static void extended_queue_cases(void) {
   connect_ends();
   for (int kind = 0; kind < 14; ++kind) {
@@ -104,7 +104,7 @@ static void extended_queue_cases(void) {
   }
   finish_ends("extended_completion_queue_flags");
 
-  // Seven completions in a queue of four: only the one that does not mind goes on.
+  // Seven completions in a queue of four: only the one that ignores overruns continues.
   for (int ignores = 0; ignores < 2; ++ignores) {
     connect_ends();
     struct ibv_cq_init_attr_ex init = {.cqe = 4,
@@ -275,7 +275,7 @@ static void modifications(void) {
   }
   finish_ends("modify_to_rtr_with_a_bad");
 
-  // Of a number of more than 24 bits the low ones count.
+  // For numbers of more than 24 bits the low bits count.
   options.b_stops_at = IBV_QPS_INIT;
   connect_ends();
   attributes = (struct ibv_qp_attr){.path_mtu = IBV_MTU_1024, .ah_attr = {.dlid = port.lid, .port_num = 1}};
@@ -375,7 +375,7 @@ void object_cases(void) {
   say(" nobody=%s", name_of_error(ibv_set_ece(a.qp, &ece)));
   finish_ends("options_of_enhanced_connections");
 
-  // -1 alone stands for no file.
+  // Only -1 means no file.
   connect_ends();
   for (int fd = -1; fd >= -2; --fd) {
     struct ibv_xrcd_init_attr domain = {

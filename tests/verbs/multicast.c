@@ -1,6 +1,6 @@
-// A host of a multicast group: "multicast GID_INDEX GROUP ATTACHED [send]". Of three datagram queue pairs the first ATTACHED
-// join. After a while whoever sends does: one datagram, and another when the first member has left. Each host prints what each
-// queue pair has got of both.
+// A host of a multicast group: "multicast GID_INDEX GROUP ATTACHED [send]". The first ATTACHED of three
+// datagram queue pairs join. After a while a sender sends one datagram, and another when the first member has
+// left. Each host prints the datagrams that each queue pair has received.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -75,7 +75,7 @@ static void send_one(uint8_t gid_index, uint8_t mark) {
   ibv_destroy_ah(ah);
 }
 
-// The group's address stands in the GRH, or in the IPv4 header, which is its last 20 bytes.
+// The group's address is in the GRH, or in the IPv4 header, which is its last 20 bytes.
 static int names_group(const uint8_t* grh) {
   const int is_ipv4 = group.raw[0] != 0xff;
   return is_ipv4 ? memcmp(grh + 36, group.raw + 12, 4) == 0 : memcmp(grh + 24, group.raw, 16) == 0;

@@ -17,7 +17,7 @@ struct Link {
 
 class Multicast : public ::testing::TestWithParam<Link> {
  protected:
-  // Of `host`, whose first `attached` of three queue pairs join. The last of the sender's sends.
+  // Command of `host`, whose first `attached` of three queue pairs join. The sender uses its last one.
   std::string command(const std::string& host, int attached, bool sends) const {
     return host + "=" + support::quoted(MULTICAST_PROGRAM) + " " + std::to_string(GetParam().gid_index) + " " +
            GetParam().group + " " + std::to_string(attached) + (sends ? " send" : "");

@@ -1,5 +1,5 @@
-// What asking for the address of a peer on Ethernet takes: "neighbours". A line per question, with the answer and how long it
-// took; and whether another thread and a signal handler get their turn meanwhile.
+// Cost of resolving a peer's address on Ethernet: "neighbours". A line per query, with result and duration;
+// and whether another thread and a signal handler run meanwhile.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <infiniband/verbs.h>

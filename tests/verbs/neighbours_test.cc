@@ -1,5 +1,5 @@
-// On Ethernet the kernel asks for the station of a peer's address: who is not there costs the time in which nobody answers, what
-// cannot be an address of a peer nothing.
+// On Ethernet the kernel resolves a peer's address: a missing peer costs the time of unanswered queries, an
+// impossible address nothing.
 #include <gtest/gtest.h>
 
 #include "tests/equality/both_modes.h"

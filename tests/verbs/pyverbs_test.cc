@@ -30,7 +30,7 @@ const support::TemporaryFolder* unpacked() {
 struct Module {
   std::string name;
   int passed;
-  int skipped;  // by themselves: the device, or the machine, does not offer what they need
+  int skipped;  // by themselves, because the device or the machine lacks a feature
   std::string topology = "two_hosts";
   friend void PrintTo(const Module& module, std::ostream* out) { *out << module.name; }
 };
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Module{"rss_traffic", 0, 1}, Module{"shared_pd", 1, 0}, Module{"tag_matching", 4, 0}),
     [](const auto& info) { return info.param.name; });
 
-// What Ethernet alone has.
+// Features of Ethernet only.
 INSTANTIATE_TEST_SUITE_P(OnEthernet, PyVerbs,
                          ::testing::Values(Module{"flow", 5, 0, "two_hosts_roce"}, Module{"qp", 26, 0, "two_hosts_roce"},
                                            Module{"rss_traffic", 1, 0, "two_hosts_roce"}),

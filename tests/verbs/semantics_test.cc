@@ -22,7 +22,7 @@ std::map<std::string, std::string> cases_of(const std::string& text) {
   return cases;
 }
 
-// A handler that runs when a command's answer comes makes calls of its own.
+// A handler that runs when a command's response arrives makes calls itself.
 TEST(Semantics, commands_keep_their_answers_when_a_handler_makes_calls) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(INTERRUPTED_PROGRAM)};
@@ -41,7 +41,7 @@ TEST(Semantics, threads_that_wait_for_events_can_be_cancelled) {
             "waiting: 1 1\nbefore they wait: 1 1\ncleaned: 4\nthe adapter goes on: 1\n");
 }
 
-// What each source does in turn, and the other waits find the same.
+// Results of each source in turn; the other kinds of waits find the same.
 TEST(Semantics, events_are_waited_for_among_other_descriptors) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(EVENT_MIX_PROGRAM)};
@@ -62,7 +62,7 @@ TEST(Semantics, events_are_waited_for_among_other_descriptors) {
             expected + "everything: " + everything + "  newly: " + everything);
 }
 
-// What topologies/profiles/cpu.json says, ns. Each measurement ends with a clock read.
+// Values of topologies/profiles/cpu.json, ns. Each measurement ends with a clock read.
 TEST(Semantics, calls_cost_what_the_profile_says) {
   support::RunRequest request;
   request.commands = {"server=" + support::quoted(COSTS_PROGRAM)};
@@ -108,7 +108,7 @@ TEST(Semantics, every_case_is_as_the_table_says) {
   for (const auto& [name, line] : seen) {
     EXPECT_TRUE(expected.contains(name)) << "not in the table: " << name << ":" << line;
   }
-  // What went wrong is told with its reason, in both modes alike.
+  // Failures are reported with their reasons, equally in both modes.
   const auto& diagnoses = runs.slices.report.at("diagnoses");
   EXPECT_EQ(diagnoses, runs.call_by_call.report.at("diagnoses"));
   EXPECT_GT(diagnoses.size(), 100u);
@@ -119,7 +119,7 @@ TEST(Semantics, every_case_is_as_the_table_says) {
       return one.at("text").template get<std::string>().find(told) != std::string::npos;
     })) << told;
   }
-  // Multicast packets leave for the whole fabric: the other host gets them, and nobody there has joined.
+  // Multicast packets are sent to the whole fabric: the other host gets them, but has not joined.
   std::size_t forwarded = 0, dropped = 0;
   std::istringstream trace(runs.slices.trace);
   for (std::string line; std::getline(trace, line);) {

@@ -1,4 +1,4 @@
-// Sleeps for one event of the adapter in the way that the argument names, and ends, which shows in the trace when that is.
+// Sleeps for one event of the adapter by the method of its argument, and exits, so that the trace shows the time.
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// What it costs to be woken by an event of the adapter, to the picosecond, in both modes alike.
+// The time of a wake-up by an event of the adapter, to the picosecond, equal in both modes.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -71,7 +71,8 @@ TEST(WakeUp, an_event_that_is_there_costs_nothing) {
   }
 }
 
-// The event is there a few microseconds after the post, the deadline a millisecond: the thread is on its way.
+// The event occurs a few microseconds after the post, the deadline is a millisecond: the thread is already
+// being woken.
 TEST(WakeUp, a_deadline_does_not_wake_who_is_woken) {
   const Times times = times_of("deadline", kWakeUp);
   EXPECT_EQ(times.awake, times.readable + kPicoseconds);

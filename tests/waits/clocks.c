@@ -25,7 +25,7 @@ static int elapsed_ns(void) {
   return 0;
 }
 
-// The time-out comes first, again and again.
+// The time-out expires first, repeatedly.
 static int short_time_outs(void) {
   int times = 0;
   for (;;) {

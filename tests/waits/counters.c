@@ -75,7 +75,7 @@ static int up_to_a_limit(void) {
   return -1;
 }
 
-// The time-out comes first, again and again.
+// The time-out expires first, repeatedly.
 static int gives_up(void) {
   int times = 0;
   for (;;) {

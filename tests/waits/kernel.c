@@ -118,7 +118,7 @@ static uint64_t now_us(void) {
   return ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec) / 1000;
 }
 
-// A progress engine that asks for connections every ten milliseconds, by a clock that it reads each time.
+// A progress engine that checks for connections every ten milliseconds, by a clock that it reads each time.
 static int progresses(void) {
   const int events = eventfd(0, EFD_NONBLOCK);
   static uint64_t last;

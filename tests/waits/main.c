@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   char byte;
-  tcp_read(l.tcp, &byte, 1);  // not before the message has come
+  tcp_read(l.tcp, &byte, 1);  // after the message has arrived
   printf("%s: %d at %lld.%09ld\n", wait_case->name, told, (long long)now.tv_sec, now.tv_nsec);
   return 0;
 }

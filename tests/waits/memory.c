@@ -44,7 +44,7 @@ static int mailboxes(void) {
   }
 }
 
-// Which byte is the first that is not zero.
+// Finds the first byte that is not zero.
 static int scan(void) {
   for (;;) {
     unsigned char any = 0;
@@ -53,7 +53,7 @@ static int scan(void) {
   }
 }
 
-// Of thousands of notifications, which one has come: as GASPI's gaspi_notify_waitsome.
+// Finds the arrived one of thousands of notifications, like GASPI's gaspi_notify_waitsome.
 static int notifications(void) {
   static volatile uint32_t others[1 << 16];
   for (;;) {

@@ -84,7 +84,7 @@ int virtual_functions() {
   }
 }
 
-// TensorPipe's: functions that were deferred to the reactor's thread, then pollers that are asked until one did something.
+// TensorPipe's loop: deferred functions of the reactor's thread, then pollers until one makes progress.
 struct Reactor {
   std::mutex mutex;
   std::deque<std::function<void()>> deferred;
@@ -239,7 +239,7 @@ int coroutines_in_a_ring() {
   return 0;
 }
 
-// The scheduler's queue turns: who has looked goes to its end.
+// A coroutine that has polled moves to the end of the queue.
 int coroutines_in_a_deque() {
   std::deque<std::coroutine_handle<>> ready;
   std::vector<Task> tasks{poller_of(w.idle[0]), poller_of(w.cq)};

@@ -1,4 +1,4 @@
-// Loops that only poll, in the ways that programs arrange their queues.
+// Loops that only poll, in the arrangements of queues found in real programs.
 #include <errno.h>
 #include <string.h>
 

@@ -17,11 +17,11 @@ std::string path_of(const std::string& variant) { return std::string(WAITS_FOLDE
 
 }  // namespace
 
-// Every one of them with its reason. What is named here is executed, at the program's own speed where its calls need no
-// answer of the simulator.
+// The unproven cases, each with its reason. These are executed, at the program's own speed if their calls
+// need no answer of the simulator.
 std::set<std::string> not_proven(const std::string& variant) {
   std::set<std::string> cases = {
-      // What it does next comes from a generator of random numbers.
+      // Its next step depends on a random number generator.
       "random_queue",
       // There is no poll at all.
       "clock_and_flag"};

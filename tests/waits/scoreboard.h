@@ -34,7 +34,7 @@ Score score(const std::string& variant, const std::string& wait_case, int micros
 // that are. Prints a line for each that is not, and the sum.
 void expect_parked(const std::string& variant, const std::set<std::string>& known);
 
-// The cases that are executed, whatever they are compiled by, each with its reason.
+// The cases that are executed with every compiler, each with its reason.
 std::set<std::string> not_proven(const std::string& variant);
 
 }  // namespace verbatim::waits

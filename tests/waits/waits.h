@@ -1,5 +1,5 @@
-// What the waiting loops share. A case is one loop as programs write it: it waits until the other end has written
-// `flag` and sent one message, both after the time that the command line names. `waits CASE MICROSECONDS [server]`.
+// Shared by the waiting loops. A case is a loop as in real programs: it waits until the other end has written
+// `flag` and sent one message, both after the time on the command line. `waits CASE MICROSECONDS [server]`.
 #pragma once
 
 #include <stddef.h>
@@ -19,16 +19,16 @@ struct waits {
   struct ibv_context* context;
   struct ibv_cq* cq;                  // gets one completion: the message
   struct ibv_cq* idle[kIdleQueues];   // never get any
-  volatile uint32_t* flag;            // written just before the message comes
+  volatile uint32_t* flag;            // written just before the message arrives
   int tcp;                            // connected with the other end, which is silent
-  int64_t wait_ns;                    // when the message comes, about
+  int64_t wait_ns;                    // approximate arrival of the message
   struct ibv_wc wc;                   // the completion
 };
 extern struct waits w;
 
 struct wait_case {
   const char* name;
-  int (*run)(void);  // what it says is printed: counters must be what the loop executed turn by turn leaves
+  int (*run)(void);  // its result is printed: counters must equal those of executing the loop turn by turn
 };
 extern const struct wait_case kPollCases[], kClockCases[], kCounterCases[], kLockCases[], kMemoryCases[], kKernelCases[],
     kObjectCases[];

@@ -1,4 +1,4 @@
-// The whole matrix: every waiting loop, compiled in every way.
+// The whole matrix: every waiting loop with every compiler.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -24,7 +24,7 @@ TEST_P(AllWaitingLoops, slices_and_call_by_call) {
   }
 }
 
-// What is parked costs nothing: ten times the time, within a millisecond for each second.
+// A parked loop has no cost: ten times the time, within a millisecond for each second.
 TEST_P(AllWaitingLoops, cost_nothing_while_parked) {
   if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
   for (const std::string& wait_case : cases_of(GetParam())) {
@@ -74,8 +74,8 @@ TEST(EndOfTurns, is_soon_come_to_where_a_clock_decides) {
   for (const auto& thread : result.run.report["waiting"]) EXPECT_LT(thread["parks"], 3'000) << thread;
 }
 
-// How often they are proven, whatever that takes: where they go either way by a clock, or divide by IDIV, not more than once or
-// twice in these nine seconds.
+// Number of proofs, independent of their cost: a loop that branches by a clock, or divides by IDIV, is proven
+// at most once or twice in these nine seconds.
 TEST(Clocks, are_proven_for_many_seconds_at_once) {
   const std::pair<const char*, const char*> loops[] = {
       {"gcc-O0", "deadline_timeval"},   {"gcc-O2", "deadline_timeval"},   {"gcc-asan", "deadline_timeval"},

@@ -1,4 +1,4 @@
-// Are the waiting loops of programs seen as waiting, and does nobody notice that their turns are not executed.
+// Waiting loops of programs are recognised, and skipping their turns has no visible effect.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ TEST_P(WaitingLoops, are_parked) {
   expect_parked(GetParam(), not_proven(GetParam()));
 }
 
-// Short: call by call each poll is handed over. What the program prints holds its counters.
+// Short, because call by call each poll is handed over. The program's output has its counters.
 TEST_P(WaitingLoops, slices_and_call_by_call) {
   if (!is_built(GetParam())) GTEST_SKIP() << "its compiler is not on this machine";
   bool is_mine = GetParam() == "gcc-O0";
@@ -40,7 +40,7 @@ TEST(ClockReads, are_left_to_a_thread_that_is_alone_for_long) {
   EXPECT_LT(least_long - least_short, 0.06);
 }
 
-// A time-out of 5,000 polls that comes 90,000 times: what is parked is the turn of all of them.
+// A time-out of 5,000 polls that expires 90,000 times: the parked turn contains all of them.
 TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) {
   for (const char* variant : {"gcc-O0", "gcc-O2"}) {
     const Score result = score(variant, "gives_up", 9'000'000);

@@ -38,8 +38,8 @@ Flow& add(Workload& workload, World& world, const FlowParams& params) {
   return workload.add(world.engine, *world.client, *world.server, paths(), params);
 }
 
-// The finish of one WRITE of so many bytes, by hand: 100 Gbps, MTU 4096, an idle fabric, no credit updates on
-// the way there.
+// The finish of one WRITE of this size, computed by hand: 100 Gbps, MTU 4096, an idle fabric, no credit
+// updates in the direction of the data.
 //   start + doorbell + fetch of the work request + gather of the first packet
 //   + all packets one behind the other on the first cable: bytes × wire overhead / rate
 //   + the last one over switch and second cable + the acknowledgement back + the completion entry
@@ -154,7 +154,7 @@ TEST(FlowTest, r1_finishes_when_the_formula_says) {
 
 TEST(FlowTest, w1_in_numbers) {
   const Terms x{test::test_profile(), test::test_link(), {}};
-  // 244,141 packets, 26 bytes more each and 16 in the first, 80 ps a byte: 80.5078 ms, and the way.
+  // 244,141 packets, 26 bytes more each and 16 in the first, 80 ps a byte: 80.5078 ms, plus the path.
   constexpr std::int64_t kWire = (1'000'000'000ll + 244'141ll * 26 + 16) * 80;
   EXPECT_EQ(kWire, 80'507'814'560);
   const std::int64_t rest = finish_time(x, 0, 1'000'000'000) - kWire;
@@ -315,7 +315,7 @@ TEST(FlowTest, arrival_and_acknowledgement_fire_triggers_of_their_own) {
   world.run();
   EXPECT_TRUE(workload.is_done());
   EXPECT_EQ(after_acknowledgement.start(), first.finish());
-  // The receiver writes its completion behind the payload, while the acknowledgement is under way.
+  // The receiver writes its completion after the payload, while the acknowledgement is in flight.
   EXPECT_NE(after_arrival.start(), first.finish());
   EXPECT_NEAR(static_cast<double>((after_arrival.start() - first.finish()).count()), 0, 500'000);
 }

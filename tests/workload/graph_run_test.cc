@@ -221,7 +221,7 @@ TEST(GraphRunTest, what_waits_for_ever_is_reported) {
   graph.receive(0, 1, 10, 4);  // nothing is sent
   const OperationId blocked = graph.send(1, 0, 20);
   graph.require_end(blocked, graph.receive(1, 2, 30));
-  graph.send(2, 1, 5000, 8);  // by rendezvous, and with another tag
+  graph.send(2, 1, 5000, 8);  // by rendezvous, with another tag
   StarRun run(std::move(graph), {.eager_bytes = 1000});
   run.go();
   EXPECT_TRUE(run.run->is_done());
@@ -328,14 +328,14 @@ TEST(MessageGraphTest, circles_are_found) {
   graph.require_end(2, 4);
   graph.require_end(5, 4);  // waits for the circle, and is none of it
   graph.seal();
-  EXPECT_EQ(graph.find_circle(), std::optional<OperationId>(2));
+  EXPECT_EQ(graph.find_cycle(), std::optional<OperationId>(2));
 
   MessageGraph straight(1);
   straight.compute(0, Duration(1));
   straight.compute(0, Duration(1));
   straight.require_end(0, 1);
   straight.seal();
-  EXPECT_EQ(straight.find_circle(), std::nullopt);
+  EXPECT_EQ(straight.find_cycle(), std::nullopt);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class StarFabric {
     return [this](std::uint32_t from, std::uint32_t to) { return paths(*places[from], *places[to]); };
   }
 
-  std::vector<hca::Endpoint*> places;  // by rank; hosts in order at first
+  std::vector<hca::Endpoint*> places;  // by rank; initially the hosts in order
   std::size_t unfinished = 0;
 
  private:

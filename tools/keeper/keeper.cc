@@ -1,6 +1,7 @@
-// Waits for the end of a simulator, and removes the folder of its run when it was ended by force.
+// Waits for the end of a simulator, and removes the folder of its run if it was killed.
 //   keeper FOLDER <PIPE
-// The simulator writes a byte into the pipe when it has removed the folder itself; the pipe's end without one is a death.
+// The simulator writes a byte into the pipe when it has removed the folder itself. End of file without a byte means that
+// it was killed.
 #include <errno.h>
 #include <sched.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 
 int main(int count, char** arguments) {
   if (count != 2) return 2;
-  // It is started on the core that the run needs for itself.
+  // It is started on the core that belongs to the run, so it leaves that.
   cpu_set_t cores;
   CPU_ZERO(&cores);
   for (size_t core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &cores);

@@ -1,5 +1,5 @@
-// What `ssh` and its other half on the far host say to each other over their connection: frames of a kind, a length and so
-// many bytes. Both are programs of simulated hosts and know nothing of the simulator but how to ask for the other half.
+// The protocol between `ssh` and its far half: frames of a kind, a length and that number of bytes. Both are
+// programs of simulated hosts; all that they know of the simulator is the call that starts the far half.
 #pragma once
 
 #include <errno.h>
@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 enum FrameKind {
-  kTerminal = 't', // the first one, if at all: the command gets a terminal. struct TerminalSize and the name of its kind
-  kSize = 'w',     // struct TerminalSize: it has changed
-  kCommand = 'c',  // the one behind that: a line for the shell; empty: a shell that reads its standard input
-  kInput = 'i',    // bytes of standard input, none: its end
-  kOutput = 'o',   // of standard output
-  kErrors = 'e',   // of standard error
-  kSignal = 's',   // int32_t: the command is to get it
-  kExit = 'x',     // int32_t: as wait(2) tells it
+  kTerminal = 't', // first frame, optional: the command gets a terminal. struct TerminalSize and the terminal's type
+  kSize = 'w',     // struct TerminalSize: the new size
+  kCommand = 'c',  // next frame: a line for the shell; empty: a shell that reads its standard input
+  kInput = 'i',    // bytes of standard input; empty: its end
+  kOutput = 'o',   // bytes of standard output
+  kErrors = 'e',   // bytes of standard error
+  kSignal = 's',   // int32_t: a signal for the command
+  kExit = 'x',     // int32_t: exit status in the format of wait(2)
 };
 
 struct FrameHeader {
@@ -31,9 +31,9 @@ struct TerminalSize {
   uint16_t rows, columns;
 };
 
-enum { kMostBytes = 16384 };  // of one frame
+enum { kMostBytes = 16384 };  // body of a frame
 
-// Bytes on their way from one descriptor to another. Nothing is read before what was read last is written.
+// Bytes that are copied from one descriptor to another. All of them are written before more are read.
 struct Queue {
   size_t begin, end;
   char bytes[sizeof(struct FrameHeader) + kMostBytes];
@@ -41,7 +41,7 @@ struct Queue {
 
 static inline int queue_is_empty(const struct Queue* queue) { return queue->begin == queue->end; }
 
-// The empty queue holds one frame; `length` bytes are in place behind the header.
+// Makes a frame of the `length` bytes behind the header's space. The queue must be empty.
 static inline void queue_frame(struct Queue* queue, enum FrameKind kind, size_t length) {
   const struct FrameHeader header = {kind, (uint32_t)length};
   memcpy(queue->bytes, &header, sizeof header);
@@ -50,7 +50,7 @@ static inline void queue_frame(struct Queue* queue, enum FrameKind kind, size_t 
 }
 static inline char* queue_body(struct Queue* queue) { return queue->bytes + sizeof(struct FrameHeader); }
 
-// Writes what it can; -1: the other end is gone.
+// Writes as much as possible; returns -1 if the other end is closed.
 static inline int queue_drain(struct Queue* queue, int fd) {
   const ssize_t n = write(fd, queue->bytes + queue->begin, queue->end - queue->begin);
   if (n < 0) return errno == EAGAIN || errno == EINTR ? 0 : -1;
@@ -59,7 +59,7 @@ static inline int queue_drain(struct Queue* queue, int fd) {
   return 0;
 }
 
-// Whether a read or write that failed is to be tried again: when `fd` is ready.
+// After a failed read or write: waits until `fd` is ready, and returns whether to try again.
 static inline int may_go_on(int fd, short events) {
   if (errno == EINTR) return 1;
   if (errno != EAGAIN) return 0;
@@ -68,7 +68,7 @@ static inline int may_go_on(int fd, short events) {
   return 1;
 }
 
-// All of it, waiting; -1: it could not be had.
+// Reads exactly `length` bytes, blocking; returns -1 on failure.
 static inline int read_all(int fd, void* to, size_t length) {
   for (size_t done = 0; done < length;) {
     const ssize_t n = read(fd, (char*)to + done, length - done);
@@ -87,7 +87,7 @@ static inline int write_all(int fd, const void* from, size_t length) {
   return 0;
 }
 
-// The frame that comes next: its body lies in `queue`, its kind is the result; -1: there is none any more.
+// Reads the next frame into `queue` and returns its kind; -1 at the end.
 static inline int read_frame(int fd, struct Queue* queue) {
   struct FrameHeader header;
   if (read_all(fd, &header, sizeof header) != 0 || header.length > kMostBytes) return -1;

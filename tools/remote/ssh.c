@@ -1,6 +1,6 @@
-// ssh and rsh of a simulated host: run a command on another one. Nobody is asked for a password, and no daemon has to be
-// there: the far half of the connection is started by the simulator and connects to this one. Options that programs which
-// start others give are accepted; what they ask for does not exist here.
+// ssh and rsh of a simulated host: run a command on another host. No password is needed and no daemon: the
+// simulator starts the far half, which connects to this program. Options that launchers such as mpirun use
+// are accepted and have no effect.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -13,10 +13,10 @@
 #include "tools/remote/frames.h"
 #include "verbs_shim/protocol/remote_shell.h"
 
-enum { kFailed = 255 };  // as OpenSSH ends where there is no command's own status
+enum { kFailed = 255 };  // exit status of OpenSSH on failures of its own
 
 static const char* own_name;
-static int signals[2];  // a pipe: their numbers
+static int signals[2];  // a pipe with signal numbers
 
 static void on_signal(int signal) {
   const int before = errno;
@@ -26,7 +26,7 @@ static void on_signal(int signal) {
 }
 
 static struct termios own_settings;
-static int has_terminal;  // of ours, in raw mode: keys that are signals are those of the far one
+static int has_terminal;  // our terminal is in raw mode: keys for signals act on the far terminal
 
 static struct TerminalSize own_size(void) {
   struct winsize size = {24, 80, 0, 0};
@@ -63,7 +63,7 @@ static int fail(const char* host, const char* why) {
   return kFailed;
 }
 
-// The far half's connection to us, or -1 and an errno.
+// The connection from the far half, or -1 and an errno.
 static int connect_from(const struct in_addr* host) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   struct sockaddr_in name = {.sin_family = AF_INET};
@@ -72,7 +72,7 @@ static int connect_from(const struct in_addr* host) {
       getsockname(listener, (struct sockaddr*)&name, &length) != 0)
     return -1;
   if (syscall(VERBATIM_START_REMOTE_SHELL, ntohl(host->s_addr), ntohs(name.sin_port)) != 0) return -1;
-  enum { kPatienceMs = 127000 };  // of Linux' connect()
+  enum { kPatienceMs = 127000 };  // timeout of Linux' connect()
   struct pollfd wait = {listener, POLLIN, 0};
   if (poll(&wait, 1, kPatienceMs) != 1) {
     errno = ETIMEDOUT;
@@ -83,7 +83,7 @@ static int connect_from(const struct in_addr* host) {
   return connection;
 }
 
-// Options with a value of their own, as ssh(1) and rsh(1) have them.
+// Options with a value, as in ssh(1) and rsh(1).
 static int takes_value(const char* name, char option) {
   return strchr(strcmp(name, "rsh") == 0 ? "l" : "BbcDEeFIiJLlmOopQRSWw", option) != NULL;
 }
@@ -104,7 +104,7 @@ static int send_command(int connection, int count, char** words) {
   return result;
 }
 
-// Until the command has ended: what the process then ends with.
+// Copies until the command has ended; returns the exit status.
 static int carry(int connection, int reads_input) {
   static struct Queue to_far, from_far;
   int input = reads_input ? 0 : -1, target = -1;
@@ -166,7 +166,7 @@ int main(int count, char** words) {
     const char* const word = words[at];
     if (word[0] != '-' || word[1] == 0) {
       if (host != NULL) break;
-      host = word;  // options may follow it
+      host = word;  // more options may follow
       continue;
     }
     if (strcmp(word, "--") == 0) {
@@ -215,7 +215,7 @@ int main(int count, char** words) {
   if (connection < 0) return fail(host, strerror(errno));
   if (wants_terminal == 0 && at == count) wants_terminal = 1;
   if (wants_terminal > 0 && isatty(0)) {
-    // From the background a terminal must be neither read nor set.
+    // A background process must neither read nor configure its terminal.
     if (tcgetpgrp(0) != getpgrp()) reads_input = 0;
     if (is_on && !isatty(1)) wants_terminal = 0;
   }

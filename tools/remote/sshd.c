@@ -1,5 +1,6 @@
-// The far half of ssh: connects to the near one (arguments: its address and port), runs the command in a shell, and carries
-// its input, output, signals and end. Like OpenSSH's it stays until the command has ended and nobody holds its output.
+// The far half of ssh: connects to the near half (arguments: its address and port), runs the command in a
+// shell, and forwards its input, output, signals and exit status. Like OpenSSH's sshd it stays until the
+// command has ended and its output is closed.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -31,7 +32,7 @@ static void set_size(int terminal, const char* bytes) {
   ioctl(terminal, TIOCSWINSZ, &wanted);
 }
 
-// With a terminal of its own, whose master is given back in `master`.
+// Starts the command at a terminal of its own, whose master is stored in `master`.
 static pid_t start_at_terminal(const char* command, const struct Queue* asked, int* master) {
   char kind[256] = "dumb";
   const size_t length = asked->end - sizeof(struct TerminalSize);
@@ -61,7 +62,7 @@ static pid_t start_at_terminal(const char* command, const struct Queue* asked, i
   _exit(127);
 }
 
-// One frame of what the command says; the end is no frame. 0: it says nothing any more.
+// Sends one frame of the command's output; end of file sends none. Returns 0 at the end of the output.
 static int take_output(int fd, enum FrameKind kind, struct Queue* to_near) {
   const ssize_t n = read(fd, queue_body(to_near), kMostBytes);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 1;
@@ -89,7 +90,7 @@ static void carry(int connection, pid_t child, int input, int output, int errors
       return;
     }
     if (waits[3].revents != 0 && queue_drain(&from_near, input) != 0) {
-      from_near.begin = from_near.end = 0;  // the command reads nothing any more
+      from_near.begin = from_near.end = 0;  // the command no longer reads
       if (!is_terminal) close(input);
       input = -1;
     }

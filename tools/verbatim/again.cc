@@ -1,4 +1,4 @@
-// The same run again, in a process of its own.
+// Runs the same run again, in a process of its own.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -54,7 +54,7 @@ pid_t start_child(ChildOutput output, int file, const std::function<int()>& body
   const pid_t parent = ::getpid();
   const pid_t child = supervisor::fork_process();
   if (child != 0) return child;
-  // Whoever ends this process ends the run with it, and the run its programs.
+  // The run ends with this process, and its programs end with the run.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kInternalError);
   prefault_in_child();

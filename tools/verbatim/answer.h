@@ -1,5 +1,5 @@
-// How a verb tells what it has found: to people in words, to programs as one JSON document (--json), or by its exit code and
-// what went wrong alone (--quiet). What is wrong with files, options and the machine goes to standard error in every case.
+// The output of a verb: text for people, one JSON document (--json), or the exit code and failures only
+// (--quiet). Errors in files, options and the machine always go to standard error.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,12 +17,12 @@ class Answer {
   Answer(const char* verb, AnswerStyle style) : verb_(verb), style_(style) {}
 
   bool is_for_people() const { return style_.is_for_people(); }
-  // The document but for what every one has; empty: there is none to write.
+  // The document, without the members common to all verbs; empty: none is written.
   Json& document() { return document_; }
 
-  // To people, on standard output.
+  // Prints text for people on standard output.
   [[gnu::format(printf, 2, 3)]] void say(const char* format, ...);
-  // Likewise, what went wrong: with --quiet, too.
+  // Prints a failure for people on standard output, also with --quiet.
   [[gnu::format(printf, 2, 3)]] void say_wrong(const char* format, ...);
 
   // Writes the document with --json. Returns the exit code.

@@ -1,4 +1,4 @@
-// Bytes a second for people.
+// Formats bytes per second for people.
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,7 @@ BinnedValues BinnedValues::halved() const {
     const std::size_t end = i + 1 < all.size() ? all[i + 1].bin : bins();
     const std::int64_t value = all[i].value;
     std::size_t bin = all[i].bin;
-    // The second of two that do not have the same value was joined with the first.
+    // Of two different neighbours, the second was joined with the first.
     if (bin % 2 != 0) ++bin;
     if (bin + 1 < end) append(half.runs_, bin / 2, joined(value, value, join_));
     if (end % 2 != 0 && end > bin && i + 1 < all.size()) append(half.runs_, end / 2, joined(value, all[i + 1].value, join_));

@@ -1,4 +1,4 @@
-// `verbatim bisect GOOD BAD`: which decision makes the difference between two runs of one plan.
+// `verbatim bisect GOOD BAD`: finds the decision that makes the difference between two runs of one plan.
 #include <algorithm>
 #include <cstdio>
 
@@ -18,7 +18,7 @@ bool is_same_question(const explore::Decision& a, const explore::Decision& b) {
   return a.site == b.site && a.actor == b.actor && a.occurrence == b.occurrence;
 }
 
-// Both are run with the decisions of their files and the seed of the bad one.
+// Both runs use the decisions of their files and the seed of the bad one.
 std::vector<std::string> without_seed(std::vector<std::string> words) {
   const auto seed = std::ranges::find(words, "--seed");
   if (seed != words.end()) words.erase(seed, std::min(seed + 2, words.end()));
@@ -56,7 +56,8 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
   Answer answer("bisect", style);
   Progress progress(answer.is_for_people());
   ScheduleRuns runs(prepared->first, prepared->second);
-  // The steps from one to the other: what only the good one decides is taken away, what the bad one decides is added.
+  // Steps from the good run to the bad one: decisions of the good one only are removed, those of the bad one
+  // are added.
   struct Step {
     explore::Decision decision;
     bool is_added;
@@ -91,7 +92,7 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
     complain(runs.machine_fault());
     return kMachineFault;
   };
-  std::size_t passes = 0, fails_at = steps.size();  // after so many steps
+  std::size_t passes = 0, fails_at = steps.size();  // numbers of steps
   runs.tell_waits(progress.wait_ms(), [&] {
     if (progress.is_due()) progress.show("bisect: " + std::to_string(fails_at - passes) + " decisions left");
   });

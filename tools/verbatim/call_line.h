@@ -1,4 +1,4 @@
-// Calls of verbs as lines of the form of the trace's.
+// Calls of verbs in the form of trace lines.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace verbatim::cli {
 
-// "": it is no call of verbs.
+// "" if the call is not a verb.
 inline std::string_view name_of_call(supervisor::CallPlace::Kind kind) {
   using Kind = supervisor::CallPlace::Kind;
   return kind == Kind::kLate ? "" : kind == Kind::kSend ? "post-send" : kind == Kind::kArm ? "arm" : "post-receive";
 }
 
-// Without blanks.
+// The source location without blanks.
 inline std::string place_in_line(std::string place) {
   for (std::size_t at; (at = place.find(", from ")) != place.npos;) place.replace(at, 7, "<");
   std::ranges::replace(place, ' ', '_');

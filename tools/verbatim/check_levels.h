@@ -1,5 +1,5 @@
-// The checks that look for mistakes in programs: the level of each (--check NAME=off|warn|error), and what manual pages and
-// guides, which are generated from this table, say about it.
+// The checks for mistakes in programs: the level of each (--check NAME=off|warn|error), and its text in
+// manual pages and guides, which are generated from this table.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ enum class CheckLevel : std::uint8_t { kOff, kWarn, kError };
 struct CheckText {
   protocol::Check check;
   CheckLevel level;          // by default
-  std::string_view details;  // what is looked at and what is not, in whole sentences; may be empty
+  std::string_view details;  // what is checked and what is not, in whole sentences; may be empty
   const char* name() const { return protocol::kChecks[static_cast<std::size_t>(check)].name; }
   const char* mistake() const { return protocol::kChecks[static_cast<std::size_t>(check)].what; }
 };
@@ -34,7 +34,7 @@ class CheckLevels {
  public:
   // The default of each check.
   CheckLevels();
-  // The given options are applied in order, so that a later one wins.
+  // Applies the given options in order; later ones win.
   explicit CheckLevels(const std::vector<std::string>& options);
 
   CheckLevel of(std::string_view check) const;
@@ -47,7 +47,7 @@ class CheckLevels {
   std::array<CheckLevel, protocol::kCheckCount> levels_;
 };
 
-// Error in "NAME=LEVEL" on the command line; an empty string if nothing is.
+// The error in "NAME=LEVEL" of the command line; an empty string if there is none.
 std::string reject_check(const std::string& option);
 
 }  // namespace verbatim::cli

@@ -1,4 +1,4 @@
-// What the verbs of the command line share: their options as values, and their entry points, one file each.
+// Shared by the verbs of the command line: their options as values, and their entry points, one file each.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct ProgramCall;
 
 namespace verbatim::cli {
 
-// For whom a verb answers (answer.h); not both.
+// The reader of a verb's output (answer.h); at most one is set.
 struct AnswerStyle {
-  bool quiet = false;  // for nobody who reads: what went wrong, and the exit code
-  bool json = false;   // for a program
+  bool quiet = false;  // only failures and the exit code
+  bool json = false;   // a JSON document
   bool is_for_people() const { return !quiet && !json; }
 };
 
@@ -28,93 +28,93 @@ struct RunOptions {
   std::string topology;
   std::string stagger = "100 ms";
   std::vector<std::string> ranges;     // for the form HOST=COMMAND, each NAME=LEAST..MOST
-  std::vector<std::string> sets;       // each NAME=NUMBER: arguments that have a range
+  std::vector<std::string> sets;       // each NAME=NUMBER, for arguments with a range
   std::optional<std::int64_t> seed;
   std::string seeds;    // "A..B"
-  int jobs = 0;         // of --seeds: runs at a time; 0: one for each allowed processor
+  int jobs = 0;         // with --seeds: parallel runs; 0: one for each allowed processor
   std::string freedom;  // friendly or spec; empty: the scenario's
-  std::optional<std::int64_t> spec_faults;  // the scenario's, too
+  std::optional<std::int64_t> spec_faults;  // nullopt: the scenario's
   std::optional<std::int64_t> spec_failing_calls;
   std::optional<std::int64_t> spec_failures;
-  bool spec_accesses = false;  // the scenario's, too
+  bool spec_accesses = false;  // in addition to the scenario's
   std::string out;
   std::string time_limit;
   std::string stuck_after;
   std::string trace;
   std::vector<std::string> faults;  // each one fault of a scenario, as JSON
   std::vector<std::string> checks;  // each NAME=off|warn|error
-  std::string record;  // a file for a recording
-  std::int64_t record_most = -1;  // records in it; negative: all, and without programs RunRecording::usual_limits()
+  std::string record;  // file of the recording
+  std::int64_t record_most = -1;  // number of records; negative: all, and without programs RunRecording::usual_limits()
   std::string pcap;
   std::string pcap_per = "port";  // each packet at every "port" that it passes, or once on every "link"
-  std::string calls;  // a file for the programs' calls
-  std::string flows;  // a file for the table of flows
+  std::string calls;  // file of the programs' calls
+  std::string flows;  // file of the table of flows
   std::string flows_form = "csv";  // or fct
-  std::string links;  // a file for the table of links
-  std::string series, series_step;  // a file for time series, and a time or "change"; empty: 10 us
-  std::vector<std::string> watch;  // hosts and switches that trace, capture and recording show; empty: all
-  std::string watch_time;          // "FROM..TO" that they show; empty: always
-  std::string junit;  // a file for the result as JUnit XML
-  std::function<void(const supervisor::ProgramCall&)> on_call;  // of a grader: every call of the programs, call by call
-  std::uint32_t snap_length = 0;  // bytes of a packet in the capture, 0: all
+  std::string links;  // file of the table of links
+  std::string series, series_step;  // file of time series, and a time or "change"; empty: 10 us
+  std::vector<std::string> watch;  // hosts and switches in trace, capture and recording; empty: all
+  std::string watch_time;          // "FROM..TO" in these; empty: the whole run
+  std::string junit;  // file of the result as JUnit XML
+  std::function<void(const supervisor::ProgramCall&)> on_call;  // set by the grader: gets every call of the programs
+  std::uint32_t snap_length = 0;  // bytes of each packet in the capture; 0: all
   std::string
-      explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: no
+      explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: none
   std::string log = "warn";
   int core = -1;
-  std::string second_core;  // empty: as `core` has it
+  std::string second_core;  // empty: depends on `core`
   bool call_by_call = false;
-  std::string strict = "refuse";  // what is not simulated: "refuse", or "warn" and let it through
-  bool confine = false;           // programs change files in their working folders and --out alone
-  std::vector<std::string> assume_missing;  // facilities of the machine that are not to be used
-  int poke_period_us = 0;  // of tests: wall time, without influence on results; 0: the supervisor's choice
-  std::string gdb, gdb_at;  // "HOST" or "HOST:N": a program that gdb gets, and a virtual time
-  std::string gdb_commands;  // a file
-  bool afresh = false;      // of many runs: each in a process that has run none before
-  bool keep_files = false;  // of the hosts' own folders, in --out
-  bool keep_trace = false;  // with calls, in --out
+  std::string strict = "refuse";  // for unsimulated features: "refuse", or "warn" and allow
+  bool confine = false;           // programs can change files only in their working folders and --out
+  std::vector<std::string> assume_missing;  // facilities of the machine that are not used
+  int poke_period_us = 0;  // for tests: wall time, without influence on results; 0: the supervisor's default
+  std::string gdb, gdb_at;  // "HOST" or "HOST:N": the program that gdb debugs, and a virtual time
+  std::string gdb_commands;  // file of gdb commands
+  bool afresh = false;      // many runs: each in a fresh process
+  bool keep_files = false;  // of the hosts' own folders, to --out
+  bool keep_trace = false;  // with calls, to --out
   AnswerStyle style;
   bool verify = false;
-  int record_fd = -1;     // of `run --verify`: where the run's trace goes
-  bool plants_address = false;  // of tests: writes an address into the trace, a fault that `run --verify` must find
-  std::uint64_t pad = 0;  // of `run --verify`: bytes allocated first, to move everything else
+  int record_fd = -1;     // for `run --verify`: descriptor of the run's trace
+  bool plants_address = false;  // for tests: writes an address into the trace, a fault that `run --verify` must find
+  std::uint64_t pad = 0;  // for `run --verify`: bytes allocated first, to move all other allocations
 };
 
-// The working folder in which the process was started.
+// The working folder at the start of the process.
 const std::string& first_folder();
 
-// main(), with every exit code it can have.
+// The whole program; returns any of its exit codes.
 int start(int argc, char** argv);
 
 struct CheckOptions {
   std::vector<std::string> files;
   bool host = false;
-  bool lists_facilities = false;  // names for --assume-missing, and nothing else
+  bool lists_facilities = false;  // print only the names for --assume-missing
   std::vector<std::string> assume_missing;
   AnswerStyle style;
 };
 struct ExploreOptions {
-  RunOptions run;                      // what is run, and how many at a time
+  RunOptions run;                      // the run, and the number of parallel ones
   std::string strategy = "portfolio";
   std::string time = "60 s";           // wall time
-  std::int64_t runs = 0;               // at most; 0: as many as there is time for
+  std::int64_t runs = 0;               // limit; 0: as many as the time allows
   std::string shrink_time = "30 s";    // wall time for each kind of failure
   std::string fail_on;                 // regular expression
   std::string out = "verbatim-explore";
   std::string focus;                   // a replay file
-  bool records = false;                // each kind of failure, once it is small
-  bool keeps_going = false;            // beyond the first failure
-  bool until_failure = false;          // however long that takes
+  bool records = false;                // record each kind of failure after shrinking
+  bool keeps_going = false;            // after the first failure
+  bool until_failure = false;          // without a time limit
 };
 int explore(const ExploreOptions& options);
 
 struct ReplayOptions {
   std::string file;
-  std::string terminal;  // of a session: "2", "all"; empty: what its person saw
+  std::string terminal;  // of a session: "2", "all"; empty: the person's view
   RunOptions show;  // trace, pcap, out, style, log and the like
   bool relaxed = false;
 };
 int replay(ReplayOptions options);
-// Makes the decisions of a replay file fewer, and tells what is left.
+// Reduces the decisions of a replay file and reports the remaining ones.
 struct ShrinkOptions {
   std::string file, out;
   std::string time = "30 s";
@@ -125,7 +125,7 @@ int shrink(const ShrinkOptions& options);
 int bisect(const std::string& good, const std::string& bad, AnswerStyle style);
 
 struct LadderVerbOptions {
-  std::string file;     // a trace, or the folder of a run that has one
+  std::string file;     // a trace, or the folder of a run with one
   std::string out;      // an SVG file instead of text
   std::string between;  // "100.5ms..100.6ms"
   std::vector<std::uint64_t> queue_pairs;
@@ -138,15 +138,15 @@ int ladder(const LadderVerbOptions& options);
 struct LabOptions {
   enum class Verb { kList, kStart, kRun, kCheck } verb = Verb::kList;
   std::string number;        // of `start`: "1", "01", the lab's name, or its folder
-  std::string folder = ".";  // of `start`: the new folder; of `run`: what is run; of `check`: the lab
-  std::string lab;           // of `run`: the lab of the folder; empty: as the folder says
+  std::string folder = ".";  // of `start`: the new folder; of `run`: the program; of `check`: the lab
+  std::string lab;           // of `run`: the lab of the folder; empty: named by the folder
   RunOptions run;
 };
 int lab(const LabOptions& options);
 
 struct GradeOptions {
-  std::string folder, lab;  // lab: a number, a name or a folder; empty: as the folder says
-  std::string seeds_file;   // instead of the seeds of the lab
+  std::string folder, lab;  // lab: a number, a name or a folder; empty: named by the folder
+  std::string seeds_file;   // replaces the lab's seeds
   std::string junit, gradescope;  // files; empty: none
   bool call_by_call = false;
   AnswerStyle style;
@@ -155,14 +155,14 @@ int grade(const GradeOptions& options);
 
 struct ExplainOptions {
   std::vector<std::string> words;  // a name, an error and a verb, or a run
-  bool list = false;               // every name that there is a text for
+  bool list = false;               // lists every name with a text
   AnswerStyle style;
 };
 int explain(const ExplainOptions& options);
 
 struct ReportOptions {
   std::string run;                  // a folder of run --out --keep-trace, or a trace
-  std::string out;       // empty: report.html, or nothing where another file is asked for
+  std::string out;       // empty: report.html, or none if another file is requested
   std::string perfetto;  // a trace for Perfetto; empty: none
   AnswerStyle style;
 };
@@ -186,21 +186,21 @@ struct SweepOptions {
 int sweep(const SweepOptions& options);
 
 struct ShellOptions {
-  RunOptions run;                  // topology, seed, limits, and how the run is shown
+  RunOptions run;                  // topology, seed, limits, and output of the run
   std::vector<std::string> hosts;  // a terminal on each; empty: on the first
-  std::string session;             // the file for the session; empty: session.rec in --out or here
-  bool fast = false;               // virtual time does not wait for wall time while a program sleeps
+  std::string session;             // file of the session; empty: session.rec in --out or in the current folder
+  bool fast = false;               // virtual time does not follow wall time while programs sleep
 };
 int shell(ShellOptions options);
 struct AttachOptions {
-  std::string session;  // file of the session; empty: the last in this folder
-  std::string host;     // empty: that of its first terminal
+  std::string session;  // file of the session; empty: the last one in this folder
+  std::string host;     // empty: the host of its first terminal
 };
 int attach(const AttachOptions& options);
-// A file that `shell` has written.
+// `session` is a file written by `shell`.
 int replay_session(const ReplayOptions& options);
 
-// The words of a `run` as options. nullopt: they are none, and a sentence has said so.
+// Parses the words of a `run`. nullopt, after an error message, if they are invalid.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);
 
 struct NewOptions {
@@ -212,7 +212,7 @@ struct NewOptions {
   AnswerStyle style;
 };
 int make_new(const NewOptions& options);
-// Each shape and what it is, for the help.
+// Each shape with a description, for the help.
 std::string shapes_of_new();
 
 int check(const CheckOptions& options);
@@ -228,9 +228,9 @@ int search_code(const std::string& file);
 
 // `verbatim: sentence` on standard error.
 void complain(const std::string& sentence);
-// Every finding on a line of its own; then how many, and what follows from them.
+// Prints each finding on a line, then their number and the consequence.
 void print(const config::Diagnostics& diagnostics, const char* consequence = "nothing was started");
-// Every warning on a line of its own.
+// Prints each warning on a line.
 void print_warnings(const config::Diagnostics& diagnostics);
 
 }  // namespace verbatim::cli

@@ -10,14 +10,14 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// For a word between single quotes.
+// Quotes text for use between single quotes.
 std::string in_single_quotes(const std::string& text) {
   std::string safe = "'";
   for (const char letter : text) safe += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return safe + "'";
 }
 
-// zsh loads bash's completion, so one function serves both.
+// zsh can load bash's completion, so one function serves both.
 std::string bash_script(const std::vector<VerbText>& verbs) {
   std::string options, values, known;
   for (const VerbText& verb : verbs) {
@@ -81,7 +81,7 @@ std::string fish_script(const std::vector<VerbText>& verbs) {
       const std::string where = above.empty() ? "__fish_use_subcommand" : "__fish_seen_subcommand_from " + above;
       script += fmt::format("complete -c verbatim -n {} -a {} -d {}\n", in_single_quotes(where), name, in_single_quotes(first_line(verb.sentence)));
     }
-    // A verb below another one is seen when both are.
+    // A verb below another one is recognised when both words are present.
     std::string where = verb.words.empty() ? "__fish_use_subcommand" : "__fish_seen_subcommand_from " + name;
     if (!above.empty()) where += "; and __fish_seen_subcommand_from " + above;
     for (const OptionText& option : verb.options) {

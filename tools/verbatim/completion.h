@@ -1,4 +1,5 @@
-// `verbatim completion SHELL`: what bash, zsh and fish need to complete verbs, options and the values that options know.
+// `verbatim completion SHELL`: scripts with which bash, zsh and fish complete verbs, options and values of
+// options.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Completion times of flows in the form of HPCC's fct.txt, for scripts that read it.
+// Flow completion times in the format of HPCC's fct.txt, for scripts that read it.
 #pragma once
 
 #include <cstdio>
@@ -9,10 +9,10 @@
 
 namespace verbatim::cli {
 
-// A line of each finished flow, in the order of their ends: the IPv4 addresses of sender and receiver in
-// hexadecimal, ports, bytes, start, completion time and ideal time (FlowFigures::ideal) in whole nanoseconds,
-// rounded down. As in HPCC the first flow between two hosts has the sender's port 10000, the next one 10001;
-// the receiver's port is that of the flow.txt, or 100.
+// Writes a line for each finished flow, in the order of their ends: the IPv4 addresses of sender and receiver
+// in hexadecimal, ports, bytes, start, completion time and ideal time (FlowFigures::ideal), times in whole
+// nanoseconds, rounded down. As in HPCC the first flow between two hosts has the sender's port 10000, the
+// next one 10001; the receiver's port is that of the flow.txt, or 100.
 void write_completion_times(std::FILE* file, const config::ScenarioSpec& scenario,
                             std::span<const FlowFigures> figures);
 

@@ -1,4 +1,4 @@
-// The checks that ask what hosts have heard of each other.
+// Checks that depend on what hosts have heard of each other.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace verbatim::cli {
 
 class ContactChecks {
  public:
-  // Those whose bits are set in `checks`, before anything is recorded; the simulation outlives them.
+  // Adds the checks whose bits are set in `checks`. Call before anything is recorded; the simulation must
+  // outlive them.
   void add_to(config::Simulation& simulation, std::uint32_t checks);
 
  private:

@@ -21,7 +21,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// Whether a debugger holds the process.
+// Whether a debugger has attached to the process.
 bool is_held(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -69,11 +69,11 @@ void Debugger::attach() {
   gdb_ = supervisor::fork_process();
   if (gdb_ == 0) {
     const std::string pid = std::to_string(*program_);
-    // Signals by which the simulator's part of the process works go there without a word.
-    // A fault of the program's own that comes by one of them ends it, which gdb says.
+    // gdb passes on the signals that the simulator uses in the process without reporting them. A fault of the
+    // program itself that raises one of them ends the program, and gdb reports that.
     const std::string quiet = "handle SIGSYS SIGILL " + std::string(spec_.traps_accesses ? "SIGSEGV " : "") + "SIG" +
                               std::to_string(protocol::kPokeSignal) + " nostop noprint pass";
-    // What is typed, an interrupt above all, is for gdb.
+    // Keyboard input, above all Ctrl-C, goes to gdb.
     ::setpgid(0, 0);
     if (::isatty(STDIN_FILENO) != 0) {
       ::signal(SIGTTOU, SIG_IGN);
@@ -94,7 +94,7 @@ void Debugger::attach() {
     ::_exit(127);
   }
   monitor_.leave_to_gdb();
-  // No record goes on before the program is held, so the moment is the one that was asked for.
+  // No record is processed until gdb has attached, so the program stops at the requested time.
   while (gdb_ > 0 && !held_ && !has_ended(gdb_)) {
     held_ = is_held(*program_);
     const timespec pause = {0, 1'000'000};
@@ -112,11 +112,11 @@ std::string Debugger::begin_anew() {
     const std::string& word = given[i];
     const auto is_option = [&word](std::string_view option) { return word == option || word.starts_with(std::string(option) + "="); };
     if (is_option("--gdb-at") || is_option("--gdb-commands")) {
-      if (word.find('=') == std::string::npos) ++i;  // its value is the next word
+      if (word.find('=') == std::string::npos) ++i;  // the option's value is the next word
     } else {
       words.push_back(word);
     }
-    if (i != 1) continue;  // behind the verb
+    if (i != 1) continue;  // word 1 is the verb; the options follow it
     words.insert(words.end(), {"--gdb-at", std::to_string(to_ps(*monitor_.goes_back_to())) + " ps", "--gdb-commands", monitor_.breakpoints()});
   }
   std::vector<char*> arguments;

@@ -1,4 +1,4 @@
-// gdb on one program of a run, while the whole fabric waits.
+// gdb on one program of a run, while the whole fabric is paused.
 #pragma once
 
 #include <sys/types.h>
@@ -11,17 +11,17 @@
 
 namespace verbatim::cli {
 
-// Which program, and from when on.
+// The program, and the time at which gdb attaches.
 struct DebuggerSpec {
-  std::size_t program = 0;  // in the order of the scenario's
-  Instant from{};           // the first record of the trace that is not earlier
-  std::string libraries;    // folder in which gdb finds those that programs load under other paths
-  bool traps_accesses = false;  // of the program to memory (SupervisorOptions::late_accesses)
-  std::string commands;     // a file that gdb reads once it holds the program; empty: none
+  std::size_t program = 0;  // index in the scenario's programs
+  Instant from{};           // gdb attaches at the first trace record that is not earlier
+  std::string libraries;    // folder with the libraries that programs load under other paths
+  bool traps_accesses = false;  // memory accesses of the program (SupervisorOptions::late_accesses)
+  std::string commands;     // file of commands for gdb; empty: none
 };
 
-// Sees every record, so it can stop the run at any of them; changes none. Once the program is there and the moment has come
-// it starts gdb in this terminal and waits until that holds the program.
+// Observes every record, so it can stop the run at any of them; it changes none. When the program exists and
+// the time has come, it starts gdb in this terminal and waits until gdb has attached.
 class Debugger final : public TraceSink {
  public:
   Debugger(const DebuggerSpec& spec, const ComponentTable& components) : spec_(spec), monitor_(components) {}
@@ -29,16 +29,16 @@ class Debugger final : public TraceSink {
   Debugger(const Debugger&) = delete;
   Debugger& operator=(const Debugger&) = delete;
 
-  // The program stands before its first instruction.
+  // The program is about to execute its first instruction.
   void on_start(std::size_t program, pid_t native_pid, Instant now);
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
-  // As SupervisorOptions::while_held.
+  // Called as SupervisorOptions::while_held.
   bool on_held(supervisor::HeldRun& run) { return monitor_.serve(run); }
-  // Whether gdb has asked for an earlier moment.
+  // Whether gdb requested an earlier time.
   bool goes_back() const { return monitor_.goes_back_to().has_value(); }
-  // Executes the command that this process was started with again, with gdb at that moment. Returns when that fails: a sentence.
+  // Executes this process's command again, with gdb at that time. Returns, with a sentence, only on failure.
   std::string begin_anew();
-  // A sentence when gdb could not be had, or the moment never came.
+  // A sentence if gdb could not be started, or the time was never reached.
   std::string failure() const;
 
  private:
@@ -48,7 +48,7 @@ class Debugger final : public TraceSink {
   const DebuggerSpec spec_;
   Monitor monitor_;
   std::optional<pid_t> program_;
-  pid_t gdb_ = 0;  // 0: not yet, negative: it could not be started
+  pid_t gdb_ = 0;  // 0: not started yet; negative: could not be started
   bool held_ = false;
 };
 

@@ -21,7 +21,7 @@ namespace {
 using config::Dimension;
 using config::format_quantity;
 
-// Of a further adapter with its network, and the name that programs find it by.
+// Address of an adapter; for a further adapter also its network and its host name.
 std::string address_text(const config::TopologySpec& topology, std::size_t adapter) {
   const ib::IpInterface interface = topology.interface_of(adapter);
   const std::string address = config::format_ipv4(interface.address);
@@ -203,7 +203,7 @@ int describe(const DescribeOptions& options) {
       return kProgramFailed;
     }
   }
-  // The description is for those who ask for nothing else.
+  // A picture or DOT file replaces the description.
   if (!style.json && (!options.picture.empty() || !options.dot.empty())) return kAsExpected;
   const subnet::Plan plan = config::plan_of(*topology);
   Answer answer("describe", style);

@@ -1,4 +1,4 @@
-// `verbatim explain`: what a status, an event or an error means; why a run failed.
+// `verbatim explain`: explains a status, an event or an error, or why a run failed.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -23,9 +23,9 @@ namespace verbatim::cli {
 
 namespace {
 
-constexpr std::size_t kWidth = 100;  // of a line that is broken between words
+constexpr std::size_t kWidth = 100;  // columns of a wrapped line
 
-// The text in lines of at most kWidth characters; the first begins with `first`, the others with as many blanks.
+// Wraps the text to kWidth characters; the first line begins with `first`, the others with as many blanks.
 std::string wrapped(const std::string& first, const std::string& text) {
   std::string all, line = first;
   bool is_empty = true;
@@ -61,7 +61,7 @@ Answer::Json json_of(const Meaning& meaning) {
   return {{"name", meaning.name}, {"meaning", meaning.meaning}, {"causes", std::move(causes)}};
 }
 
-// What each change of state needs, as the model checks it.
+// The attributes that each state change needs, from the model's own table.
 std::string text_of_changes() {
   using enum ib::QpState;
   struct Change {
@@ -101,7 +101,7 @@ bool is_error(const std::string& word) {
   return word.size() > 1 && (word[0] == 'E' || word[0] == 'e') && word.find('_') == word.npos;
 }
 
-// Of an errno by its number, its name; else what was given.
+// The name of an errno given by number; other words are returned unchanged.
 std::string error_name(const std::string& word) {
   const bool is_number = !word.empty() && word.find_first_not_of("0123456789", word[0] == '-' ? 1 : 0) == word.npos;
   if (!is_number) return word;
@@ -109,7 +109,7 @@ std::string error_name(const std::string& word) {
   return name != nullptr ? name : word;
 }
 
-// Those that the words mean; more than one for a verb without an error.
+// Meanings of the words; several for a verb without an error.
 std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
   std::vector<Meaning> found;
   std::string text;
@@ -124,7 +124,7 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
   for (const char* prefix : {"IBV_WC_", "IBV_EVENT_", "RDMA_CM_EVENT_"}) {
     if (found.empty()) add_named(prefix + text);
   }
-  // As ibv_wc_status_str() says it, or by number.
+  // A status as ibv_wc_status_str() prints it, or its number.
   for (std::size_t i = 0; i < std::size(ib::kWcStatusNames) && found.empty(); ++i) {
     const bool is_said = upper(std::string(ib::kWcStatusNames[i].text)) == upper(text);
     if (is_said || text == std::to_string(i) || text == "status " + std::to_string(i)) found.push_back(completion_meanings()[i]);
@@ -137,7 +137,7 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
       if (found.empty() && is_error(error_name(word))) add_named(error_name(word));
     }
-    // A status of an event that has no text of its own.
+    // The event, if its status has no text of its own.
     if (found.empty()) add_named(words[0]);
   } else if (words.size() == 1) {
     for (const Meaning& meaning : all) {
@@ -147,7 +147,7 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
   return found;
 }
 
-// `number`: its place among the failures; 0: it is a finding of a check.
+// `number` is the failure's number; 0: a check's finding.
 std::string text_of(const observe::Failure& failure, std::size_t number) {
   std::string text =
       wrapped(number != 0 ? std::to_string(number) + ". " : "- ", "at " + time_text(failure.time_ps) + ", " + failure.what);
@@ -181,7 +181,7 @@ std::vector<observe::TraceLine> facts_of(const RecordedRun& run) {
   return facts;
 }
 
-// From the trace; without one from run.json, which has them, or else the diagnoses that they are found by.
+// Failures from the trace; without a trace from run.json, or else from its diagnoses.
 std::vector<observe::Failure> failures_in(const RecordedRun& run) {
   if (run.lines.empty() && run.report.is_object() && run.report.contains("failures")) return failures_from(run.report["failures"]);
   return observe::failures_of(facts_of(run));
@@ -200,7 +200,8 @@ void tell_cause(const nlohmann::json& report, Answer& answer) {
   if (const std::string remedy = text("what_to_do"); !remedy.empty()) answer.say("%s", wrapped("what to do: ", remedy).c_str());
 }
 
-// Those that are less than a plain run takes, as "messages 1000 -> 3"; all of them as the run has them.
+// Prints the arguments that are smaller than in a plain run, as "messages 1000 -> 3"; returns all of them as
+// the run has them.
 nlohmann::json tell_arguments(const nlohmann::json& report, Answer& answer) {
   const auto arguments = report.find("arguments");
   if (arguments == report.end() || !arguments->is_object()) return nlohmann::json::object();
@@ -291,7 +292,7 @@ int explain(const ExplainOptions& options) {
     std::vector<std::string> names;
     for (const Meaning& meaning : all_meanings()) names.emplace_back(meaning.name);
     std::string near = config::nearest(options.words[0], names);
-    // Or a part of some.
+    // Names that contain the words.
     for (const std::string& name : names) {
       if (near.empty() && name.find(upper(options.words[0])) != name.npos) near = name;
     }

@@ -1,4 +1,4 @@
-// The tables of --explain-latency as JSON.
+// The tables of --explain-latency in JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// `verbatim explore`: many schedules of one run, the failures among them by kind, each made small, explained and kept.
+// `verbatim explore`: runs many schedules of one plan, and groups, shrinks, explains and keeps their
+// failures.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-// The greatest rate of failures that would have been missed by all of `runs` in one case of twenty.
+// The failure rate that `runs` runs without a failure would miss in one case of twenty.
 std::string bound(std::int64_t runs) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g %%", 100 * (1 - std::pow(0.05, 1.0 / static_cast<double>(runs))));
@@ -48,8 +49,8 @@ std::string bound(std::int64_t runs) {
 struct Kind {
   std::string signature;
   std::int64_t first_run = 0, failures = 0;
-  std::string strategy;     // of the first
-  RunReport report;         // likewise
+  std::string strategy;     // of the first failure
+  RunReport report;         // of the first failure
 };
 
 class Exploration {
@@ -87,7 +88,7 @@ class Exploration {
 
  private:
   bool is_time_left() const { return options_.until_failure || Clock::now() - begin_ < time_; }
-  // A run may go on for as long as its virtual time limit lets it.
+  // A run may take as long as its virtual time limit allows.
   bool is_long_over() const {
     const Clock::duration grace = std::max<Clock::duration>(time_ / 2, kGrace);
     return options_.runs == 0 && !options_.until_failure && Clock::now() - begin_ > time_ + grace;
@@ -130,7 +131,7 @@ class Exploration {
   void take(const ScheduleRuns::Done& done) {
     const RunReport& report = done.report;
     if (report.outcome.empty() || report.code == kInternalError || report.code == kUsage || report.code == kMachineFault) {
-      // A bug of ours, or the machine's doing, is not to be taken for the program's.
+      // A bug of ours, or a fault of the machine, must not be attributed to the program.
       ours_ = report.code;
       complain("run " + std::to_string(counted_ + 1) + " (" + done.schedule.name + "): " + report.summary());
       return;
@@ -161,7 +162,7 @@ class Exploration {
     has_enough_ = !options_.keeps_going;
   }
 
-  // What differs from run to run is no part of standard output.
+  // Standard output contains nothing that differs from run to run.
   void show_progress() {
     if (!progress_.is_due()) return;
     char line[160];
@@ -176,7 +177,7 @@ class Exploration {
     }
   }
 
-  // What fails by them is no mistake by the specification.
+  // Failures caused by quirks are not mistakes according to the specification.
   void tell_quirks() {
     const hca::Quirks quirks = config::quirks_of(plan_.scenario.freedom);
     if (quirks != 0) answer_.say("a failure found here but not with freedom spec can occur only on hardware that violates the specification in this way:\n");
@@ -204,7 +205,7 @@ class Exploration {
     if (strategy_.is_exhausted() && !strategy_.covered().empty()) answer_.say("complete: %s\n", strategy_.covered().c_str());
   }
 
-  // Freedoms and race conditions that the search has not met, by which it could go on.
+  // Freedoms and race conditions that the search has not reached.
   void tell_untried() {
     if (!kinds_.empty()) answer_.say("\n");
     std::string untried;
@@ -228,7 +229,7 @@ class Exploration {
                                  : std::max<std::size_t>(1, static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
   }
 
-  // False: its file could not be written.
+  // Returns false if the replay file could not be written.
   bool tell(const Kind& kind, std::size_t number) {
     answer_.say_wrong("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number, static_cast<long long>(kind.failures),
                 static_cast<long long>(counted_), static_cast<long long>(kind.first_run), kind.strategy.c_str());
@@ -267,7 +268,7 @@ class Exploration {
     return true;
   }
 
-  // The failure once more, with a recording. Its path; empty: there is none, and a sentence has said why.
+  // Repeats the failure with a recording and returns its path; empty, after a message, if there is none.
   std::string record(const ReplayFile& failure, std::size_t number) {
     const std::string path = options_.out + "/failure-" + std::to_string(number) + ".rec";
     const auto report = runs_.run(schedule_of(failure.decisions), {.trace = "", .record = path});
@@ -325,10 +326,10 @@ class Exploration {
   Progress progress_{answer_.is_for_people()};
   const Clock::time_point begin_ = Clock::now();
   std::int64_t started_ = 0, counted_ = 0, failed_ = 0;
-  observe::DigestSink digest_;  // of the digests of all runs, in their order
+  observe::DigestSink digest_;  // over the digests of all runs, in order
   std::set<std::string> different_;  // digests
   bool has_enough_ = false;
-  int ours_ = kAsExpected;  // what ended the search that is no failure of a program
+  int ours_ = kAsExpected;  // exit code if the search ended for a reason other than failures of programs
   std::vector<Kind> kinds_;
   std::map<std::string, std::uint64_t> asked_, decided_;  // by site
   std::array<std::uint64_t, observe::kRaceWindowCount> windows_{};

@@ -43,7 +43,7 @@ void ScheduleRuns::await(int wall_ms) {
 }
 
 std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
-  // Of those that were cut off nobody hears; what comes after them is given all the same.
+  // Runs that an interruption has cut off have no results; later results are returned all the same.
   const bool all = workers_.is_interrupted() && workers_.is_idle();
   const auto it = done_.begin();
   if (it == done_.end() || (it->first != given_ && !all)) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
   return done;
 }
 
-// Until the deadline, or until on_wait_ is to be called; negative: for ever.
+// Time until the deadline, or until the next call of on_wait_; negative: unlimited.
 int ScheduleRuns::wait_ms() const {
   if (!deadline_) return wait_ms_;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - std::chrono::steady_clock::now()).count();

@@ -1,4 +1,4 @@
-// Runs schedules of one plan, side by side, and keeps what came of each in their order.
+// Runs schedules of one plan in parallel and returns their results in order.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace verbatim::cli {
 
 class ScheduleRuns {
  public:
-  // Both outlive it; of `options`, jobs and core say where runs go.
+  // Both must outlive this object; jobs and core of `options` place the runs.
   ScheduleRuns(const RunPlan& plan, const RunOptions& options);
 
   const RunPlan& plan() const { return plan_; }
@@ -26,39 +26,38 @@ class ScheduleRuns {
   bool has_room() const { return workers_.has_room(); }
   bool is_idle() const { return workers_.is_idle(); }
   bool is_interrupted() const { return workers_.is_interrupted(); }
-  // What the machine has done to the first run whose end says nothing of the programs, or why one could not be started; empty:
-  // nothing.
+  // A fault of the machine that ended a run, or a reason why one could not be started; empty: none.
   const std::string& machine_fault() const { return machine_fault_; }
 
-  // From now on the commands of runs have these arguments, and the plan's for those that are not named.
+  // Commands of later runs have these arguments; others keep the plan's values.
   void set_arguments(config::ArgumentValues values) { arguments_ = std::move(values); }
 
-  // False: the machine has no room for another process, and machine_fault() says so.
+  // Returns false, with a reason in machine_fault(), if the machine has no room for another process.
   bool start(const explore::Schedule& schedule, const RunFiles& files = {});
-  // Waits until something has happened or `wall_ms` have passed.
+  // Waits until a run has ended or `wall_ms` have passed.
   void await(int wall_ms);
 
   struct Done {
     explore::Schedule schedule;
     RunReport report;
   };
-  // The next one in the order of the starts, if it is there. Those that an interruption has cut off never are.
+  // The next result in the order of the starts, if available. Interrupted runs have none.
   std::optional<Done> next_done();
 
-  // One, when no other is under way. nullopt: an interruption has cut it off, or it could not be started.
+  // Runs one schedule while no other runs. nullopt if it was interrupted or could not be started.
   std::optional<RunReport> run(const explore::Schedule& schedule, const RunFiles& files);
-  // From now on run_all() abandons runs that have not ended then. nullopt: it waits for all.
+  // Sets the time at which run_all() abandons unfinished runs. nullopt: none.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) { deadline_ = deadline; }
-  // All of them, in their order; cut short by an interruption and by the deadline.
+  // Runs all of them and returns the results in order, fewer after an interruption or the deadline.
   std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::string& trace_prefix = "");
 
-  // While results are awaited that function is called every so many milliseconds of real time; negative: it is not.
+  // While results are awaited, `on_wait` is called at this interval of real time; negative: never.
   void tell_waits(int wall_ms, std::function<void()> on_wait) {
     wait_ms_ = wall_ms;
     on_wait_ = std::move(on_wait);
   }
 
-  // Ends those under way, of which nobody wants to hear.
+  // Kills the current runs and discards their results.
   void abandon();
 
  private:

@@ -19,7 +19,7 @@ std::vector<fabric::Port*> switch_ports(config::Simulation& simulation) {
   return ports;
 }
 
-// "s0:2 -> s1:2 -> s0:2", with the lane of each where there are several.
+// "s0:2 -> s1:2 -> s0:2", with lanes if the outputs have several.
 std::string text_of(const std::vector<fabric::LoopOutput>& loop, const config::Simulation& simulation) {
   const auto is_of_many = [](const fabric::LoopOutput& output) { return output.port->operational_lanes() > 1; };
   const bool has_lanes = std::ranges::any_of(loop, is_of_many);

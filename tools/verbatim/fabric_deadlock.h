@@ -1,5 +1,6 @@
-// Packets that block each other in the fabric for ever. They are looked for when a requester has waited too long for an answer,
-// at most once in 100 us of virtual time, and at the end of a run: while nothing times out, nothing is spent on it.
+// Detects packets that block each other in the fabric for ever. It searches when a requester's timeout
+// expires, at most once in 100 us of virtual time, and at the end of a run; a run without timeouts has no
+// cost.
 #pragma once
 
 #include <vector>
@@ -15,11 +16,12 @@ class FabricDeadlock {
   FabricDeadlock(const FabricDeadlock&) = delete;
   FabricDeadlock& operator=(const FabricDeadlock&) = delete;
 
-  // A requester has waited too long. A circle that nothing ends becomes a diagnosis, which is reported and kept like all others.
+  // A requester's timeout has expired. A cycle that nothing can resolve becomes a diagnosis, reported and
+  // kept like all others.
   void on_timeout();
-  // The run is over. So does a circle that is there now, also one that a lifetime or a watchdog would end.
+  // The run is over. Any cycle becomes a diagnosis, also one that a lifetime or a watchdog would resolve.
   void on_end();
-  // When one was found that nothing ends; kNever: none was.
+  // When a cycle that nothing can resolve was found; kNever: none.
   const Instant& found() const { return found_; }
 
  private:
@@ -28,7 +30,7 @@ class FabricDeadlock {
   bool diagnose(fabric::LoopKind kind);
 
   config::Simulation& simulation_;
-  std::vector<fabric::Port*> ports_;  // of all switches; empty: nobody has looked
+  std::vector<fabric::Port*> ports_;  // of all switches; empty before the first search
   Instant next_search_{};
   Instant found_ = kNever;
 };

@@ -1,4 +1,4 @@
-// The regular expression of --fail-on, as users and replay files write it.
+// The regular expression of --fail-on and of replay files.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace verbatim::cli {
 
-// Throws std::regex_error. Numbers of repetitions and of groups have five digits at the most: the C++ library adds up longer ones
-// until they overflow, and accepts none of them.
+// Throws std::regex_error. Numbers of repetitions and groups have at most five digits, because the C++
+// library does not check longer ones for overflow.
 inline std::regex fail_pattern(const std::string& text) {
   constexpr std::size_t kMostDigits = 5;
   const auto digits_from = [&text](std::size_t at) {
@@ -23,7 +23,7 @@ inline std::regex fail_pattern(const std::string& text) {
     if (digits > kMostDigits) {
       throw std::regex_error(text[i] == '{' ? std::regex_constants::error_badbrace : std::regex_constants::error_backref);
     }
-    if (text[i] == '\\' && digits == 0) ++i;  // the next one is itself
+    if (text[i] == '\\' && digits == 0) ++i;  // an escaped character
   }
   return std::regex(text);
 }

@@ -23,7 +23,7 @@ using Trace = std::vector<TraceLine>;
 
 constexpr std::size_t kMostExplained = 8;  // decisions
 
-// The name of a folder for traces that nobody keeps.
+// mkdtemp() pattern of a folder for temporary traces.
 std::string pattern_of_folder() {
   const char* base = std::getenv("TMPDIR");
   return std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/verbatim-XXXXXX";
@@ -34,13 +34,13 @@ std::string who_does(const TraceLine& line, const Places& places) {
   return line.component + ": " + observe::in_words(line) + (place.empty() ? "" : " (" + place + ")");
 }
 
-// What a decision has done: the first fact that is another without it.
+// Effect of a decision: the first trace record that differs without it.
 struct Effect {
   std::string text;
   std::optional<std::size_t> at;  // of the failing trace
 };
 
-// Whether people want to hear that it was overtaken.
+// Whether the event is of interest to a reader if another overtakes it.
 bool is_telling(const TraceLine& line) {
   static constexpr std::string_view kTelling[] = {"doorbell",     "completion", "completion-event", "dma-write",
                                                   "async-event",  "command",    "system-call",      "packet-received"};
@@ -100,7 +100,7 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-// The trace around what the decisions have done, and its end.
+// The trace around the effects of the decisions, and its end.
 std::string ladder_around(const Trace& trace, const std::vector<std::size_t>& marked) {
   constexpr std::int64_t kBefore = 3'000'000, kAfter = 3'000'000;  // ps
   std::string text;
@@ -118,7 +118,7 @@ std::string ladder_around(const Trace& trace, const std::vector<std::size_t>& ma
   return text;
 }
 
-// "messages 1000 -> 3", a line each.
+// "messages 1000 -> 3", one line for each argument.
 std::string text_of_arguments(const RunPlan& plan, const Shrunk& shrunk) {
   std::string text;
   for (const auto& [name, argument] : plan.scenario.arguments) {
@@ -156,7 +156,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
                      (!shrunk.ran_out_of_time     ? ""
                       : runs.is_interrupted() ? "; not minimal: then interrupted"
                                               : "; not minimal: then the time was up") + "):\n";
-  // The failing run, then one without each decision.
+  // Traces of the failing run, and of one run without each decision.
   const TemporaryFolder folder(pattern_of_folder());
   const std::string prefix = folder.path() + "/";
   std::vector<std::optional<Trace>> traces;

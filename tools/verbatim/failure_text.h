@@ -1,4 +1,5 @@
-// Why a run failed, for people: which decisions it took, what each has done, which rule allows it, and what the trace shows.
+// Explains a failure: the decisions of the run, the effect of each, the rule that allows it, and an excerpt
+// of the trace.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace verbatim::cli {
 
-// Several lines, each indented. It runs the failure again, and once without each decision. `found`: the run in which the
-// failure was found.
+// Several indented lines. Runs the failure again, and once without each decision. `found` is the run in which
+// the failure was found.
 std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found);
 
 }  // namespace verbatim::cli

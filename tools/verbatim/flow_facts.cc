@@ -10,7 +10,7 @@ namespace verbatim::cli {
 namespace {
 
 constexpr std::uint32_t kNoComponent = ~0u;
-constexpr std::string_view kSwitch = "switch/";  // begins a component's name
+constexpr std::string_view kSwitch = "switch/";  // prefix of a component's name
 
 std::uint64_t address_of(const ib::Packet& packet) {
   return packet.ethernet ? packet.ethernet->destination.value : packet.lrh.destination.value;
@@ -70,7 +70,7 @@ FlowFacts::Target& FlowFacts::target(std::uint32_t adapter, std::uint32_t qpn) {
 const FlowFacts::Target* FlowFacts::find(std::uint32_t adapter, std::uint32_t qpn) const {
   const std::vector<Target>& of = targets_[adapter];
   const std::size_t place =
-      std::size_t{qpn} - hca::kFirstQueuePairNumber;  // beyond all numbers, if it is negative
+      std::size_t{qpn} - hca::kFirstQueuePairNumber;  // wraps beyond all numbers if negative
   return place < of.size() && of[place].flow != Target::kNone ? &of[place] : nullptr;
 }
 
@@ -111,8 +111,8 @@ void FlowFacts::on_packet(const TraceRecord& record, const ib::Packet& packet, C
   }
 }
 
-// The switch is behind the one that the packet has come from, which is known: a packet crosses switches one
-// after the other.
+// The packet came from the switch of an earlier crossing, because it crosses switches in order; the new
+// switch is the next one.
 void FlowFacts::add_crossing(Flow& flow, std::uint32_t component, ComponentId input) {
   std::vector<Crossing>& all = flow.crossings;
   const auto of = [&](std::uint32_t one) { return std::ranges::find(all, one, &Crossing::component); };

@@ -1,6 +1,5 @@
-// Packets of flows: which are sent again, which are marked, how long flow control holds
-// them up, and which switches they cross. It looks at every packet, so it is there only when somebody asks
-// (`run --flows`).
+// Facts about packets of flows: retransmissions, marks, time held back by flow control, and the switches that
+// they cross. It observes every packet, so it exists only on request (`run --flows`).
 #pragma once
 
 #include <cstddef>
@@ -20,25 +19,25 @@ namespace verbatim::cli {
 class FlowFacts final : public ib::PacketObserver, public workload::FlowListener {
  public:
   struct Facts {
-    // Packets of both ends, requests and responses, that left with a PSN for a second or later time.
+    // Packets of both ends, requests and responses, whose PSN had been sent before.
     std::uint64_t sent_again = 0;
     // Packets that reached the receiver with a congestion mark: ECN's CE, on InfiniBand FECN.
     std::uint64_t marked = 0;
-    // Packets that brought the sender notice of marks: CNPs, on InfiniBand all with BECN.
+    // Packets that notified the sender of marks: CNPs; on InfiniBand all packets with BECN.
     std::uint64_t notified = 0;
-    // Between the flow's start and its finish, or the end of the run: the time for which the sender's port
-    // had something to send, its line was free, and pauses or a lack of credits kept everything back.
+    // Between the flow's start and its finish, or the end of the run: time during which the sender's port had
+    // packets and a free line, but pauses or a lack of credits stopped all of them.
     Duration held{0};
-    // Switches that data has crossed, by place and at each place by name: "leaf0>spine0|spine1>leaf3" for two
-    // paths. Empty: none.
+    // Switches that data crossed, by distance; several paths show as several names:
+    // "leaf0>spine0|spine1>leaf3". Empty: none.
     std::string path;
   };
 
-  // `flows`: all of them, before the first event. The simulation outlives it.
+  // `flows` are all flows; call before the first event. The simulation must outlive this object.
   FlowFacts(config::Simulation& simulation, const workload::Traffic& traffic,
             std::span<const workload::Flow* const> flows);
 
-  // The run has ended. By the place of the flow.
+  // Ends the run and returns the facts of each flow, in order.
   std::vector<Facts> finish();
 
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
@@ -46,7 +45,7 @@ class FlowFacts final : public ib::PacketObserver, public workload::FlowListener
   void on_flow_ended(const workload::Flow& flow) override;
 
  private:
-  // A queue pair of a flow at an adapter; its packets are those that are addressed to it.
+  // A queue pair of a flow at an adapter; the packets addressed to it belong to the flow.
   struct Target {
     static constexpr std::uint32_t kNone = ~0u;
     std::uint32_t flow = kNone;
@@ -54,11 +53,11 @@ class FlowFacts final : public ib::PacketObserver, public workload::FlowListener
   };
   struct Crossing {
     std::uint32_t component = 0;  // of a switch
-    std::uint32_t place = 0;      // 1: the first one
+    std::uint32_t place = 0;      // distance from the sender; 1: the first switch
   };
   struct Flow {
     std::uint32_t sender = 0;  // adapter
-    Duration wait_before{0};   // of its port, when the flow started
+    Duration wait_before{0};   // of its port until the flow started
     bool is_under_way = false;
     std::vector<Crossing> crossings;
     Facts facts;
@@ -74,8 +73,8 @@ class FlowFacts final : public ib::PacketObserver, public workload::FlowListener
   config::Simulation& simulation_;
   std::unordered_map<std::uint64_t, std::uint32_t> adapters_;  // by LID, on Ethernet by MAC address
   std::vector<std::uint32_t> adapter_of_port_;  // by component; kNoAdapter: no port of an adapter
-  std::vector<std::uint32_t> far_switch_;     // likewise: the component of the switch at the far end; 0: none
-  std::vector<std::vector<Target>> targets_;  // by adapter, and by number from kFirstQueuePairNumber on
+  std::vector<std::uint32_t> far_switch_;     // by component: the component of the switch at the far end; 0: none
+  std::vector<std::vector<Target>> targets_;  // by adapter, then by QP number minus kFirstQueuePairNumber
   std::unordered_map<const workload::Flow*, std::uint32_t> places_;
   std::vector<Flow> flows_;
 };

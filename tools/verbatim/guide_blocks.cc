@@ -13,7 +13,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// A row: what is looked for, and its texts.
+// A table row: key and texts.
 struct Row {
   std::string key;
   std::vector<std::string> texts;
@@ -63,7 +63,7 @@ std::string markdown(const Table& table) {
   return text;
 }
 
-// A paragraph for each row: the key, and its texts.
+// A paragraph for each row: key and texts.
 std::string roff(const Table& table) {
   std::string text;
   for (const Row& row : table.rows) {
@@ -145,7 +145,7 @@ std::string roff_option(const OptionText& option) {
   if (!option.positional.empty()) {
     heading = "\\fI" + roff_escaped(option.positional) + "\\fR";
   } else {
-    std::string value;  // a line may end behind each of several words
+    std::string value;  // a line may break after each of several words
     for (const char letter : roff_escaped(option.value)) value += letter == '|' ? std::string("|\\:") : std::string(1, letter);
     heading = "\\fB" + roff_escaped(line_of(option.names(), ", ")) + "\\fR" + (value.empty() ? "" : " \\fI" + value + "\\fR");
   }

@@ -15,7 +15,7 @@ fs::path executable_folder() {
   return error ? fs::path(".") : self.parent_path();
 }
 
-// Those of the two that exist: beside the executable in a build tree, and in an installation's data.
+// The existing folders of the two: beside the executable in a build tree, and in an installation's data.
 std::vector<std::string> existing(const char* in_build, const char* in_data) {
   const fs::path here = executable_folder();
   std::vector<std::string> folders;

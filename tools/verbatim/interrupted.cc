@@ -23,15 +23,15 @@ namespace verbatim::cli {
 
 namespace {
 
-// Read by a signal handler; there are never more.
+// Read by a signal handler; the arrays are large enough for all users.
 std::array<const char* volatile, 8> temporary_paths{};
 std::array<void (*volatile)(), 4> actions{};
-char keeper[4096];  // the program that removes a folder; empty: there is none
+char keeper[4096];  // program that removes a folder; empty: none
 bool is_silent = false;
 
-// By another program: the handler may have interrupted whatever a walk through folders needs.
+// Removes the folder by another program: the handler may have interrupted functions that a folder walk needs.
 void remove_folder(const char* path) {
-  const auto remover = static_cast<pid_t>(::syscall(SYS_fork));  // without what the C library does besides
+  const auto remover = static_cast<pid_t>(::syscall(SYS_fork));  // without the C library's fork handlers
   if (remover == 0) {
     const int nothing = ::open("/dev/null", O_RDONLY);
     if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
@@ -93,7 +93,7 @@ TemporaryPath::~TemporaryPath() {
 }
 
 TemporaryFolder::TemporaryFolder(std::string pattern) : path_(std::move(pattern)) {
-  // No signal is let in between the folder and the note of it.
+  // Signals are blocked from the creation of the folder until it is noted.
   sigset_t all, before;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);

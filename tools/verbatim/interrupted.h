@@ -1,6 +1,6 @@
-// The end of the process by SIGINT, SIGTERM or SIGHUP (sim/core/interruption.h): temporary files go, a sentence says so, the exit
-// code is kInterrupted. It comes at once where a verb only computes; verbs that wait for others end these first, and are ended so
-// when that takes too long.
+// Ends the process on SIGINT, SIGTERM or SIGHUP (sim/core/interruption.h): temporary files are removed, a
+// message is printed, the exit code is kInterrupted. Verbs that only compute end at once. Verbs that wait for
+// other processes end these first, and end in this manner if that takes too long.
 #pragma once
 
 #include <optional>
@@ -8,15 +8,15 @@
 
 namespace verbatim::cli {
 
-// Every verb calls it at its start.
+// Called by every verb at its start.
 void end_when_interrupted();
-// In a process that was forked: its end is silent, and what its parent has made stays.
+// Called in a forked process: it ends silently and leaves its parent's temporary files.
 void end_silently_when_interrupted();
 
-// `action` is taken before the end. It is called in a signal handler, so it makes system calls and nothing else.
+// `action` runs before the end, in a signal handler, so it may only make system calls.
 void at_interrupted_end(void (*action)());
 
-// A file that is removed when the process is interrupted as long as *this is, or a folder that is there with all that is in it.
+// A file, or a folder with its content, that is removed if the process is interrupted while *this exists.
 class TemporaryPath {
  public:
   explicit TemporaryPath(std::string path);
@@ -28,10 +28,10 @@ class TemporaryPath {
   const std::string path_;
 };
 
-// A new folder that goes with *this, or with the process when that is interrupted.
+// A new folder that is removed with *this, or when the process is interrupted.
 class TemporaryFolder {
  public:
-  // `pattern` ends in XXXXXX. On failure path() is empty, and errno says why.
+  // `pattern` ends in XXXXXX. On failure path() is empty and errno is set.
   explicit TemporaryFolder(std::string pattern);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

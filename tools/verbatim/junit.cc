@@ -27,7 +27,7 @@ std::string junit_text(const std::string& suite, const std::vector<JunitCase>& c
                      std::to_string(cases.size()) + "\" failures=\"" + std::to_string(failures) + "\">\n";
   for (const JunitCase& one : cases) {
     text += "  <testcase name=\"" + escaped(one.name) + "\"";
-    // The message is one line of a list; the element has all of it.
+    // The attribute has the first line only; the element has the whole text.
     text += one.failure.empty() ? "/>\n"
                                 : "><failure message=\"" + escaped(one.failure.substr(0, one.failure.find('\n'))) + "\">" +
                                       escaped(one.failure) + "</failure></testcase>\n";

@@ -1,4 +1,4 @@
-// Results as JUnit XML, which services for continuous integration read.
+// Results as JUnit XML, which continuous integration services read.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace verbatim::cli {
 
 struct JunitCase {
   std::string name;
-  std::string failure;  // lines; empty: the case has passed
+  std::string failure;  // lines; empty: passed
 };
 
 std::string junit_text(const std::string& suite, const std::vector<JunitCase>& cases);

@@ -1,4 +1,4 @@
-// The digest of a run as files keep it: with the version of the function that made it. Files that do not name one have 1.
+// A stored digest of a run, with the version of the function that made it; version 1 if the file names none.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ struct KeptDigest {
 
   bool is_comparable() const { return version == observe::kDigestVersion; }
   bool is_same_as(const std::string& digest) const { return is_comparable() && hex == digest; }
-  // A sentence; empty: it is comparable.
+  // The reason as a sentence; empty if the digest is comparable.
   std::string why_not() const {
     if (is_comparable()) return "";
     return "its digest is of version " + std::to_string(version) + ", and this verbatim makes version " +
@@ -24,7 +24,7 @@ struct KeptDigest {
 
 inline constexpr const char* kDigestVersionKey = "digest_version";
 
-// Reads an object with "digest" and perhaps "digest_version". Throws what JSON throws.
+// Reads an object with "digest" and optionally "digest_version". Throws the exceptions of the JSON library.
 template <class Json>
 KeptDigest kept_digest_of(const Json& json) {
   return {json.at("digest").template get<std::string>(), json.value(kDigestVersionKey, 1)};

@@ -1,4 +1,4 @@
-// `verbatim ladder RUN`: a trace that `run --trace` or `run --keep-trace` has written, as a ladder of hosts.
+// `verbatim ladder RUN`: shows a trace of `run --trace` or `run --keep-trace` as a ladder of hosts.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ bool has_unicode() {
   return false;
 }
 
-// "100.5ms..100.6ms", either side may be left out. False: it is none, and a finding says why.
+// "100.5ms..100.6ms"; either side may be omitted. Returns false, with a finding, if the text is invalid.
 bool parse_between(const std::string& text, observe::LadderOptions& options, config::Diagnostics& diagnostics) {
   if (text.empty()) return true;
   const std::size_t dots = text.find("..");
@@ -57,7 +57,7 @@ bool parse_between(const std::string& text, observe::LadderOptions& options, con
   return false;
 }
 
-// Of the first thing that went wrong for good: a completion with an error, a program that did not end with 0.
+// Index of the last permanent failure: a completion with an error, or a program that did not exit with 0.
 std::optional<std::size_t> last_failure(const std::vector<observe::TraceLine>& lines) {
   for (std::size_t i = lines.size(); i-- > 0;) {
     const observe::TraceLine& line = lines[i];
@@ -67,7 +67,7 @@ std::optional<std::size_t> last_failure(const std::vector<observe::TraceLine>& l
   return std::nullopt;
 }
 
-// The rows of the ladder as facts.
+// Rows of the ladder as JSON.
 Answer::Json rows_json(const std::vector<observe::TraceLine>& lines, const observe::LadderOptions& options) {
   const observe::LadderRows shown = observe::ladder_rows(lines, options);
   auto rows = Answer::Json::array();

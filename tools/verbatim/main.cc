@@ -1,5 +1,5 @@
-// The command line: its verbs, and which of them is called. Each verb's work is in a file of its own; options.cc has the options
-// of the verbs that run something.
+// The command line: parses the verbs and calls the selected one. Each verb is implemented in its own file;
+// options.cc has the options of the verbs that run programs.
 #include <fcntl.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
@@ -109,7 +109,7 @@ void add_grade(CLI::App& app, GradeOptions& options) {
   verb->add_option("--seeds-file", options.seeds_file, "use the seeds in this file instead of the lab's own")->type_name("FILE");
   verb->add_option("--junit", options.junit, "write the points as JUnit XML to this file, too")->type_name("FILE");
   verb->add_option("--gradescope", options.gradescope, "write the points as Gradescope reads them (results.json) to this file, too")->type_name("FILE");
-  verb->add_flag("--call-by-call", options.call_by_call)->group("");  // the oracle: the same points
+  verb->add_flag("--call-by-call", options.call_by_call)->group("");  // an oracle: results must not change
   add_answer(verb, options.style);
 }
 
@@ -153,18 +153,19 @@ class LogSink final : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 void set_up_log(const std::string& level) {
-  // A log is for people: it goes to standard error and has no part in any result.
+  // The log is for people: it goes to standard error and influences no result.
   auto logger = std::make_shared<spdlog::logger>("verbatim", std::make_shared<LogSink>());
   logger->set_pattern("verbatim [%l] %v");
   logger->set_level(spdlog::level::from_str(level));
   spdlog::set_default_logger(logger);
 }
 
-// Closed ones get files that take nothing, so that no file opened later is written to by mistake.
+// Opens closed standard descriptors with files that accept no data, so that no file opened later gets their
+// numbers.
 void hold_standard_descriptors() {
   for (const int fd : {0, 1, 2}) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    const int held = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);  // the lowest number that is free
+    const int held = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);  // gets the lowest free number
     if (held >= 0 && held != fd) ::close(held);
   }
 }
@@ -176,7 +177,7 @@ std::optional<RunOptions> run_options_of(std::vector<std::string> words) {
   RunOptions options;
   add_run(app, options);
   words.insert(words.begin(), "run");
-  std::ranges::reverse(words);  // as CLI11 wants them
+  std::ranges::reverse(words);  // CLI11 expects reverse order
   try {
     app.parse(words);
   } catch (const CLI::ParseError& e) {
@@ -198,7 +199,7 @@ int dispatch(int argc, char** argv) {
   app.footer(exit_code_footer());
   app.get_formatter()->column_width(28);
 
-  // Static: the stack that the caller allows may be small, and a limit is reported by make_plan() far below.
+  // Static because the caller's stack limit may be small, which make_plan() reports only later.
   static RunOptions run_options;
   add_run(app, run_options);
   static NewOptions new_options;
@@ -287,7 +288,7 @@ int dispatch(int argc, char** argv) {
   code_verb->add_option("file", code_table, "file to write")->required();
 
   std::vector<std::string> verbs;
-  std::string shown;  // those that are not steps of the build
+  std::string shown;  // verbs in the help, without the steps of the build
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
     verbs.push_back(verb->get_name());
     if (!verb->get_group().empty()) shown += (shown.empty() ? "" : ", ") + verb->get_name();
@@ -353,12 +354,12 @@ int dispatch(int argc, char** argv) {
     return lab(lab_options);
   }
   if (app.got_subcommand("explore") || app.got_subcommand("shrink") || bisect_verb->parsed()) {
-    set_up_log("off");  // what runs say is told by kind
+    set_up_log("off");  // messages of runs are reported by kind of failure
     if (app.got_subcommand("explore")) return explore(explore_options);
     return bisect_verb->parsed() ? bisect(good, bad, bisect_style) : shrink(shrink_options);
   }
   if (app.got_subcommand("sweep")) {
-    set_up_log("off");  // what runs warn of is in their run.json
+    set_up_log("off");  // warnings of runs are in their run.json
     return sweep(sweep_options);
   }
   if (app.got_subcommand("attach")) return attach(attach_options);
@@ -392,7 +393,7 @@ const std::string& first_folder() {
 
 namespace {
 
-// Whether an error says that the machine has no more of something, rather than that a call was wrong.
+// Whether the error means exhausted resources rather than a wrong call.
 bool is_lack(int error) {
   constexpr int kLacks[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, ENOMEM, EMFILE, ENFILE, EAGAIN};
   return std::ranges::find(kLacks, error) != std::end(kLacks);
@@ -405,11 +406,12 @@ int start(int argc, char** argv) {
   first_folder();
   hold_standard_descriptors();
   end_when_interrupted();
-  // Who reads our output may be gone: that is told as any other failure to write, and the run keeps its report.
+  // A reader of our output may exit: that is reported like any other write error, and the run keeps its
+  // report.
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const int code = dispatch(argc, argv);
-    // A full disk or a closed pipe behind standard output or standard error must not look like success.
+    // A full disk or closed pipe at standard output or standard error must not look like success.
     const int error = flush_standard_output();
     const bool has_failed = error != 0 || std::ferror(stdout) != 0;
     if (has_failed) complain(std::string("standard output is not complete") + (error != 0 ? std::string(": ") + std::strerror(error) : ""));

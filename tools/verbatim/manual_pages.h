@@ -1,4 +1,5 @@
-// The manual page of each verb (verbatim-run.1 …): its options as --help has them, and what is written by hand in tools/manual.
+// The manual page of each verb (verbatim-run.1 …), from its --help and the hand-written parts in
+// tools/manual.
 #pragma once
 
 #include <string>
@@ -13,12 +14,12 @@ struct ManualPage {
   std::string roff;
 };
 
-// One page for each verb that --help shows. `folder` has the hand-written parts, VERB.roff (lab-run.roff), in roff:
-// - up to the first mark, the text of DESCRIPTION
-// - after `.\" option: --NAME`, what is added to the text of this option
-// - after `.\" sections`, what follows the options
-// - `.\" generated: NAME` becomes the guide block of this name.
-// A verb without a file gets a page from --help alone. `failure` says what is wrong with a file, else it is empty.
+// One page for each verb in --help. `folder` has hand-written parts in roff, VERB.roff (lab-run.roff):
+// - up to the first mark: the text of DESCRIPTION
+// - after `.\" option: --NAME`: an addition to the text of this option
+// - after `.\" sections`: the sections after the options
+// - `.\" generated: NAME` is replaced by the guide block of this name.
+// A verb without a file gets a page from --help alone. `failure` is an error in a file, or empty.
 std::vector<ManualPage> manual_pages_of(const std::vector<VerbText>& verbs, const std::string& folder, std::string& failure);
 
 }  // namespace verbatim::cli

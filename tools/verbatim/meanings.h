@@ -1,5 +1,6 @@
-// What the words of verbs mean, for people: statuses of completions, asynchronous events, events of rdma_cm and their statuses,
-// errors of verbs, checks, congestion. After the man pages and the InfiniBand Architecture specification, in words of our own.
+// Explanations of names in verbs: completion statuses, asynchronous events, events of rdma_cm and their
+// statuses, errors of verbs, checks, congestion. Sources are the man pages and the InfiniBand Architecture
+// specification.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +14,14 @@ struct Meaning {
   std::string_view name;     // "IBV_WC_RETRY_EXC_ERR"; of an error of a verb "EINVAL ibv_modify_qp"; of a status of an event
                              // "RDMA_CM_EVENT_REJECTED 28"
   std::string_view meaning;
-  std::string_view causes[kMostCauses] = {};  // the likeliest first; empty ones end the list
+  std::string_view causes[kMostCauses] = {};  // the most likely first; empty ones end the list
 };
 
 std::span<const Meaning> completion_meanings();  // by the number of the status
 std::span<const Meaning> async_meanings();       // by the number of the event
 std::span<const Meaning> cm_meanings();          // events by their number, then those with a status
-std::span<const Meaning> error_meanings();       // of each error and verb, then of errors alone, then of verbs alone
+std::span<const Meaning> error_meanings();       // errors of verbs, then errors, then verbs
 std::span<const Meaning> check_meanings();
-std::span<const Meaning> congestion_meanings();  // words of flow control and congestion control
+std::span<const Meaning> congestion_meanings();  // terms of flow control and congestion control
 
 }  // namespace verbatim::cli

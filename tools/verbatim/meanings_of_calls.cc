@@ -1,4 +1,4 @@
-// Errors of verbs, and what connection management says.
+// Errors of verbs, and events of connection management.
 #include "tools/verbatim/meanings.h"
 
 namespace verbatim::cli {

@@ -1,4 +1,4 @@
-// Words of congestion: what they mean, and what makes them appear in a run.
+// Terms of congestion: meaning, and causes in a run.
 #include "tools/verbatim/meanings.h"
 
 namespace verbatim::cli {

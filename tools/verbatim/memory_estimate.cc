@@ -12,14 +12,14 @@ namespace verbatim::cli {
 
 namespace {
 
-// Measured with massif on leaf-spine fabrics of 200 to 4,000 hosts: an idle adapter with its port, management agents and names;
-// what its rings and packets add once there is traffic; a port of a switch; a queue pair of a flow with its table entry. The
-// same of light endpoints, by the resident size of runs with fat trees of 1,024 and 11,664 hosts.
+// Measured with massif on leaf-spine fabrics of 200 to 4,000 hosts: an idle adapter with its port, management
+// agents and names; its rings and packets under traffic; a switch port; a queue pair of a flow with its table
+// entry. Light endpoints were measured by the resident size of runs with fat trees of 1,024 and 11,664 hosts.
 constexpr std::uint64_t kAdapterBytes = 24 << 10, kTrafficBytes = 24 << 10, kSwitchPortBytes = 5 << 9, kQueuePairBytes = 2 << 10;
 constexpr std::uint64_t kLightAdapterBytes = 10 << 10, kLightTrafficBytes = 8 << 10;
 // Proportional set size of ibv_rc_pingpong and the simulator's side of a process, rounded up.
 constexpr std::uint64_t kProgramBytes = 1 << 20;
-// observe::RemoteRaces and observe::LateReceives keep so much for each pair of hosts.
+// Memory of observe::RemoteRaces and observe::LateReceives for each pair of hosts.
 constexpr std::uint64_t kRemoteRaceBytes = 4, kLateReceiveBytes = 8;
 
 std::string mib(std::uint64_t bytes) {
@@ -27,7 +27,7 @@ std::string mib(std::uint64_t bytes) {
   return join((bytes + kMib - 1) / kMib, " MiB");
 }
 
-// A number that stands alone in a file, or behind a key; the greatest number where there is none.
+// The number in a file, or after a key in it; the greatest number if there is none.
 std::uint64_t number_in(const char* path, const std::string& key = "") {
   std::ifstream file(path);
   std::string word;
@@ -63,7 +63,7 @@ MemoryEstimate estimate_memory(const config::ScenarioSpec& scenario, const Check
     if (has_traffic[i]) estimate.model_bytes += is_light(i) ? kLightTrafficBytes : kTrafficBytes;
   }
   estimate.program_bytes = scenario.programs.size() * kProgramBytes;
-  // Without programs there is nothing to check.
+  // Without programs the checks do not run.
   constexpr std::size_t kFewHosts = 2;
   if (scenario.programs.empty() || topology.hosts.size() <= kFewHosts) return estimate;
   const std::uint64_t pairs = estimate.hosts * estimate.hosts;

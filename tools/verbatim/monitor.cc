@@ -37,8 +37,8 @@ constexpr const char* kHelp =
     "monitor trace [N]     the latest N facts of the trace (default 20, at most 1000)\n"
     "monitor back TIME     the same run again, held so much earlier: \"monitor back 5us\"; breakpoints are kept\n";
 
-// Replaces gdb's own command, which is for other kinds of targets. A reply ends with a zero byte. One that begins with a 1 names
-// the file that gdb's breakpoints are to be kept in, and ends gdb.
+// Replaces gdb's own `monitor` command, which works with remote targets only. A reply ends with a zero byte.
+// A reply that begins with a 1 names the file for gdb's breakpoints, and ends gdb.
 constexpr const char* kScript = R"(python
 import gdb
 import socket
@@ -80,7 +80,7 @@ VerbatimMonitor(%d)
 end
 )";
 
-// Words between blanks.
+// Words separated by blanks.
 std::vector<std::string> words_of(const std::string& command) {
   std::vector<std::string> words;
   for (std::size_t at = 0; (at = command.find_first_not_of(" \t\r", at)) != std::string::npos;) {
@@ -179,7 +179,7 @@ void Monitor::on_record(const TraceRecord& record, std::span<const std::byte> by
   }
 }
 
-// Of two packets of the same name the one that has got as far as the record says.
+// Of two packets with the same name, the one at the position in the record moves.
 void Monitor::follow_packet(const TraceRecord& record) {
   const PacketName name{record.values[0], record.values[1], record.values[2]};
   const bool is_at_switch = ports_of_switches_.contains(record.component);
@@ -279,7 +279,7 @@ bool Monitor::serve(supervisor::HeldRun& run) {
   while (socket_ >= 0 && ::poll(&ready, 1, 0) > 0) {
     char bytes[4096];
     const ssize_t length = ::recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT);
-    if (length <= 0) {  // gdb has gone
+    if (length <= 0) {  // gdb has exited
       ::close(socket_);
       socket_ = -1;
       break;

@@ -1,5 +1,5 @@
-// What a person in gdb can ask of the fabric, by gdb's `monitor`: gdb holds the program itself, so the commands come by a socket
-// that a part of it written in Python sends them to.
+// Commands of `monitor` in gdb, which show the fabric. gdb holds the program itself, so the commands arrive through a
+// socket from Python code in gdb.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,32 @@ namespace verbatim::cli {
 
 class Monitor final : public TraceSink {
  public:
-  // Outlives the monitor.
+  // `components` must outlive the monitor.
   explicit Monitor(const ComponentTable& components);
   ~Monitor();
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
-  // Before gdb is started: what it needs is made. False: it cannot be, errno tells why.
+  // Prepares for gdb before it is started. Returns false, with errno set, on failure.
   bool begin();
-  // In the child that becomes gdb, which inherits what it needs: the file that it is to read.
+  // Called in the child that becomes gdb, which inherits the descriptors; returns the file that gdb must
+  // read.
   std::string hand_to_gdb() const;
-  // In the run, once gdb has been started.
+  // Called in the run after gdb has been started.
   void leave_to_gdb();
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
 
-  // Answers what has been asked since the last call. True: gdb wants to begin anew at goes_back_to(), and this run is to end.
+  // Answers pending commands. Returns true if gdb wants to restart the run at goes_back_to(), so this run
+  // must end.
   bool serve(supervisor::HeldRun& run);
   std::optional<Instant> goes_back_to() const { return goes_back_to_; }
-  // Then gdb's breakpoints are here. The file has no name and stays with the process when that executes itself again.
+  // After that, the file with gdb's breakpoints. It has no name and remains open when the process executes
+  // itself again.
   std::string breakpoints() const;
-  void keep_breakpoints() const;  // before it does
+  void keep_breakpoints() const;  // call before that
 
-  // The answer to one command.
+  // The reply to one command.
   std::string answer(const std::string& command, supervisor::HeldRun& run);
 
  private:
@@ -48,7 +51,7 @@ class Monitor final : public TraceSink {
   using PacketName = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
   struct Place {
     std::int64_t since_ps;
-    std::uint32_t component;  // the port that has sent it, or the switch that it is in
+    std::uint32_t component;  // the port that sent it, or the switch that holds it
     bool is_on_cable;
     std::uint64_t wire_bytes;
   };
@@ -60,10 +63,10 @@ class Monitor final : public TraceSink {
 
   const ComponentTable& components_;
   std::set<std::uint32_t> ports_of_switches_;
-  std::deque<std::string> lines_;  // of the trace, the latest
+  std::deque<std::string> lines_;  // latest lines of the trace
   std::multimap<PacketName, Place> under_way_;
   int socket_ = -1, of_gdb_ = -1, script_ = -1, breakpoints_ = -1;
-  std::string asked_;  // the beginning of a command
+  std::string asked_;  // beginning of a command
   std::optional<Instant> goes_back_to_;
 };
 

@@ -8,7 +8,8 @@
 
 namespace verbatim::cli {
 
-// The smallest value that at least `percent` of all values do not exceed. `sorted` is not empty.
+// The smallest value that is greater than or equal to at least `percent` of all values. `sorted` must not be
+// empty.
 inline std::int64_t nearest_rank(const std::vector<std::int64_t>& sorted, std::size_t percent) {
   const std::size_t rank = (percent * sorted.size() + 99) / 100;
   return sorted[std::max<std::size_t>(rank, 1) - 1];

@@ -1,4 +1,4 @@
-// `verbatim new`: a folder with a fabric and a scenario that runs at once, to be changed.
+// `verbatim new`: creates a folder with a fabric and a scenario that can be run at once and then changed.
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A rate that links can have, and the devices that have it.
+// A link rate, and devices that support it.
 struct Rate {
   const char* link_layer;
   const char* written;  // in the topology
@@ -43,17 +43,17 @@ constexpr Rate kRates[] = {{"infiniband", "QDR 4x", "qdr_hca", "infiniscale_iv"}
                            {"roce", "100 Gbps", "edr_hca", "ethernet_switch"},
                            {"roce", "200 Gbps", "connectx6_hdr", "spectrum2"},
                            {"roce", "400 Gbps", "connectx7_ndr", "hpcc_switch"}};
-constexpr const char* kUsualRates[] = {"EDR 4x", "100 Gbps"};  // of the two link layers
+constexpr const char* kUsualRates[] = {"EDR 4x", "100 Gbps"};  // by link layer
 constexpr const char* kLinkLayers[] = {"infiniband", "roce"};
 
 struct Fabric {
   const Rate& rate;
   std::int64_t hosts;
-  bool is_generated = false;  // whatever the number of hosts
+  bool is_generated = false;  // even with two hosts
 
   bool is_roce() const { return rate.link_layer == std::string_view("roce"); }
 
-  // Two are easier to talk about by their roles.
+  // Two hosts are named by their roles.
   std::string host(std::int64_t number) const {
     return hosts == 2 && !is_generated ? (number == 0 ? "server" : "client") : "h" + std::to_string(number);
   }
@@ -98,14 +98,14 @@ std::string star(const Fabric& fabric) {
   return text + "\n  ]";
 }
 
-// At most 4 or 16 hosts to a leaf, and half as many spines: 2:1 oversubscription, as is common.
+// At most 4 or 16 hosts per leaf, and half as many spines: the common oversubscription of 2:1.
 std::string leaf_spine(const Fabric& fabric) {
   const std::int64_t per_leaf = fabric.hosts > 64 ? 16 : std::min<std::int64_t>(4, (fabric.hosts + 1) / 2);
   return generated(fabric, fmt::format(R"("shape": "leaf_spine", "hosts_per_leaf": {}, "spines": {})", per_leaf,
                                        std::max<std::int64_t>(1, per_leaf / 2)));
 }
 
-// With k written, only pods that have hosts are built.
+// With an explicit k only pods with hosts are built.
 std::string fat_tree(const Fabric& fabric) {
   std::int64_t k = 2;
   while (k * k * k / 4 < fabric.hosts) k += 2;
@@ -117,8 +117,8 @@ std::string rail(const Fabric& fabric) {
   return generated(fabric, fmt::format(R"("shape": "rail", "rails": {}, "hosts_per_leaf": {})", kRails, std::min<std::int64_t>(fabric.hosts, 16)));
 }
 
-// Cables of the next shapes close circles, in which packets that wait for each other never move again. On InfiniBand routes of
-// `routing` avoid them; on Ethernet packets are dropped instead of paused.
+// Cables of these shapes form cycles, in which packets can wait for each other for ever. On InfiniBand the
+// engine `routing` avoids that; on Ethernet packets are dropped instead of paused.
 std::string in_circles(const Fabric& fabric, const std::string& routing, std::string shape) {
   if (fabric.is_roce()) shape += R"(, "flow_control": "none")";
   std::string text = generated(fabric, shape);
@@ -129,7 +129,7 @@ std::string up_and_down(const std::string& root) { return fmt::format(R"("updn",
 std::string dragonfly(const Fabric& fabric) { return in_circles(fabric, up_and_down("group0-router0"), R"("shape": "dragonfly")"); }
 std::string dragonfly_plus(const Fabric& fabric) { return generated(fabric, R"("shape": "dragonfly_plus")"); }
 
-// Near a square, or with many switches near a cube; about 4 hosts at each.
+// Close to a square, or with many switches to a cube; about 4 hosts per switch.
 std::string dimensions_of(const Fabric& fabric) {
   constexpr std::int64_t kHostsPerSwitch = 4, kMostOfSquare = 64;
   std::int64_t left = std::max<std::int64_t>(4, (fabric.hosts + kHostsPerSwitch - 1) / kHostsPerSwitch);
@@ -159,11 +159,11 @@ std::string hyperx(const Fabric& fabric) {
 struct Shape {
   const char* name;
   const char* what;
-  std::int64_t hosts_least, hosts_most;  // what devices have room for is asked of their profiles
+  std::int64_t hosts_least, hosts_most;  // device profiles may have lower limits
   std::string (*write)(const Fabric& fabric);
-  std::int64_t rails = 0;  // adapters of a host that flows join; 0: programs run instead
+  std::int64_t rails = 0;  // adapters of each host, for flows; 0: programs run instead
 
-  // In a large fabric a process on each host is no beginning.
+  // A large fabric starts with flows instead of a process on each host.
   bool has_flows(const Fabric& fabric) const { return rails != 0 || fabric.hosts > kMostPrograms; }
   static constexpr std::int64_t kMostPrograms = 64;
 };
@@ -185,7 +185,7 @@ std::string listed(const Range& names) {
   return list;
 }
 
-// The folder's name as that of the topology and the scenario.
+// Makes a valid name of the folder's, for topology and scenario.
 std::string name_of_folder(const fs::path& folder) {
   std::string name = fs::absolute(folder).lexically_normal().filename();
   if (name.empty()) name = fs::absolute(folder).lexically_normal().parent_path().filename();
@@ -227,7 +227,7 @@ std::string flow_scenario_of(const Fabric& fabric, const Shape& shape, const std
                      name, flows_of(fabric, shape));
 }
 
-// Every second host is the client of the one before.
+// Every second host is the client of the previous one.
 std::string scenario_of(const Fabric& fabric, const std::string& name) {
   const std::string command = fabric.is_roce() ? "ibv_rc_pingpong -g 1" : "ibv_rc_pingpong";
   std::string programs;
@@ -263,7 +263,7 @@ std::string readme_of(const Fabric& fabric, const Shape& shape, const std::strin
                      name, summary_of(fabric, shape), traffic);
 }
 
-// What is wrong with the options, and nullptr; or the rate that they ask for.
+// The rate of the options, or nullptr with findings.
 const Rate* rate_of(const NewOptions& options, config::Diagnostics& diagnostics) {
   const auto layer = std::ranges::find(kLinkLayers, options.link_layer);
   if (layer == std::end(kLinkLayers)) {
@@ -311,7 +311,8 @@ struct File {
   std::string text;
 };
 
-// All of them or, with an exception, none. Into an empty folder that is there they come one by one, else with the folder.
+// Writes all files or, with an exception, none. A new folder appears complete; files of an existing empty
+// folder are written one by one.
 void write_all(const fs::path& wanted, const std::vector<File>& files) {
   fs::path to = fs::weakly_canonical(fs::absolute(wanted));
   if (!to.has_filename()) to = to.parent_path();
@@ -342,7 +343,7 @@ void write_all(const fs::path& wanted, const std::vector<File>& files) {
   }
 }
 
-// What devices have no room for is refused with the words of the warning.
+// Warnings about device limits become errors here.
 void check_devices(const std::string& text, config::Diagnostics& diagnostics) {
   config::FileTexts files;
   const std::string path = "topology.json";

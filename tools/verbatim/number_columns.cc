@@ -9,7 +9,7 @@ void append_number(std::string& to, std::uint64_t value) {
   to.push_back(static_cast<char>(value));
 }
 
-// Takes a number off the beginning. nullopt: it does not end there, or has more than 64 bits.
+// Takes a number off the beginning. nullopt if it is truncated or has more than 64 bits.
 std::optional<std::uint64_t> take_number(std::string_view& rest) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; !rest.empty(); shift += 7) {
@@ -58,7 +58,7 @@ bool NumberColumnsReader::read(std::string_view bytes, std::string* problem) {
     bytes.remove_prefix(*length);
     const auto count = take_number(bytes), size = take_number(bytes);
     if (!count || !size || *size > bytes.size()) return refuse("a column of it is cut off");
-    // A value has a byte at least.
+    // A value takes at least a byte.
     if (*count > *size) return refuse("a column of it has fewer values than it says");
     if (!columns_.emplace(name, Column{*count, bytes.substr(0, *size)}).second)
       return refuse("it has a column twice");

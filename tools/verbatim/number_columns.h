@@ -1,9 +1,9 @@
-// Named columns of whole numbers as one string of bytes: the form of the flows, operations and ports of a run
-// in its recording (run_overview.h).
+// Named columns of integers encoded as one string of bytes: flows, operations and ports in a run's recording
+// (run_overview.h).
 //
-// A column is: length of its name, name, how many values it has, how many bytes they take, the values.
-// Numbers are LEB128; a value is the difference to the one before, modulo 2^64, in zigzag order. Columns
-// follow each other; nothing is between or behind them.
+// A column is: length of its name, name, number of values, number of bytes of the values, the values. Numbers
+// are LEB128; a value is the difference to the previous one, modulo 2^64, in zigzag encoding. Columns follow
+// each other without gaps or trailer.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class NumberColumns {
  public:
   class Column {
    public:
-    // The value is the next of the column.
+    // Appends a value.
     void put(std::int64_t value);
 
    private:
@@ -28,15 +28,15 @@ class NumberColumns {
     std::int64_t last_ = 0;
     std::string bytes_;
   };
-  // Made when it is asked for first, without values.
+  // The column with this name, created empty at its first use.
   Column& at(const std::string& name) { return columns_[name]; }
-  // A value of each row behind those of the column.
+  // Appends a value of each row to the column.
   template <class Rows, class Value>
   void put_all(const std::string& name, const Rows& rows, Value value) {
     Column& column = at(name);
     for (const auto& row : rows) column.put(static_cast<std::int64_t>(value(row)));
   }
-  // Ordered by name.
+  // Sorted by name.
   std::string bytes() const;
 
  private:
@@ -45,14 +45,14 @@ class NumberColumns {
 
 class NumberColumnsReader {
  public:
-  // False, and the end of a sentence ("a column of it is cut off"): the bytes are no columns. They outlive
-  // this.
+  // Returns false, with the end of a sentence ("a column of it is cut off"), if the bytes are invalid. They
+  // must outlive this object.
   bool read(std::string_view bytes, std::string* problem);
 
   bool has(const std::string& name) const { return columns_.contains(name); }
-  // 0: there is no such column.
+  // 0 if there is no such column.
   std::uint64_t count(const std::string& name) const;
-  // All values; empty where there is no such column. nullopt: it does not have so many as it says.
+  // All values; empty if there is no such column. nullopt if it has fewer values than declared.
   std::optional<std::vector<std::int64_t>> values(const std::string& name) const;
 
  private:

@@ -17,7 +17,7 @@
 namespace verbatim::cli {
 namespace {
 
-// A whole number within bounds, which the help does not show.
+// A whole number within bounds; the help does not show these.
 void take_number(CLI::Option* option, std::int64_t least, std::int64_t most) {
   option->type_name("N")->check(CLI::Range(least, most).description(""));
 }
@@ -67,7 +67,7 @@ void add_limits(CLI::App* verb, RunOptions& options) {
   add_assume_missing(verb, options.assume_missing);
 }
 
-// Options for what is run, and its limits: the same for one run and for many.
+// Options that select the run and its limits, common to single and multiple runs.
 void add_what(CLI::App* verb, RunOptions& options) {
   verb->add_option("what", options.arguments,
                    "a scenario file, or HOST=COMMAND for each program; a program whose command ends with \" &\" is ended when the others "
@@ -92,7 +92,7 @@ void add_out(CLI::App* verb, std::string& out, const std::string& what = "folder
   verb->add_option("--out", out, what)->type_name("FOLDER");
 }
 
-// How a run is shown.
+// Options for the output of a run.
 void add_show(CLI::App* verb, RunOptions& options) {
   verb->add_option("--trace", options.trace, "write the trace to this file: one fact a line, with its virtual time")->type_name("FILE");
   verb->add_option("--pcap", options.pcap, "write a capture for Wireshark (pcapng): the packets at both ends of every cable")->type_name("FILE");
@@ -223,7 +223,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   verb->footer(exit_code_footer());
   add_what(verb, options.run);
   std::vector<std::string> free_ones = config::freedom_names();
-  std::erase_if(free_ones, [](const std::string& name) { return !config::is_free(name); });  // nothing to explore
+  std::erase_if(free_ones, [](const std::string& name) { return !config::is_free(name); });  // these leave nothing to explore
   CLI::Option* const time =
       verb->add_option("--time", options.time, "wall time for the search")->type_name("TIME")->capture_default_str();
   CLI::Option* const runs = verb->add_option("--runs", options.runs, "number of runs, however long they take");
@@ -252,7 +252,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   verb->add_flag("--record", options.records, "write a recording beside each replay file, for explain, report and ladder");
   add_answer(verb, options.run.style);
   verb->add_option("--log", options.run.log)->group("");
-  // Oracles: what is found must not depend on them.
+  // Oracles: results must not depend on them.
   verb->add_flag("--call-by-call", options.run.call_by_call)->group("");
   verb->add_flag("--afresh", options.run.afresh)->group("");
 }
@@ -304,7 +304,7 @@ void add_shell(CLI::App& app, ShellOptions& options) {
   add_out(verb, options.run.out, "folder for run.json and the session; made if missing");
   add_show(verb, options.run);
   add_quiet(verb, options.run.style);
-  options.run.log = "error";  // what is logged would be written into the screen
+  options.run.log = "error";  // log lines would disturb the screen
 }
 
 void add_attach(CLI::App& app, AttachOptions& options) {
@@ -324,7 +324,8 @@ void add_shrink(CLI::App& app, ShrinkOptions& options) {
 
 namespace {
 
-// "TEXT:{never,free}" has the choices never and free; other types are a placeholder, and perhaps a range behind a colon.
+// "TEXT:{never,free}" has the choices never and free; other types are a placeholder, optionally with a range
+// after a colon.
 void read_value(const CLI::Option& option, OptionText& text) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find('{'), end = type.find('}');
@@ -352,7 +353,7 @@ OptionText text_of(const CLI::Option& option) {
   return text;
 }
 
-// The lines of a description that are indented are forms; the others are sentences.
+// Indented lines of a description are forms of the command; the others are sentences.
 void read_description(const CLI::App& app, VerbText& verb) {
   std::istringstream lines(app.get_description());
   for (std::string line; std::getline(lines, line);) {

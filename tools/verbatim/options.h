@@ -1,4 +1,4 @@
-// The options of the verbs that run something, and those that several verbs share. main.cc has the other verbs.
+// Options of the verbs that run programs, and options shared by several verbs. main.cc has the other verbs.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ class Option;
 
 namespace verbatim::cli {
 
-// Ends every help text that is about runs.
+// The end of every help text about runs.
 std::string exit_code_footer();
 
-// One of these words, which help shows and shells complete.
+// An option that takes one of these words; help shows them and shells complete them.
 void take_choice(CLI::Option* option, const std::vector<std::string>& words);
 
 void add_quiet(CLI::App* verb, AnswerStyle& style);
-// For each verb that reports something: --quiet and --json.
+// Adds --quiet and --json.
 void add_answer(CLI::App* verb, AnswerStyle& style);
 void add_assume_missing(CLI::App* verb, std::vector<std::string>& names);
 

@@ -9,10 +9,10 @@
 namespace verbatim::cli {
 
 namespace {
-// A line longer than this is shown in pieces: a program that never ends its line must not fill the memory.
+// Longer lines are shown in pieces, because a program that never writes a newline must not exhaust memory.
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr std::size_t kLongestWords = 400;
-constexpr std::size_t kMostOpen = 256;  // files of thousands of programs would take thousands of descriptors
+constexpr std::size_t kMostOpen = 256;  // open files, as thousands of programs would need thousands of descriptors
 }  // namespace
 
 std::vector<std::string> labels_of(const std::vector<std::string>& hosts) {
@@ -63,7 +63,7 @@ void ProgramOutput::flush_line(std::size_t stream) {
   if (to_terminal_) {
     clear_progress();
     const std::string text = labels_[stream / 2] + "| " + line + (line.back() == '\n' ? "" : "\n");
-    // The two streams keep their order towards each other where both end in one place.
+    // If both streams have one destination, their order is kept.
     std::FILE* to = stream % 2 == 0 ? stdout : stderr;
     if (to == stderr) flush_standard_output();
     if (std::fwrite(text.data(), 1, text.size(), to) == text.size() || to == stdout) return line.clear();

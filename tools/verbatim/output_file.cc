@@ -38,7 +38,7 @@ std::vector<Input>& inputs() {
 const Input* input_at(const struct stat& file) {
   for (const Input& input : inputs()) {
     if (input.device != file.st_dev || input.inode != file.st_ino) continue;
-    // The number of a file that is gone may be another file's now.
+    // An inode number may be reused after the file is deleted.
     struct stat now;
     if (::stat(input.path.c_str(), &now) == 0 && now.st_dev == file.st_dev && now.st_ino == file.st_ino) return &input;
   }
@@ -47,7 +47,7 @@ const Input* input_at(const struct stat& file) {
 
 std::string cannot_write(const std::string& path, int error) { return "cannot write " + in_quotes(path) + ": " + std::strerror(error); }
 
-// The descriptor that a path names, of those that this process was started with: none of its own is inherited by a program.
+// The descriptor that a path names, among those inherited by this process: programs inherit none of its own.
 std::optional<int> descriptor_of(std::string_view path) {
   if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -63,16 +63,16 @@ std::optional<int> descriptor_of(std::string_view path) {
 }
 
 struct Target {
-  std::optional<int> descriptor;  // that of this process which is written to
-  std::string path;               // behind all symbolic links
-  std::optional<struct stat> old;  // what is there
-  std::string refusal;            // a sentence; empty: it may be written
+  std::optional<int> descriptor;  // to write to, if the path names a descriptor
+  std::string path;               // after following all symbolic links
+  std::optional<struct stat> old;  // the existing file
+  std::string refusal;            // a sentence; empty: the file may be written
   bool is_regular() const { return !descriptor && (!old || S_ISREG(old->st_mode)); }
 };
 
-// Where a symbolic link leads whose target does not exist.
+// Follows symbolic links to a target that does not exist.
 std::string behind_links(std::string path) {
-  constexpr int kMostLinks = 40;  // as Linux follows
+  constexpr int kMostLinks = 40;  // Linux' limit
   std::error_code error;
   for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(path, error)); ++i) {
     const fs::path next = fs::read_symlink(path, error);
@@ -126,7 +126,7 @@ Target target_of(const std::string& path) {
   return target;
 }
 
-// The error of the first write that failed, else 0.
+// The errno of the first failed write, else 0.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(descriptor, text.data(), text.size());
@@ -145,7 +145,7 @@ int open_in_place(const Target& target, OutputStream::From from) {
 }
 
 int write_in_place(const Target& target, std::string_view text) {
-  // Where both go to one place, earlier output comes first.
+  // If both have the same destination, earlier output must precede.
   if (target.descriptor) flush_standard_output();
   const int descriptor = open_in_place(target, OutputStream::From::kStart);
   if (descriptor < 0) return errno;
@@ -153,8 +153,8 @@ int write_in_place(const Target& target, std::string_view text) {
   return ::close(descriptor) != 0 && error == 0 ? errno : error;
 }
 
-// A new file in the folder of `target`, with the rights that a new file has; its path, which an interruption removes. -1 and
-// errno on failure.
+// Creates a file in the folder of `target` with default permissions, and stores its path, which is removed
+// after an interruption. -1 and errno on failure.
 int open_beside(const std::string& target, std::string& path, std::optional<TemporaryPath>& temporary) {
   for (int i = 0;; ++i) {
     path = folder_of(target) + "/.verbatim-" + std::to_string(::getpid()) + "-" + std::to_string(i);
@@ -164,7 +164,7 @@ int open_beside(const std::string& target, std::string& path, std::optional<Temp
   }
 }
 
-// Whether the file beside can stand for what was there.
+// Whether the new file can replace the old one.
 bool takes_over(int descriptor, const std::optional<struct stat>& old) {
   if (!old) return true;
   struct stat made;
@@ -205,7 +205,7 @@ std::string write_document(const std::string& path, std::string_view text) {
   std::optional<TemporaryPath> temporary;
   const int descriptor = target.is_regular() && !has_other_names ? open_beside(target.path, beside, temporary) : -1;
   if (descriptor < 0 && target.is_regular() && !has_other_names) {
-    // Without the right to make files there, the file itself may still be written. Without room it keeps what it has.
+    // If the folder is not writable, the file itself may be. If the disk is full, the file keeps its content.
     const bool has_no_right = errno == EACCES || errno == EPERM;
     if (!target.old || !has_no_right) return cannot_write(path, errno);
   }

@@ -1,10 +1,10 @@
 // Files that a command writes.
 //
-// A finished document (report, ladder, JUnit XML, replay file, run.json) is written beside its target and then renamed over it:
-// the target has all of it, or what it had before. The rename goes through a symbolic link, and keeps mode and owner of what was
-// there. A stream (trace, pcap, calls, recording, output of programs) is written in place, and so is everything whose target is
-// no regular file (a device, a FIFO, "-" or /dev/stdout), has other names, or cannot keep its owner.
-// Folders, files in folders that are missing or may not be written, and files that the same command reads are refused.
+// A complete document (report, ladder, JUnit XML, replay file, run.json) is written beside its target and then renamed:
+// the target has either all of it or its old content. The rename follows symbolic links and keeps mode and owner of an
+// existing file. A stream (trace, pcap, calls, recording, output of programs) is written in place, and so is every
+// document whose target is not a regular file (a device, a FIFO, "-" or /dev/stdout), has several links, or could not
+// keep its owner. Folders, files in missing or unwritable folders, and files that the same command reads are refused.
 #pragma once
 
 #include <sys/types.h>
@@ -15,38 +15,38 @@
 
 namespace verbatim::cli {
 
-// No output of this command may replace the file at `path`, by whatever name. A file that does not exist is ignored.
+// No output of this command may replace the file at `path`, by whatever name. A missing file is ignored.
 void protect_input(const std::string& path);
 
-// A sentence why a file cannot be written to `path`, found without changing anything; empty: nothing speaks against it.
+// A sentence if no file can be written to `path`; empty otherwise. Changes nothing.
 std::string output_refusal(const std::string& path);
 
-// Flushes standard output. The error of the first time that this failed, as errno, else 0.
+// Flushes standard output. Returns the errno of the first failure of any call, else 0.
 int flush_standard_output();
 
-// False: nothing can be written to `path`, and a sentence on standard error says why. An empty path is none.
+// Returns false, after an error message, if nothing can be written to `path`. An empty path is accepted.
 bool can_write(const std::string& path);
 
 // Whether `path` is "-" or another name of standard output.
 bool is_standard_output(const std::string& path);
 
-// Writes all of `text`. A sentence on failure, which names `path` and the error in words; else empty.
+// Writes all of `text`. Returns a sentence with `path` and the error on failure, else "".
 std::string write_document(const std::string& path, std::string_view text);
 
 class OutputStream {
  public:
-  enum class From { kStart, kEnd };  // kEnd keeps what the file has
+  enum class From { kStart, kEnd };  // kEnd appends
 
   OutputStream() = default;
   OutputStream(const OutputStream&) = delete;
   OutputStream& operator=(const OutputStream&) = delete;
   ~OutputStream() { close(); }
 
-  // A sentence when it cannot be opened, else empty. Not while it is open.
+  // Returns a sentence on failure, else "". The file must not be open.
   std::string open(const std::string& path, From from = From::kStart);
-  // nullptr while it is not open.
+  // nullptr if it is not open.
   std::FILE* get() const { return file_; }
-  // A sentence when something could not be written since it was opened, else empty.
+  // Returns a sentence if any write since open() failed, else "".
   std::string close();
 
  private:
@@ -55,7 +55,7 @@ class OutputStream {
   std::string path_;
   std::FILE* file_ = nullptr;
   int descriptor_ = -1;
-  int error_ = 0;  // the first that a write has met
+  int error_ = 0;  // of the first failed write
 };
 
 }  // namespace verbatim::cli

@@ -15,13 +15,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Operation = RunOverview::Operation;
 
-// Adds to each bin how long of it the times cover; times that overlap count once.
+// Adds up how much of each bin the time spans cover; overlapping spans count once.
 class CoveredBins {
  public:
   CoveredBins(std::int64_t from, std::int64_t to, std::size_t bins)
       : from_(from), span_(std::max<std::int64_t>(1, to - from)), bins_(bins) {}
 
-  // Percent of each bin; what is covered at all has 1 at least.
+  // Percentage of each bin; at least 1 if any of it is covered.
   std::vector<std::uint64_t> of(std::vector<std::pair<std::int64_t, std::int64_t>>& times) const {
     std::ranges::sort(times);
     std::vector<std::int64_t> covered(bins_);
@@ -104,7 +104,7 @@ PageBlocks lanes_blocks(const RunOverview& overview) {
   const CoveredBins covered(from, to, bins);
   PageBlock shares(3), operations(6);
   for (std::size_t i = 0, lane = 0; lane < lanes.size(); ++lane) {
-    std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, 3> times;  // computes, sends, gets
+    std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, 3> times;  // computing, sending, receiving
     for (; i < placed.size() && placed[i].lane == lane; ++i) {
       const std::size_t kind = placed[i].kind == Operation::Kind::kCompute ? 0
                                : placed[i].kind == Operation::Kind::kSend  ? 1

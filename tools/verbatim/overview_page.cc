@@ -18,15 +18,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Flow = RunOverview::Flow;
 
-// In thousandths, rounded down, 1000 at least (run_flows.h); -1: it is not known.
+// In thousandths, rounded down, at least 1000 (run_flows.h); -1: unknown.
 std::int64_t slowdown_of(const Flow& flow) {
   if (!flow.is_finished() || flow.ideal_ps <= 0) return -1;
   const auto scaled = static_cast<__int128>(flow.finish_ps - flow.start_ps) * 1000 / flow.ideal_ps;
   return static_cast<std::int64_t>(std::clamp<__int128>(scaled, 1000, INT64_MAX));
 }
 
-// Pairs of a value and how many are at most as large, of sorted ones. Of many the ends and evenly spaced
-// ranks, closer to each other among the last.
+// Pairs of a value and the number of values up to it, from sorted values. Long lists are reduced to both ends
+// and evenly spaced ranks, denser at the upper end.
 Json curve_of(const std::vector<std::int64_t>& sorted) {
   constexpr std::size_t kMostPoints = 128;
   Json points = Json::array();
@@ -43,7 +43,7 @@ Json curve_of(const std::vector<std::int64_t>& sorted) {
   }
   std::int64_t before = -1;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    // The last of equal values.
+    // Only the last of equal values is used.
     if (i + 1 < places.size() && sorted[places[i + 1]] == sorted[places[i]]) continue;
     if (sorted[places[i]] == before) continue;
     before = sorted[places[i]];
@@ -54,7 +54,7 @@ Json curve_of(const std::vector<std::int64_t>& sorted) {
 
 struct Times {
   std::size_t flows = 0;
-  std::vector<std::int64_t> times, slowdowns;  // of the finished ones
+  std::vector<std::int64_t> times, slowdowns;  // of finished flows
 
   void add(const Flow& flow) {
     ++flows;
@@ -81,7 +81,7 @@ struct Times {
   }
 };
 
-// Sizes from a power of 2 to half as much again, and from there to the next.
+// Class of a size: from a power of 2 to 1.5 times it, or from there to the next power.
 std::uint64_t least_of_step(std::uint64_t bytes) {
   std::uint64_t power = 1;
   while (power <= bytes / 2) power *= 2;
@@ -89,7 +89,7 @@ std::uint64_t least_of_step(std::uint64_t bytes) {
   return bytes >= middle && middle > power ? middle : power;
 }
 
-// Slowdowns by size, ascending; a row for each size where there are few.
+// Slowdowns by size, ascending; a row for each size if there are few sizes.
 Json slowdowns_json(const std::vector<const Flow*>& flows) {
   std::map<std::uint64_t, std::vector<std::int64_t>> by_size, by_step;
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> ranges;
@@ -155,7 +155,7 @@ Json workload_json(const std::string& name, const std::vector<const Flow*>& flow
   return json;
 }
 
-// The flows that took longest, those first that have not ended.
+// The slowest flows; unfinished ones first.
 Json slowest_json(const RunOverview& overview) {
   constexpr std::size_t kMostFlows = 50;
   std::vector<std::pair<std::int64_t, std::size_t>> order;
@@ -205,7 +205,7 @@ Json flows_json(const RunOverview& overview) {
           {"slowest", slowest_json(overview)}};
 }
 
-// Ports, and the values of each over time, joined until a page holds them.
+// Ports with their values over time, joined until a page can hold them.
 class PortPages {
  public:
   explicit PortPages(const RunOverview& overview) : overview_(overview) {
@@ -223,7 +223,7 @@ class PortPages {
 
   std::size_t parts() const { return (used_ + joined_ - 1) / joined_; }
   std::int64_t part_ps() const { return overview_.part_ps * static_cast<std::int64_t>(joined_); }
-  // The end of the last part in which something was sent.
+  // End of the last part in which something was sent.
   std::int64_t last_ps() const {
     std::size_t last = 0;
     for (std::size_t port = 0; port < overview_.ports.size() && overview_.parts != 0; ++port) {
@@ -261,7 +261,7 @@ class PortPages {
   std::pair<std::uint32_t, std::uint32_t> class_of(std::size_t port) const {
     return {overview_.ports[port].tier, overview_.ports[port].far_tier};
   }
-  // A packet counts where it begins. What a part cannot carry goes on in the next.
+  // A packet counts in the part in which it begins; bytes beyond a part's capacity count in the next.
   void put_loads(PageBlock& block, std::size_t port) const {
     constexpr unsigned __int128 kPicoseconds = 1'000'000'000'000;
     const unsigned __int128 room = static_cast<unsigned __int128>(overview_.ports[port].bits_per_second) *
@@ -295,7 +295,7 @@ class PortPages {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>> classes_;
 };
 
-// Those of run.json, with so many of their runs.
+// The collectives of run.json, with a limited number of repetitions.
 Json collectives_json(const nlohmann::json& report) {
   constexpr std::size_t kMostRuns = 200;
   Json rows = Json::array();

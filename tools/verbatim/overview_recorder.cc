@@ -20,19 +20,19 @@ std::string without_number(std::string name) {
   return name;
 }
 
-// "pod3" of "pod3-leaf2"; empty: the name has no such beginning.
+// Prefix of a name: "pod3" for "pod3-leaf2"; empty if there is none.
 std::string place_of(const std::string& name) {
   const std::size_t dash = name.find('-');
   if (dash == name.npos || dash == 0 || dash + 1 == name.size()) return "";
   return name[dash - 1] >= '0' && name[dash - 1] <= '9' ? name.substr(0, dash) : "";
 }
 
-// Layers of the fabric with their names, and the group of each node.
+// The fabric's layers with names, and the group of each node.
 class FabricParts {
  public:
   explicit FabricParts(const config::TopologySpec& topology) : topology_(topology), layers_(topology) {
     for (std::size_t layer = 0; layer <= layers_.top(); ++layer) tiers.push_back(name_of_layer(layer));
-    // Two layers of the same name have numbers.
+    // Layers with the same name are numbered.
     for (std::size_t layer = 1; layer < tiers.size(); ++layer) {
       if (std::ranges::count(tiers, tiers[layer]) > 1)
         tiers[layer] = "switches of layer " + std::to_string(layer);
@@ -70,8 +70,8 @@ class FabricParts {
     const std::size_t adapters = topology_.adapters.size();
     return node < adapters ? topology_.adapters[node].name : topology_.switches[node - adapters].name;
   }
-  // Switches below the top layer that cables join, where names do not say what is a pod: pods_ has the first
-  // leaf of each node's.
+  // Without pods in the names, pods are switches below the top layer that cables join: pods_ has the first
+  // leaf of each node's pod.
   void find_pods() {
     pods_.assign(layers_.size(), layers_.size());
     if (layers_.top() < 3) return;
@@ -206,7 +206,7 @@ void OverviewRecorder::on_record(const TraceRecord& record, std::span<const std:
     has_begun_ = true;
     overview_.begin_ps = record.time_ps;
   }
-  const std::size_t part = part_of(record.time_ps);  // may make parts longer
+  const std::size_t part = part_of(record.time_ps);  // may double the length of parts
   overview_.sent[port * overview_.parts + part] += record.values[3];
 }
 
@@ -291,7 +291,7 @@ void OverviewRecorder::add_graphs(const std::vector<config::DrawnGraph>& graphs,
         one.bytes = of[send].amount;
         from = run.started(send);
       } else if (operation.amount == 0) {
-        continue;  // joins others, and takes no time
+        continue;  // joins others, takes no time
       }
       one.from_ps = to_ps(from);
       one.to_ps = run.ended(id) == kNever ? -1 : to_ps(run.ended(id));

@@ -1,5 +1,5 @@
-// Makes the overview of a run (run_overview.h) while it runs: what ports send and what waits in them, in
-// parts of the time. Parts become twice as long whenever the run outgrows them.
+// Makes the overview of a run (run_overview.h) during the run: sent bytes and queue depths of ports, by parts
+// of the time. The length of parts doubles when the run becomes too long for them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace verbatim::cli {
 
 class OverviewRecorder final : public TraceSink, public FactObserver {
  public:
-  // Both are needed by the constructor alone.
+  // The arguments are used only in the constructor.
   OverviewRecorder(const ComponentTable& components, const config::TopologySpec& topology);
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
@@ -27,12 +27,12 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
   void on_credits(ComponentId, std::uint32_t, std::uint32_t, std::uint32_t, Instant) override {}
   void on_placement(const TraceRecord&, std::uint32_t, bool) override {}
 
-  // Before finish().
+  // Call before finish().
   void add_flows(const config::ScenarioSpec& scenario, std::span<const FlowFigures> figures);
-  // `graphs` and `runs` in the same order.
+  // `graphs` and `runs` have the same order.
   void add_graphs(const std::vector<config::DrawnGraph>& graphs,
                   const std::vector<const workload::GraphRun*>& runs);
-  // The run has ended. `detail_until_ps` as in RunOverview; `watches_all`: of all components and times.
+  // Ends the run. `detail_until_ps` as in RunOverview; `watches_all`: all components and times were recorded.
   const RunOverview& finish(Instant end, std::int64_t detail_until_ps, bool watches_all);
 
  private:
@@ -41,16 +41,16 @@ class OverviewRecorder final : public TraceSink, public FactObserver {
 
   std::size_t part_of(std::int64_t time_ps);
   void halve_resolution();
-  // The level of the port goes on until that part.
+  // Extends the port's level up to that part.
   void reach(std::size_t port, std::size_t part);
   std::uint32_t level_of(std::size_t port) const;
 
   RunOverview overview_;
   bool has_begun_ = false;
-  unsigned part_shift_ = 0;  // a part has 2^part_shift_ ps
+  unsigned part_shift_ = 0;  // length of a part: 2^part_shift_ ps
   std::vector<std::uint32_t> port_of_;    // by component
   std::vector<std::uint32_t> levels_;     // bytes, by port and lane
-  std::vector<std::uint32_t> last_part_;  // by port: the last part that has its level
+  std::vector<std::uint32_t> last_part_;  // by port: the last part with its current level
 };
 
 }  // namespace verbatim::cli

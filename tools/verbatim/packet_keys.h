@@ -1,4 +1,5 @@
-// What packets of a run are found by. A run has millions of them: keys are numbers, and tables are hashed.
+// Keys for finding packets of a run. A run has millions of packets, so keys are numbers and tables are
+// hashed.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace verbatim::cli {
 
-// Of adapters and opcodes; nothing begins with 0.
+// Numbers for names of adapters and opcodes; 0 for unknown ones.
 class NameNumbers {
  public:
   std::uint64_t of(std::string_view name) {
@@ -24,7 +25,7 @@ class NameNumbers {
 };
 
 struct PacketKey {
-  std::uint64_t names = 0;   // of the adapter, and that of the opcode << 32
+  std::uint64_t names = 0;   // number of the adapter's name, and of the opcode's << 32
   std::uint64_t number = 0;  // PSN, and destination << 32
   friend bool operator==(const PacketKey&, const PacketKey&) = default;
 };
@@ -37,7 +38,7 @@ struct PacketKeyHash {
   }
 };
 
-// Nothing walks one: their order is nobody's.
+// Never iterated, because the order is undefined.
 template <class Value>
 using PacketTable = std::unordered_map<PacketKey, Value, PacketKeyHash>;
 

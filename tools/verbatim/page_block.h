@@ -1,7 +1,8 @@
-// Columns of numbers in the page of `verbatim report`, in blocks each of which can be read alone.
+// Columns of numbers in the page of `verbatim report`, in blocks that can be read separately.
 //
-// A block is base64 of a raw deflate stream. That holds the columns one behind the other: how many bytes it has, then its values
-// as LEB128, those with a sign in zigzag order. Values are kept as the page keeps numbers: exact below 2^53.
+// A block is base64 of a raw deflate stream, which contains the columns one after the other: number of bytes,
+// then the values as LEB128, signed ones in zigzag encoding. Like numbers of JavaScript, values are exact
+// below 2^53.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ class PageBlock {
   std::vector<std::string> columns_;
 };
 
-// An element of the page that holds a block and shows nothing: "rows-3".
+// An invisible element of the page that holds a block: "rows-3".
 std::string block_element(std::string_view name, std::size_t number, const PageBlock& block);
 
 }  // namespace verbatim::cli

@@ -1,4 +1,4 @@
-// The parts of the page of `verbatim report`: the files of report_page/, put into the executable when it is built.
+// Parts of the page of `verbatim report`: the files of report_page/, built into the executable.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace verbatim::cli {
 extern const std::string_view kPageHtml, kPageCss;
 
 struct PageScript {
-  std::string_view name, text;  // "blocks", of blocks.js
+  std::string_view name, text;  // "blocks" for blocks.js
 };
 extern const PageScript kPageScripts[11];
 

@@ -20,7 +20,7 @@ std::uint64_t zigzag(std::int64_t value) {
   return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
 }
 
-// Takes the last value of what is asked for, and gives the difference to it.
+// Returns the difference of a value to the previous one with the same key.
 class Differences {
  public:
   std::int64_t to(std::uint64_t key, std::uint64_t value) {
@@ -32,7 +32,7 @@ class Differences {
   std::map<std::uint64_t, std::uint64_t> last_;
 };
 
-// The numbers of texts in one column of a block.
+// Numbers of texts, as one column of a block.
 class NumberColumn {
  public:
   void put(PageBlock& block, std::size_t column, std::uint32_t text, const std::vector<std::uint64_t>& numbers) {
@@ -109,7 +109,7 @@ class RowsWriter {
   const std::vector<int>& places_;
   PageTexts texts_;
   std::vector<std::uint64_t> found_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> meets_;  // columns between which a packet goes
+  std::set<std::pair<std::uint64_t, std::uint64_t>> meets_;  // pairs of columns between which a packet was sent
 };
 
 }  // namespace

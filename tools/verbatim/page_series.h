@@ -1,5 +1,5 @@
-// Values over the time with packets, as a block of the page of `verbatim report` (page_block.h): runs of equal values, at the
-// finest resolution whose runs fit.
+// Values over the time with packets, as a block of the page of `verbatim report` (page_block.h): runs of
+// equal values, at the finest resolution at which all runs fit.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@ namespace verbatim::cli {
 
 class PageSeries {
  public:
-  // Runs of all series together, and of one series at least.
+  // Limit of the runs of all series, and least limit of one series.
   static constexpr std::size_t kMostRuns = 120'000, kFewestRuns = 256;
 
   // Returns the number of the series.
   std::size_t add(BinnedValues values);
-  // Columns of "series-0", the series one behind the other: parts that the run before lasted (0 for the first run of a series), and
-  // the value less that of the run before. Index: for each series its parts ("bins") and its runs.
+  // Columns of "series-0", the series one after the other: number of parts of the previous run (0 for a
+  // series' first run), and the value minus the previous run's. Index: number of parts ("bins") and of runs
+  // of each series.
   PageBlocks blocks() const;
 
  private:

@@ -6,7 +6,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// So many are exact in the page, whatever they are.
+// Numbers with this many digits are exact in the page.
 constexpr std::size_t kMostDigits = 15;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -14,10 +14,10 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 std::uint32_t PageTexts::number_of(std::string_view words, std::vector<std::uint64_t>* numbers) {
-  std::string key;  // a zero byte for each number
+  std::string key;  // a zero byte replaces each number
   std::size_t at = 0;
   while (at < words.size()) {
-    // Zeros before a number are a part of the words.
+    // Leading zeros belong to the text.
     const bool is_leading_zero = words[at] == '0' && at + 1 < words.size() && is_digit(words[at + 1]);
     if (!is_digit(words[at]) || is_leading_zero) {
       key.push_back(words[at] == '\0' ? ' ' : words[at]);

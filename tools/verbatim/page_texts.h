@@ -1,4 +1,5 @@
-// The texts of a page's rows without their numbers: "completion of wr_id 7 in CQ 128" and a million like it are one.
+// The texts of a page's rows without their numbers, so that a million texts such as "completion of wr_id 7 in
+// CQ 128" are stored once.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@ namespace verbatim::cli {
 
 class PageTexts {
  public:
-  // The number of the text, and the numbers that stand in it: those in decimal digits, as the page writes them.
+  // Number of the text, and the decimal numbers that it contains.
   std::uint32_t number_of(std::string_view words, std::vector<std::uint64_t>* numbers);
-  // Of each text what stands around its numbers, one piece more than it has numbers.
+  // The pieces of each text around its numbers; one more piece than numbers.
   const std::vector<std::vector<std::string>>& pieces() const { return pieces_; }
 
  private:

@@ -17,7 +17,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// Numbers of fields, by message, as the schema has them.
+// Field numbers by message, from the schema.
 namespace trace {
 constexpr unsigned kPacket = 1;
 }
@@ -48,7 +48,7 @@ struct Event {
   std::uint64_t type = event::kInstant;
   std::string_view name;  // of the picture's strings, or of names_
   double value = 0;       // of a counter
-  std::int32_t request = -1, row = -1;  // what it tells of
+  std::int32_t request = -1, row = -1;  // what a slice describes
 };
 
 class TraceWriter {
@@ -70,12 +70,12 @@ class TraceWriter {
 
  private:
   struct ColumnTracks {
-    std::uint64_t programs = 0;                  // of a column without a queue pair; else those:
+    std::uint64_t programs = 0;                  // tracks of a column without a queue pair; else these:
     std::uint64_t group = 0, states = 0, sent = 0, came = 0;
-    std::uint64_t requests = 0;                  // so many tracks of them there are
+    std::uint64_t requests = 0;                  // number of tracks for requests
   };
 
-  // The packet that the next one begins with.
+  // Begins the next packet.
   ProtobufMessage begin_packet() {
     ProtobufMessage one;
     one.add_number(packet::kSequenceId, 1);
@@ -158,7 +158,7 @@ class TraceWriter {
     add({.time_ps = end, .track = on, .type = event::kSliceEnd});
   }
 
-  // Each state lasts until the next one of its queue pair, or the run's last sign.
+  // Each state lasts until the next of its queue pair, or until the end of the recording.
   void add_states() {
     std::int64_t last = picture_.last_packet_ps;
     for (const RunPicture::Row& row : picture_.rows) last = std::max({last, row.time_ps, row.end_ps});
@@ -177,7 +177,7 @@ class TraceWriter {
     for (const auto& [column, change] : now) end(column, last);
   }
 
-  // Slices of one track do not overlap, but where one is within the other: requests that do have tracks of their own.
+  // Slices of one track may only nest, so overlapping requests have several tracks.
   void add_requests() {
     struct Span {
       std::int64_t begin, end;
@@ -198,7 +198,7 @@ class TraceWriter {
       ColumnTracks& tracks = columns_[static_cast<std::size_t>(column)];
       if (tracks.group == 0) continue;
       std::ranges::stable_sort(of_column, {}, &Span::begin);
-      std::vector<std::pair<std::int64_t, std::uint64_t>> lanes;  // until when it is taken, and its track
+      std::vector<std::pair<std::int64_t, std::uint64_t>> lanes;  // end of the last request, and its track
       for (const Span& span : of_column) {
         auto lane = std::ranges::find_if(lanes, [&](const auto& taken) { return taken.first <= span.begin; });
         if (lane == lanes.end()) {
@@ -217,7 +217,7 @@ class TraceWriter {
             request.last_left, request.last_came, request.acknowledged, request.completed};
   }
 
-  // Its parts lie one after the other within it, each from the last moment that is known.
+  // Parts of a request follow each other within it; each begins at the latest known time before it.
   void add_request(std::uint64_t on, std::int64_t begin, std::int64_t end, std::int32_t number) {
     static constexpr std::string_view kParts[] = {"",       "until the doorbell", "fetched", "before the first packet",
                                                   "sent",   "on the way",         "acknowledged", "completed"};
@@ -228,7 +228,7 @@ class TraceWriter {
     const auto times = times_of(request);
     std::int64_t from = begin;
     for (std::size_t part = 1; part < times.size(); ++part) {
-      if (times[part] < from) continue;  // not known, or overtaken
+      if (times[part] < from) continue;  // unknown, or earlier than the previous part
       add_slice(on, from, times[part], kParts[part]);
       from = times[part];
     }
@@ -262,7 +262,7 @@ class TraceWriter {
     for (const RunPicture::Link& link : picture_.links) {
       const std::string name = link.port.substr(link.port.find('/') + 1);  // of "port/leaf0:1" and "hca/server"
       std::vector<std::int64_t> bytes = link.bytes.values(kBins);
-      bytes.push_back(0);  // nothing behind the last packet
+      bytes.push_back(0);  // nothing is sent after the last packet
       if (std::ranges::any_of(bytes, [](std::int64_t n) { return n != 0; })) {
         const std::uint64_t counter = make_counter(name, group, "Gb/s");
         for (std::size_t bin = 0; bin < bytes.size(); ++bin) {

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = supervisor::CallPlace::Kind;
 
-// Different places, the latest first; no more than a reader can do with.
+// Different places, the latest first, limited to a readable number.
 class Found {
  public:
   void add(const std::string& place) {
@@ -35,7 +35,7 @@ class Found {
 }  // namespace
 
 const RunReport::Place* Places::find(const explore::Decision& decision) const {
-  // What was told last is what most is known of.
+  // The place reported last has the most information.
   const auto found = std::find_if(places_.rbegin(), places_.rend(), [&](const RunReport::Place& place) {
     return place.call.kind == Kind::kLate && place.component == decision.actor && place.call.site == decision.site &&
            place.call.occurrence == decision.occurrence;
@@ -57,7 +57,7 @@ std::string Places::of(const observe::TraceLine& line) const {
   const auto is_number = [&](const RunReport::Place& place, const char* name) {
     return line.value(name) == std::to_string(place.call.number);
   };
-  // From the latest back.
+  // Latest first.
   std::vector<std::reference_wrapper<const RunReport::Place>> before;
   std::copy_if(places_.rbegin(), places_.rend(), std::back_inserter(before), [&](const RunReport::Place& place) {
     return place.call.kind != Kind::kLate && place.call.time_ps <= line.time_ps;
@@ -74,7 +74,7 @@ std::string Places::of(const observe::TraceLine& line) const {
     return found.text(asks ? "called at " : "armed at ");
   }
   if (line.event == "completion") {
-    // A send and a receive may have one number.
+    // A send and a receive may have the same wr_id.
     bool has[3] = {};
     for (const RunReport::Place& place : before) {
       const bool fits = place.call.kind == Kind::kSharedReceive || is_number(place, "qpn");

@@ -1,4 +1,4 @@
-// Where in the programs it was that something in a trace began.
+// Source locations in programs that caused events of a trace.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class Places {
   Places() = default;
   explicit Places(std::vector<RunReport::Place> places) : places_(std::move(places)) {}
 
-  // Of the call that a thread came late to, or late out of: "app.c:88, from app.c:120"; "" when that is not known, and for what
-  // adapters decide.
+  // Location of the call that a thread entered or left late: "app.c:88, from app.c:120". "" if unknown, and
+  // for decisions of adapters.
   std::string of(const explore::Decision& decision) const;
-  // Until when the thread is late, ps; nothing where that is not known.
+  // End of the thread's delay, in ps; nullopt if unknown.
   std::optional<std::int64_t> end_of(const explore::Decision& decision) const;
-  // Of the request that a completion or a packet's bytes are of, or of the asking for an event: "posted at app.c:88"; "" when that is
-  // not known. Several where each may be the one.
+  // Location of the request that belongs to a completion or packet, or of the call that armed a CQ: "posted
+  // at app.c:88"; several if it is ambiguous, "" if unknown.
   std::string of(const observe::TraceLine& line) const;
 
  private:

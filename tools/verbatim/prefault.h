@@ -1,4 +1,4 @@
-// Memory that a run is known to use is mapped with a few calls: on a virtual machine each page fault may cost twenty
+// Maps the memory of a run with a few calls in advance. On a virtual machine a page fault may take twenty
 // microseconds, and a short run has five hundred.
 #pragma once
 
@@ -6,12 +6,13 @@
 
 namespace verbatim::cli {
 
-// Called once, before anything else is done.
+// Called once, first in main().
 void prefault();
-// In a child of fork, before it goes on: what it shares with its parent it is about to write to.
+// Called first in a forked child, which is about to write to memory shared with its parent.
 void prefault_in_child();
-// So many bytes that are about to be allocated get huge pages where the machine has them. A large fabric is used all over, and
-// with small pages each use is a walk through tables of pages besides. Before a run without programs, which are forked.
+// Requests huge pages for this many bytes that are about to be allocated. A large fabric is accessed at
+// random, and small pages would need a page table walk for each access. Call before a run without programs,
+// because programs are forked.
 void use_huge_pages(std::uint64_t bytes);
 
 }  // namespace verbatim::cli

@@ -14,10 +14,10 @@ namespace verbatim::cli {
 
 namespace {
 
-// The terminal is the process's, and so is what is written there.
+// Global, because a process has one terminal.
 bool is_line_there = false;
 
-// That can take a line away again.
+// Whether the terminal can erase a line.
 bool has_terminal() {
   const char* const kind = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
@@ -62,7 +62,7 @@ Progress::~Progress() {
 void Progress::show(const std::string& text) {
   if (!is_shown_) return;
   written_ = Clock::now();
-  // Where both are one terminal, what was written before comes before.
+  // If both are the same terminal, earlier output must precede.
   flush_standard_output();
   const std::string line = "\r" + text.substr(0, columns_of_terminal() - 1) + "\033[K";
   std::fputs(line.c_str(), stderr);

@@ -1,5 +1,5 @@
-// One line about work that takes long, for a person at a terminal: rewritten in place on standard error, gone before anything
-// else is written. It reads what the work tells of itself and changes nothing of it; without a terminal there is no line.
+// One line of progress for a person at a terminal, rewritten in place on standard error and erased before
+// other output. It only reads the state of the work; without a terminal there is no line.
 #pragma once
 
 #include <chrono>
@@ -9,22 +9,22 @@ namespace verbatim::cli {
 
 class Progress {
  public:
-  // Not wanted: as if there were no terminal.
+  // If not wanted, as without a terminal.
   explicit Progress(bool is_wanted);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   bool is_shown() const { return is_shown_; }
-  // How long who waits for work may wait before the line is to be written again; negative: for ever.
+  // How long a caller may wait before the line must be rewritten; negative: unlimited.
   int wait_ms() const { return is_shown_ ? kPeriodMs : -1; }
-  // Whether the line is older than that.
+  // Whether the line must be rewritten.
   bool is_due() const { return is_shown_ && Clock::now() - written_ >= std::chrono::milliseconds(kPeriodMs); }
-  // `text` has ASCII characters only; what the terminal has no room for is cut off.
+  // `text` must be ASCII; it is truncated to the terminal's width.
   void show(const std::string& text);
 
-  double seconds() const;  // since it was made
-  // ", 2 min 5 s left" when this part of the work, 0 to 1, is done; empty while nothing can be said.
+  double seconds() const;  // since construction
+  // ", 2 min 5 s left" if this part of the work, 0 to 1, is done; empty if unknown.
   std::string left(double part) const;
 
  private:
@@ -39,9 +39,9 @@ class Progress {
 // ", 2 min 5 s left".
 std::string time_left(double seconds);
 
-// Takes the line away, if there is one: whoever writes to the terminal does so first. It comes again by itself.
+// Erases the line, if shown; call before writing to the terminal. The line reappears later.
 void clear_progress();
-// In a process that was forked: the line is the other one's.
+// Call in a forked process: the line belongs to its parent.
 void forget_progress();
 
 }  // namespace verbatim::cli

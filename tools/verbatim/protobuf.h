@@ -1,4 +1,4 @@
-// Messages in the wire format of protocol buffers (protobuf.dev, "Encoding"), written field by field.
+// Writes messages in the wire format of protocol buffers (protobuf.dev, "Encoding"), field by field.
 #pragma once
 
 #include <cstdint>

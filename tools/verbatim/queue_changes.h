@@ -1,5 +1,5 @@
-// Changes of output queues as recordings keep them: without those of a packet that waits alone and not for long, which most
-// packets of a run do. What is held back until that is known is passed on late, with its own time.
+// Changes of output queues for recordings. Changes by a packet that waits alone and briefly, as most packets
+// do, are left out. A change is held back until that is known, and then passed on with its own time.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class QueueChanges {
     }
     pass_(change);
   }
-  // The run has ended: packets that still wait are passed on.
+  // Ends the run: changes by packets that still wait are passed on.
   void finish() {
     for (auto& [place, lane] : lanes_) {
       if (const std::optional<Change> first = std::exchange(lane.first, std::nullopt)) pass_(*first);

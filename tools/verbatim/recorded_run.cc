@@ -16,23 +16,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether a file begins as replay files do.
+// Whether the file begins like a replay file.
 bool is_replay_file(std::string_view begin) {
   const std::size_t key = begin.find_first_not_of("{ \t\r\n");
   return begin.starts_with('{') && key != begin.npos && begin.substr(key).starts_with("\"replay\":");
 }
 
-// "race.rec" for "out/race.replay".
+// Name for a recording of a replay file: "race.rec" for "out/race.replay".
 std::string recording_beside(const std::string& path) { return config::shell_word(fs::path(path).stem().string() + ".rec"); }
 
-// A recording or a trace. nullopt, and a sentence: it is neither.
+// Reads a recording or a trace. nullopt, with a sentence, if it is neither.
 std::optional<RecordedRun> read_file(const std::string& path, InputFile& file, std::string* failure, WantsEvent wants) {
   RecordedRun run;
   const auto refuse = [&](std::string sentence) {
     *failure = std::move(sentence);
     return std::nullopt;
   };
-  constexpr std::size_t kBeginning = 64;  // bytes: enough for all kinds
+  constexpr std::size_t kBeginning = 64;  // bytes that identify all kinds
   const std::string beginning(file.peek(kBeginning));
   if (observe::is_recording(beginning)) {
     const auto content = file.rest(InputFile::kMostText);
@@ -53,7 +53,7 @@ std::optional<RecordedRun> read_file(const std::string& path, InputFile& file, s
   return run;
 }
 
-// A trace of a run's folder, which may have none. False, and a sentence: it cannot be read.
+// Reads the trace of a run's folder, if there is one. Returns false, with a sentence, if it cannot be read.
 bool read_trace_of_folder(const std::string& path, std::vector<observe::TraceLine>* lines, std::string* failure) {
   InputFile file(path);
   if (file.is_missing()) return true;
@@ -63,7 +63,8 @@ bool read_trace_of_folder(const std::string& path, std::vector<observe::TraceLin
   return read.has_value();
 }
 
-// The overview of a run's folder, which may have none. False, and a sentence: it cannot be read.
+// Reads the overview of a run's folder, if there is one. Returns false, with a sentence, if it cannot be
+// read.
 bool read_overview_of_folder(const std::string& path, RecordedRun* run, std::string* failure) {
   InputFile file(path);
   if (file.is_missing()) return true;

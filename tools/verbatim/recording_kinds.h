@@ -1,21 +1,21 @@
-// What the entries of a run's recording are, beside those that are named as the trace's events and as calls are.
+// Kinds of entries in a run's recording, in addition to the events of the trace and the names of calls.
 #pragma once
 
 #include <string_view>
 
 namespace verbatim::cli {
 
-// By FactObserver::Queue: number, level.
+// Names by FactObserver::Queue. Values: number, level.
 inline constexpr std::string_view kLevelNames[] = {"level cq", "level qp", "level srq"};
-// Process, address, length, and the queue pair's number, doubled, with 1 for an answer.
+// Values: process, address, length, and QP number * 2 + 1 if it is a response.
 inline constexpr std::string_view kPlacementName = "placement";
-// Of the component of a port: lane, blocks, of so many.
+// Component: a port. Values: lane, blocks, total blocks.
 inline constexpr std::string_view kCreditsName = "credits";
-// At the component of a port: lane, bytes.
+// Component: a port. Values: lane, bytes.
 inline constexpr std::string_view kOutputQueueName = "output-queue";
-// At the component that has marked or dropped a packet: lane; lane, reason.
+// Component: the one that marked or dropped a packet. Values of a mark: lane; of a drop: lane, reason.
 inline constexpr std::string_view kMarkName = "mark", kDropName = "drop";
-// Ended at its time: pid, tid, how long, string of what for.
+// The entry's time is the end. Values: pid, tid, duration, string number of the reason.
 inline constexpr std::string_view kWaitName = "wait";
 
 }  // namespace verbatim::cli

@@ -1,4 +1,4 @@
-// A recording as the lines that a run's folder would have.
+// Converts a recording to the lines of a run's folder.
 #include <algorithm>
 #include <map>
 
@@ -16,9 +16,9 @@ namespace verbatim::cli {
 
 namespace {
 
-// Bytes of memory for the lines of a recording of so many bytes. A record takes a few bytes in the file and some 200 as a line;
-// runs that repeat themselves have up to a few hundred records for each byte. As most_recorded_bytes(): a constant, and a factor
-// that long runs stay below.
+// Memory for the lines of a recording of this size. A record takes a few bytes in the file and some 200 as a
+// line; repetitive runs have up to a few hundred records for each byte. Like most_recorded_bytes(): a
+// constant plus a factor that long runs stay below.
 constexpr std::size_t most_memory(std::size_t file_bytes) { return (std::size_t{512} << 20) + 8192 * file_bytes; }
 
 using EventsByName = std::map<std::string_view, TraceEvent>;
@@ -51,7 +51,7 @@ class RecordingReader {
   }
 
  private:
-  // By time, those of one time as they are. Few are late: they are sorted by themselves and put between the others.
+  // Sorts by time, stably. Few lines are late: these are sorted separately and merged.
   static void sort(std::vector<observe::TraceLine>& lines) {
     std::vector<observe::TraceLine> late;
     if (std::ranges::is_sorted(lines, {}, &observe::TraceLine::time_ps)) return;
@@ -68,7 +68,7 @@ class RecordingReader {
     }
     lines.resize(kept);
     std::ranges::stable_sort(late, {}, &observe::TraceLine::time_ps);
-    // From the end: what has come in time stays before what was late and has its time.
+    // From the end: lines in order precede late lines with the same time.
     std::size_t from = kept;
     lines.resize(kept + late.size());
     for (std::size_t to = lines.size(); !late.empty();) {
@@ -78,7 +78,7 @@ class RecordingReader {
     }
   }
 
-  // False: nothing more is to be read.
+  // Stops reading; always returns false.
   bool stop(std::string problem) {
     problem_ = std::move(problem);
     return false;
@@ -113,7 +113,7 @@ class RecordingReader {
     return true;
   }
 
-  // Entries of another kind or shape than a run writes are passed over: those of another version may have them.
+  // Skips unknown kinds and shapes of entries, which other versions may write.
   bool on_entry(const observe::RecordedEntry& entry, const std::vector<std::string>& strings) {
     const std::string_view kind = entry.kind;
     const std::span<const std::uint64_t> values = entry.values;
@@ -138,7 +138,7 @@ class RecordingReader {
       return keep(run_->facts, std::move(line));
     }
     if (kind == kWaitName && values.size() == 4) {
-      if (values[2] > static_cast<std::uint64_t>(time_ps)) return true;  // it would have begun before the run
+      if (values[2] > static_cast<std::uint64_t>(time_ps)) return true;  // it would begin before the run
       line.values = join("pid=", values[0], " tid=", values[1], " since=",
                          observe::microseconds(time_ps - static_cast<std::int64_t>(values[2])), " what=", text(values[3]));
       return keep(run_->facts, std::move(line));
@@ -173,7 +173,7 @@ class RecordingReader {
 
   RecordedRun* run_;
   WantsEvent wants_;
-  std::size_t room_;  // bytes that lines may still take
+  std::size_t room_;  // bytes that further lines may take
   std::string problem_;
 };
 

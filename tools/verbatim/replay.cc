@@ -1,4 +1,4 @@
-// `verbatim replay`: a failure from its file, the same again.
+// `verbatim replay`: repeats a failure from its file.
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,7 +20,8 @@ namespace verbatim::cli {
 
 namespace {
 
-// What the user of `replay` names is beside the user, not where the failure was found.
+// Paths on the command line of `replay` are relative to the caller's folder, not to the one where the failure
+// was found.
 void make_absolute(std::string& path) {
   if (path.empty() || path == "-" || path.front() == '/') return;
   std::error_code error;

@@ -108,7 +108,7 @@ std::optional<ReplayFile> parse_replay(std::string_view text, const std::string&
 ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, const RunReport& report) {
   ReplayFile file;
   RunOptions repeated = options;
-  repeated.call_by_call = false;  // whoever replays it says how it is run
+  repeated.call_by_call = false;  // chosen when it is replayed
   file.words = words_of(repeated);
   file.fail_on = plan.fail_on;
   std::error_code error;
@@ -121,7 +121,7 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
   std::vector<std::string> paths = report.code_files;
   for (const config::ProgramSpec& program : plan.scenario.programs) {
     for (const auto& [path, source] : program.files) paths.push_back(source);
-    // Scripts are read, not run, and so is whatever else a command names.
+    // Files named by commands, such as scripts, are inputs as well.
     for (const std::string& word : program.command) {
       const std::filesystem::path named = std::filesystem::path(program.working_directory) / word;
       if (std::filesystem::is_regular_file(named, error)) paths.push_back(std::filesystem::absolute(named, error).string());

@@ -1,4 +1,4 @@
-// A failure as a file: everything that brings it about again, and what tells whether something has changed since.
+// A failure as a file: everything needed to repeat it, and digests that reveal changes since then.
 #pragma once
 
 #include <optional>
@@ -16,44 +16,44 @@
 namespace verbatim::cli {
 
 struct ReplayFile {
-  std::string path;                        // of the file that was read, for findings in what it holds
+  std::string path;                        // of the file that was read, for findings about its content
   std::string version = VERBATIM_VERSION;
-  std::vector<std::string> words;          // of the command line, as words_of() gives them
+  std::vector<std::string> words;          // of the command line, from words_of()
   std::string working_directory;
-  std::string search_path;                 // PATH of the caller, by which programs are found
+  std::string search_path;                 // caller's PATH, for finding programs
   std::vector<std::string> profile_folders;
-  config::FileTexts files;                 // topology, scenario and profiles, whole
+  config::FileTexts files;                 // topology, scenario and profiles, complete
   struct Content {
     std::string path, digest;
   };
-  std::vector<Content> contents;           // programs, their libraries, files that hosts are given
-  supervisor::FolderSnapshot working_files;  // that the run met
+  std::vector<Content> contents;           // programs, their libraries, files of hosts
+  supervisor::FolderSnapshot working_files;  // before the run
   std::string fail_on;
-  std::string freedom = "spec";            // for who reads it; it stands in `words`, too, where it is another
-  config::ArgumentValues arguments;        // likewise
+  std::string freedom = "spec";            // informative; other values are in `words`, too
+  config::ArgumentValues arguments;        // informative; also in `words`
   std::vector<explore::Decision> decisions;
   std::string signature, summary;          // of the failure
   KeptDigest digest;                       // of the run
 };
 
-// Empty on success, else a sentence.
+// Returns "" on success, else a sentence.
 std::string write_replay(const std::string& path, const ReplayFile& replay);
-// nullopt: it cannot be used, and a sentence that begins with `path` says why.
+// nullopt, with a sentence that begins with `path`, if the file cannot be used.
 std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure);
-// The same of the file's content; `path` is its name in sentences.
+// Parses the file's content; `path` is its name in sentences.
 std::optional<ReplayFile> parse_replay(std::string_view text, const std::string& path, std::string* failure);
 
-// What brings the run of `report` about again: with its decisions, and its failure where it has failed. `files`: those that the
-// plan was loaded from.
+// The replay file of the run of `report`, with its decisions and, if it failed, its failure. `files` are
+// those that the plan was loaded from.
 ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, const RunReport& report);
 
-// Digests of these files as they are now; of those that cannot be read, empty ones.
+// Current digests of these files; empty for files that cannot be read.
 std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths);
-// What is not as it was, a sentence each: other content, gone, or not readable.
+// One sentence for each file that has changed, is missing, or is not readable.
 std::vector<std::string> changes_since(const ReplayFile& replay);
 
-// The run that brings the failure about; goes into the folder in which it was found. nullopt: that cannot be had, and why has
-// been printed. `replay` outlives the loading.
+// The run that repeats the failure; changes to the folder in which it was found. nullopt, after an error
+// message, on failure. `replay` must outlive the loading.
 std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay);
 
 }  // namespace verbatim::cli

@@ -52,7 +52,7 @@ std::string how_it_ended(const supervisor::ProgramResult& result) {
 
 bool as_expected(const supervisor::ProgramResult& result, const config::ProgramSpec& spec) {
   const std::string& expected = spec.expect_exit;
-  // What we ended ourselves may have ended by that, unless the scenario wants something else.
+  // A program that we terminated may end by that signal, unless the scenario expects something else.
   if (spec.background && expected == "0" && result.signal == SIGTERM) return true;
   if (spec.kill.count() != 0 && expected == "0" && result.signal == SIGKILL) return true;
   if (const int signal = config::signal_number(expected); signal != 0) return result.signal == signal;
@@ -69,7 +69,7 @@ std::string missing_output(const std::vector<std::string>& expected, const std::
   return "";
 }
 
-// Empty: there is none.
+// The first matching line; empty if there is none.
 std::string first_line_with(const std::string& text, const std::regex& pattern) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -78,7 +78,7 @@ std::string first_line_with(const std::string& text, const std::regex& pattern) 
   return "";
 }
 
-// Whatever a queue cannot have is left out.
+// Members that do not apply to a queue are left out.
 nlohmann::ordered_json queues_of(const supervisor::RunResult& result) {
   nlohmann::ordered_json queues = nlohmann::ordered_json::array();
   for (const supervisor::QueueFigures& figures : result.queues) {
@@ -103,7 +103,7 @@ nlohmann::ordered_json queues_of(const supervisor::RunResult& result) {
   return queues;
 }
 
-// Nobody's is of the fabric, or of several processes.
+// Process 0 means the fabric, or several processes.
 std::string of_process(std::uint32_t pid) { return pid == 0 ? "" : ", process " + std::to_string(pid); }
 
 nlohmann::ordered_json losses_of(const observe::Losses& losses) {
@@ -166,7 +166,7 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     }
     warnings.push_back(std::move(text));
   }
-  constexpr std::size_t kMostMismatches = 5;  // that are named
+  constexpr std::size_t kMostMismatches = 5;  // that are listed
   const std::vector<std::string>& mismatches = plan.scenario.topology.mismatches;
   for (std::size_t i = 0; i < std::min(kMostMismatches, mismatches.size()); ++i) warnings.push_back("mismatch: " + mismatches[i]);
   if (mismatches.size() > kMostMismatches) warnings.push_back("and " + std::to_string(mismatches.size() - kMostMismatches) + " more mismatches");
@@ -197,7 +197,7 @@ std::vector<std::string> slow_waits(const supervisor::RunResult& result, double 
 
 void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses) {
   constexpr std::size_t kMostOfOne = 5;
-  std::map<std::uint32_t, std::size_t> said;  // by process
+  std::map<std::uint32_t, std::size_t> said;  // number of diagnoses logged, by process
   for (const observe::DiagnosisLog::Entry& entry : diagnoses) {
     const bool is_usual = entry.error == EOPNOTSUPP || entry.error == EAGAIN || entry.error == ENOMEM;
     const auto level = is_usual ? spdlog::level::info : spdlog::level::warn;
@@ -211,7 +211,7 @@ void log_diagnoses(const std::vector<observe::DiagnosisLog::Entry>& diagnoses) {
 
 void tell_checks(const std::vector<observe::CheckLog::Entry>& findings, const CheckLevels& levels) {
   constexpr std::size_t kMostOfOne = 10;
-  std::map<std::uint32_t, std::size_t> said;  // by process
+  std::map<std::uint32_t, std::size_t> said;  // number of findings logged, by process
   for (const observe::CheckLog::Entry& entry : findings) {
     if (++said[entry.process] > kMostOfOne) continue;
     spdlog::log(levels.of(entry.check) == CheckLevel::kError ? spdlog::level::err : spdlog::level::warn,
@@ -285,7 +285,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
     const supervisor::ProgramResult& program = result.programs[i];
     const config::ProgramSpec& spec = plan.scenario.programs[i];
-    if (plan.programs[i].on_terminal) continue;  // how a person's shell ends says nothing
+    if (plan.programs[i].on_terminal) continue;  // a person may end a shell in any manner
     if (program.exited && !as_expected(program, spec)) {
       fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
            " at " + time_text(program.ended) +
@@ -298,7 +298,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
            config::in_quotes(missing) + ", which the scenario expects there");
     }
   }
-  constexpr std::size_t kMostFlows = 20;  // that are named
+  constexpr std::size_t kMostFlows = 20;  // that are listed
   std::size_t failed_flows = 0;
   for (std::size_t i = 0; i < figures.flows.size(); ++i) {
     const FlowFigures& flow = figures.flows[i];
@@ -417,7 +417,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   Json arguments = Json::object();
   for (const auto& [name, argument] : plan.scenario.arguments)
     arguments[name] = {{"range", config::format_argument_range(argument)}, {"value", argument.value}};
-  // Without their folders, which are of this machine.
+  // Without folders, which depend on the machine.
   const auto file_name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   const config::TopologySpec& topology = plan.scenario.topology;
   Json json = {{"version", VERBATIM_VERSION},
@@ -472,13 +472,13 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
   }
   if (!figures.graphs.empty()) json["collectives"] = to_json(figures.graphs);
   if (output.lost_lines() != 0) json["lost_stderr_lines"] = output.lost_lines();
-  // Command lines may hold any bytes; JSON holds UTF-8 only.
+  // Command lines may contain any bytes; JSON is UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 void tell_run(Answer& answer, const std::string& run_json, const Verdict& verdict, const std::vector<std::string>& failures) {
   auto run = Answer::Json::parse(run_json);
-  // These tell of the machine and its load.
+  // These depend on the machine and its load.
   for (const char* name : {"wall_seconds", "peak_memory_kib", "hand_overs", "waiting"}) run.erase(name);
   answer.document()["run"] = std::move(run);
   std::vector<std::string> wrong = verdict.sentences;

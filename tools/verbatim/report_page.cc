@@ -1,4 +1,4 @@
-// `verbatim report`: a run as one HTML file that needs nothing else.
+// `verbatim report`: a run as one self-contained HTML file.
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -33,7 +33,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// As people order names: h2 before h12.
+// Natural order: h2 before h12.
 bool comes_before(std::string_view a, std::string_view b) {
   const std::string_view whole_a = a, whole_b = b;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -57,7 +57,8 @@ bool comes_before(std::string_view a, std::string_view b) {
   return a.size() != b.size() ? a.size() < b.size() : whole_a < whole_b;
 }
 
-// Columns of a host side by side, its programs first, then its queue pairs: the new place of each.
+// Puts columns of a host side by side, programs first, then queue pairs. Returns the new index of each
+// column.
 std::vector<int> places_of(const std::vector<RunPicture::Column>& columns, std::vector<std::size_t>* order) {
   order->resize(columns.size());
   std::iota(order->begin(), order->end(), std::size_t{0});
@@ -90,14 +91,14 @@ Json run_json(const RecordedRun& run) {
   return json;
 }
 
-// In a <script> element nothing may look like its end.
+// Text in a <script> element must not contain its end tag.
 std::string for_script(std::string text) {
   for (std::size_t at = 0; (at = text.find("</", at)) != text.npos; at += 3) text.replace(at, 2, "<\\/");
   for (std::size_t at = 0; (at = text.find("<!--", at)) != text.npos; at += 4) text.replace(at, 4, "\\u003c!--");
   return text;
 }
 
-// `series` takes the values; the JSON has the numbers that it gives them.
+// `series` stores the values; the JSON refers to them by number.
 Json windows_json(const RecordedRun& run, const RunPicture& picture, const std::vector<int>& places, PageSeries& series) {
   constexpr std::size_t kMostLanes = 256;
   const auto place = [&](int column) { return places[static_cast<std::size_t>(column)]; };
@@ -119,7 +120,7 @@ Json windows_json(const RecordedRun& run, const RunPicture& picture, const std::
           {"peer_credits", std::move(peers)}, {"link_credits", std::move(links)}};
 }
 
-// Lanes and queue pairs; `series` as above.
+// Lanes and queue pairs; `series` stores the values.
 Json congestion_json(const RecordedRun& run, const RunPicture& picture, PageSeries& series) {
   constexpr std::size_t kMostLanes = 200, kMostRates = 200;
   std::size_t lanes_left_out = 0, rates_left_out = 0;
@@ -141,19 +142,19 @@ Json congestion_json(const RecordedRun& run, const RunPicture& picture, PageSeri
   return {{"lanes", std::move(lanes)}, {"lanes_left_out", lanes_left_out}, {"rates", std::move(rates)}, {"rates_left_out", rates_left_out}};
 }
 
-// Negative: it has none.
+// Negative: not in the file.
 std::int64_t time_of(const nlohmann::json& flow, const char* key) {
   return flow.contains(key) && flow[key].is_number_unsigned() ? flow[key].get<std::int64_t>() : -1;
 }
 
-// Percentiles of flows, and the slowest of them, of a run that had some.
+// Percentiles of flows, and the slowest flows.
 Json flows_json(const RecordedRun& run) {
   constexpr std::size_t kMostFlows = 50;
   Json json = {{"times", Json::array()}, {"slowest", Json::array()}, {"count", 0}};
   if (!run.report.is_object() || !run.report.contains("flow_times")) return json;
   json["times"] = run.report["flow_times"];
   if (!run.report.contains("flows")) return json;
-  std::vector<std::pair<std::int64_t, std::size_t>> times;  // an unfinished one has taken longest
+  std::vector<std::pair<std::int64_t, std::size_t>> times;  // an unfinished flow counts as the slowest
   const auto& flows = run.report["flows"];
   for (std::size_t i = 0; i < flows.size(); ++i) {
     const std::int64_t from = time_of(flows[i], "start_ps"), to = time_of(flows[i], "finish_ps");
@@ -172,7 +173,7 @@ Json flows_json(const RecordedRun& run) {
   return json;
 }
 
-// Names of the statuses of requests, by number.
+// Names of request statuses, by number.
 Json statuses_json(const RunPicture& picture) {
   Json names = Json::object();
   for (const RunPicture::Request& request : picture.requests) {
@@ -194,7 +195,7 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
   for (const RunPicture::Change& change : picture.changes) changes.push_back({change.time_ps, place(change.column), change.to});
   for (const auto& [column, peer] : picture.peers) peers.push_back({place(column), place(peer)});
   PageSeries series;
-  PageBlock drops(1);  // of each link in turn: the times, the first from 0, the others from the one before
+  PageBlock drops(1);  // for each link in turn: times of drops, relative to the previous one
   for (const RunPicture::Link& link : picture.links) {
     links.push_back({{"port", link.port}, {"bytes", series.add(link.bytes)}, {"drops", link.drops.size()}});
     for (std::int64_t before = 0; const std::int64_t time : link.drops) drops.put_signed(0, time - std::exchange(before, time));
@@ -240,13 +241,13 @@ PageData data_of(const RecordedRun& run, const RunPicture& picture, const Record
 
 namespace {
 
-// `mark` stands once in the page.
+// `mark` occurs once in the page.
 void put(std::string& page, std::string_view mark, std::string_view content) {
   const std::size_t at = page.find(mark);
   if (at != page.npos) page.replace(at, mark.size(), content);
 }
 
-// False: it has not, and a sentence has said why.
+// Returns false, after an error message, on failure.
 bool wrote(const std::string& path, const std::string& text) {
   const std::string failure = write_document(path, text);
   if (!failure.empty()) complain(failure);
@@ -265,7 +266,7 @@ int write_report(const ReportOptions& options) {
   Progress progress(answer.is_for_people());
   progress.show("report: reads " + options.run);
   std::string failure;
-  // Of long runs the most events are of those that a report has no use for.
+  // Most events of long runs are of kinds that a report does not use.
   const auto run = read_run(options.run, &failure, [](std::string_view event) {
     return event != "packet-forwarded" && event != "credits-returned" && event != "system-call";
   });

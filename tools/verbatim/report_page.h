@@ -1,4 +1,4 @@
-// The page of `verbatim report` without what is the same in every page.
+// The variable parts of the page of `verbatim report`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace verbatim::cli {
 
-// What the page needs at once, as JSON for a <script> element, and the elements with blocks that it reads when it needs them.
+// Data that the page needs at once, as JSON for a <script> element, and elements with blocks that are read on
+// demand.
 struct PageData {
   std::string head, blocks;
 };

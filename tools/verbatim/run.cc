@@ -1,5 +1,4 @@
-// `verbatim run`: from arguments to a checked plan. Nothing is started while there is anything to complain
-// about.
+// `verbatim run`: from arguments to a checked plan. Nothing is started while there are findings.
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -30,8 +29,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// A file behind `--explain-latency` that is not joined to it by "=" is an argument of its own, and none that is
-// expected.
+// A file after `--explain-latency` without "=" is taken as a separate, unexpected argument.
 std::string hint_for_arguments(const RunOptions& options, const std::string& otherwise) {
   return options.explain_latency == "-" ? otherwise + "; a file for the tables is given as --explain-latency=FILE"
                                         : otherwise;
@@ -43,7 +41,7 @@ bool is_program(const std::string& word) {
   return !word.empty() && supervisor::Supervisor::reject_reason(spec, nullptr).empty();
 }
 
-// Suggestion for an argument that is not HOST=COMMAND.
+// Hint for an argument that is not HOST=COMMAND.
 std::string hint_for_program(const std::string& argument, const config::ScenarioSpec& scenario, const std::string& verb) {
   const std::string host = scenario.topology.hosts.empty() ? "server" : scenario.topology.hosts.front().name;
   if (argument.ends_with(".json"))
@@ -52,7 +50,8 @@ std::string hint_for_program(const std::string& argument, const config::Scenario
   return "write it like " + host + "='ibv_rc_pingpong'";
 }
 
-// Arguments without --topology that are not one file; and one that names a program which is found as a shell finds it.
+// Refuses arguments without --topology unless they are one file. An argument that is a program on the PATH
+// gets its own hint.
 bool refuse_arguments(const RunOptions& options, const config::LoadOptions& load_options, config::Diagnostics& diagnostics) {
   const std::string& first = options.arguments.front();
   const std::string verb = "verbatim " + load_options.verb;
@@ -76,8 +75,8 @@ bool refuse_arguments(const RunOptions& options, const config::LoadOptions& load
              "write `" + verb + " SCENARIO.json`, or `" + verb + " --topology TOPOLOGY.json HOST=COMMAND …`");
 }
 
-// "server=ibv_rc_pingpong -c": the n-th starts n staggers after the first. "server=qperf &" runs in the
-// background.
+// "server=ibv_rc_pingpong -c": the n-th program starts n staggers after the first one. "server=qperf &" runs
+// in the background.
 void parse_programs(const RunOptions& options, const config::LoadOptions& load_options, config::ScenarioSpec& scenario,
                     config::Diagnostics& diagnostics) {
   std::string problem, hint;
@@ -113,7 +112,7 @@ void parse_programs(const RunOptions& options, const config::LoadOptions& load_o
     }
     const auto host = scenario.topology.host(program.host);
     if (scenario.topology.hosts.empty()) {
-      // The topology has findings, and its hosts are not known.
+      // The topology has findings, so its hosts are unknown.
     } else if (!host) {
       std::vector<std::string> names;
       std::string list;
@@ -133,7 +132,7 @@ void parse_programs(const RunOptions& options, const config::LoadOptions& load_o
   config::check_foreground(scenario, "command line", "", diagnostics);
 }
 
-// What --range gives the commands of the command line.
+// Applies --range to the commands of the command line.
 void resolve_ranges(const RunOptions& options, config::ScenarioSpec& scenario, config::Diagnostics& diagnostics) {
   std::map<std::string, std::string> ranges;
   for (const std::string& text : options.ranges) {
@@ -148,7 +147,7 @@ void resolve_ranges(const RunOptions& options, config::ScenarioSpec& scenario, c
   if (ranges.size() == options.ranges.size()) config::resolve_arguments(scenario, ranges, "--range", "", diagnostics);
 }
 
-// "1..200", or "7" for one.
+// "1..200", or "7" for a single seed.
 std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::string& text = options.seeds;
   if (text.empty()) return std::nullopt;
@@ -181,8 +180,8 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
   return SeedRange{*first, *last};
 }
 
-// The topology and programs of the command line, or the scenario; what of them has findings is there as far as it could be read.
-// False: no further question makes sense.
+// Loads the topology and programs of the command line, or the scenario; with findings, as far as they could
+// be read. Returns false if no further checks make sense.
 bool load_what(const RunOptions& options, const config::LoadOptions& load_options, config::ScenarioSpec& scenario,
                config::Diagnostics& diagnostics) {
   if (!options.topology.empty()) {
@@ -206,7 +205,7 @@ void load(const RunOptions& options, const config::LoadOptions& load_options, co
   for (std::size_t i = 0; diagnostics.empty() && i < options.sets.size(); ++i)
     config::set_argument(scenario, options.sets[i], "--set", diagnostics);
   for (const std::string& text : options.faults) {
-    if (!is_sound) break;  // they name parts of the topology
+    if (!is_sound) break;  // faults name parts of the topology
     if (auto fault = config::parse_fault(text, scenario.topology, "--fault", diagnostics)) {
       scenario.faults.push_back(std::move(*fault));
     }
@@ -234,7 +233,7 @@ void protect_inputs(const RunPlan& plan, const RunOptions& options, const config
   }
 }
 
-// Whether the folder of that file is made with --out.
+// Whether --out creates the folder of that file.
 bool will_have_folder(const std::string& file, const std::string& out) {
   std::error_code ignored;
   const std::filesystem::path folder = std::filesystem::absolute(file, ignored).lexically_normal().parent_path();
@@ -242,7 +241,8 @@ bool will_have_folder(const std::string& file, const std::string& out) {
   return !out.empty() && !std::filesystem::exists(folder, ignored) && made.starts_with(folder.string() + "/");
 }
 
-// They can be written, replace no file that is read, and are not the same: two in one file would overwrite each other.
+// Checks that result files can be written, replace no input, and are different: two results in one file would
+// overwrite each other.
 void check_result_files(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::pair<const char*, const std::string&> files[] = {{"--trace", options.trace},
                                                               {"--record", options.record},
@@ -270,7 +270,7 @@ void check_result_files(const RunOptions& options, config::Diagnostics& diagnost
   }
 }
 
-// A program beside the scenario is found from the caller's folder only when "cwd" says so.
+// Hint that a program beside the scenario is found only if "cwd" is set.
 std::string hint_for_folder(const config::ProgramSpec& program, const std::string& file) {
   const std::string& named = program.command.front();
   if (!program.working_directory.empty() || named.starts_with('/') || named.find('/') == std::string::npos) return "";
@@ -278,7 +278,7 @@ std::string hint_for_folder(const config::ProgramSpec& program, const std::strin
   return "it lies beside the scenario: add \"cwd\": \".\" to start it in the scenario's folder";
 }
 
-// Every program is looked at before the first is started.
+// Checks every program before the first one is started.
 void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
   const auto is_wrong = [&](const std::string& pointer) {
     return std::ranges::any_of(diagnostics.findings(), [&](const config::Finding& finding) {
@@ -314,7 +314,8 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
   }
 }
 
-// Findings in files that another file keeps name that one first: they may look different where they came from.
+// Findings in files embedded in another file name that one first, because the original files may have
+// changed.
 config::Diagnostics findings_in_keeper(const config::Diagnostics& findings, const config::LoadOptions& options) {
   if (options.files == nullptr || options.files->keeper.empty()) return findings;
   config::Diagnostics named;
@@ -420,7 +421,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
 
 namespace {
 
-// What was chosen is kept beside the other results, so that the run can be replayed, made small and compared.
+// Writes the choices beside the other results, so that the run can be replayed, shrunk and compared.
 int run_and_keep_choices(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, Answer& answer) {
   RunReport report;
   report.wants_decisions = report.wants_first_cause = true;

@@ -28,7 +28,7 @@ RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::
     const auto failed = std::ranges::find(failures, false, &observe::Failure::is_finding);
     const supervisor::HangCause& hang = result.hang_cause;
     if (hang.is_of_peer && failed != failures.end()) return of_failure(*failed);
-    // The peer has gone because of what it did, and the others wait for it.
+    // The peer has exited because of its own failure, and the other programs wait for it.
     if (hang.is_of_peer && !failures.empty()) return of_failure(failures.front());
     if (!hang.text.empty()) return {hang.text, std::string(observe::remedy_for(hang.text)), "", true};
   }

@@ -1,4 +1,4 @@
-// The cause of a run's failure, and what it lost, as its last lines and run.json show it.
+// The cause of a failed run, and its losses, for its last lines and run.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,23 +16,24 @@ namespace verbatim::cli {
 struct RunCause {
   std::string text;        // "QP 72 of client: …"; empty: no cause is known
   std::string what_to_do;  // may be empty
-  std::string subject;     // what `verbatim explain` knows more about; may be empty
-  bool is_certain = true;  // false: only a check has found something, and that need not be the cause
+  std::string subject;     // a topic of `verbatim explain`; may be empty
+  bool is_certain = true;  // false: only a check found something, which need not be the cause
 };
 
-// Of a run that hung: packets that are stuck in the fabric, what the waits show, then the first failure. Of one that ended: the
-// first failure. What a check has found is named only where nothing else is known, or nothing but that a peer has gone.
+// For a hang: packets stuck in the fabric, then the threads' waits, then the first failure. For a run that
+// ended: the first failure. A check's finding is used only if nothing else is known, or only that a peer has
+// exited.
 RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> failures);
 
-// null without a cause.
+// null if no cause is known.
 nlohmann::ordered_json to_json(const RunCause& cause);
 
-// The lines "cause: …" (or "possible cause: …") and "what to do: …"; empty without a cause.
+// The lines "cause: …" (or "possible cause: …") and "what to do: …"; empty if no cause is known.
 std::vector<std::string> lines_of(const RunCause& cause);
 
-// One line; empty: nothing was lost.
+// One line; empty if nothing was lost.
 std::string losses_text(const observe::Losses& losses);
-// The same of pauses, marks and rates, when there are any.
+// One line about pauses, marks and rates; empty if there were none.
 std::string congestion_text(const observe::Congestion& congestion);
 
 }  // namespace verbatim::cli

@@ -28,7 +28,7 @@ nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
 
 namespace {
 
-// Most bytes that waited in the output queues of a port, by lane.
+// Greatest number of bytes in the output queues of each port and lane.
 using DeepestQueues = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;
 
 void add_queues(DeepestQueues& deepest, const fabric::Port& port) {

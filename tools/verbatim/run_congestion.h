@@ -1,4 +1,4 @@
-// Congestion of a run, as run.json has it.
+// Congestion of a run in run.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,13 +8,13 @@
 
 namespace verbatim::cli {
 
-// Sums, and the worst of each kind.
+// Sums, and the worst port or queue pair of each kind.
 nlohmann::ordered_json congestion_of(const observe::Congestion& congestion);
-// A list of ports, and of adapters and switches that have dropped packets, in the order of their components; each with its lanes
-// (priorities, on Ethernet). Those that pause, mark or drop, and outputs of switches that more has waited for than the largest
-// packet of InfiniBand. `congestion` is finished.
+// Ports, and adapters and switches that dropped packets, in the order of their components, each with its
+// lanes (priorities on Ethernet). Included are ports that pause, mark or drop, and outputs of switches whose
+// queues exceeded the largest packet of InfiniBand. `congestion` must be finished.
 nlohmann::ordered_json ports_of(config::Simulation& simulation, const observe::Congestion& congestion);
-// Counters of notification points and reaction points (mlx5's names) by adapter, of those that have counted something.
+// Counters of notification and reaction points (mlx5's names) of adapters with nonzero counters.
 nlohmann::ordered_json congestion_counters_of(config::Simulation& simulation);
 
 }  // namespace verbatim::cli

@@ -18,7 +18,7 @@ namespace {
 
 using protocol::CommandType;
 
-// The whole of a command, if it is that long.
+// The command, if it is complete.
 template <class Command>
 std::optional<Command> read(std::span<const std::byte> command) {
   if (command.size() < sizeof(Command)) return std::nullopt;
@@ -32,7 +32,7 @@ std::string region_of(const protocol::RegMr& made) {
                      made.iova, made.length, made.lkey, made.rkey, made.access);
 }
 
-// "": nothing of interest is made or ends.
+// The trace line of an object that the command creates or destroys; "" for other commands.
 std::string fact_of(std::span<const std::byte> command) {
   const auto header = read<protocol::CommandHeader>(command);
   if (!header) return "";

@@ -1,6 +1,6 @@
-// What `verbatim report` shows of a run beside its trace: regions and queues as they are made, how full queues are, which credits
-// ports have and what waits in their output queues, whose packet brings which bytes, the cables, and when threads wait. Lines of
-// the form of the trace's, in a file of their own.
+// Facts for `verbatim report` that are not in the trace: creation of regions and queues, queue levels,
+// credits and output queues of ports, the packet of each write to memory, cables, and waits of threads. They
+// are lines in the form of the trace, in a separate file.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,13 @@ namespace verbatim::cli {
 class RunFacts final : public FactObserver, public ib::PacketObserver {
  public:
   using Write = std::function<void(const std::string& line)>;
-  // `components` outlives it.
+  // `components` must outlive this object.
   RunFacts(const ComponentTable& components, Write write);
 
-  // The run has ended.
+  // Ends the run.
   void finish() { queues_.finish(); }
 
-  // Nodes and cables.
+  // Writes nodes and cables.
   void tell_fabric(const config::TopologySpec& topology);
   void on_wait(const supervisor::ThreadWait& wait);
 
@@ -32,7 +32,7 @@ class RunFacts final : public FactObserver, public ib::PacketObserver {
   void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) override;
   void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override;
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
-  // Marks and drops: their records have no lane.
+  // Marks and drops, whose trace records have no lane.
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
  private:

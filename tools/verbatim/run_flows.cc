@@ -39,8 +39,8 @@ std::string bytes_text(std::uint64_t bytes) {
   return config::format_quantity(static_cast<std::int64_t>(bytes), config::Dimension::kSize);
 }
 
-// Payload over the time from the start to the finish, in Mbps and rounded down: whole numbers are the same on
-// every machine. The time is above 0.
+// Payload over the time from start to finish, in Mbps, rounded down: integer arithmetic gives the same result
+// on every machine. The time must be above 0.
 std::uint64_t mbps_of(std::uint64_t bytes, Duration time) {
   const auto scaled = static_cast<unsigned __int128>(bytes) * 8 * 1'000'000;
   return static_cast<std::uint64_t>(scaled / static_cast<std::uint64_t>(time.count()));
@@ -51,7 +51,7 @@ std::string thousandths_text(std::uint64_t thousandths) {
   return join(thousandths / 1000, ".", std::to_string(1000 + thousandths % 1000).substr(1));
 }
 
-// The number nearest to so many thousandths: JSON shows it with up to three decimals.
+// The nearest double, which JSON shows with up to three decimals.
 double number_of_thousandths(std::int64_t thousandths) { return static_cast<double>(thousandths) / 1000; }
 
 std::string gbps_text(std::uint64_t mbps) {
@@ -131,7 +131,7 @@ supervisor::RunResult run_flows(Engine& engine, const workload::Workload& worklo
       break;
     }
   }
-  // A graph is done as well when all that is left waits for ever.
+  // A run also finishes if the remaining operations of a graph wait for ever.
   const auto waits = [](const workload::GraphRun& run) { return run.is_done() && !run.is_complete() && !run.failure(); };
   if (result.outcome == Outcome::kFinished && std::ranges::any_of(workload.graph_runs(), waits))
     result.outcome = Outcome::kDeadlock;
@@ -160,7 +160,7 @@ std::string line_of(std::size_t index, const config::ScenarioSpec& scenario, con
 
 namespace {
 
-// Times of the flows with these places; each of them has an end.
+// Times of these flows, given by index; each of them has an end.
 std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<const std::size_t> flows,
                                 std::span<const FlowFigures> figures) {
   if (flows.empty()) return {};
@@ -209,7 +209,7 @@ std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<cons
   return rows;
 }
 
-// Places of the flows that have an end, and of a kind with that name if one is given.
+// Indices of the flows that have an end and, if a name is given, are of the kind with that name.
 std::vector<std::size_t> finite_flows(const workload::Traffic& traffic, const std::string* name = nullptr) {
   std::vector<std::size_t> flows;
   for (std::size_t i = 0; i < traffic.flows.size(); ++i) {

@@ -32,7 +32,7 @@ std::vector<CollectiveFigures> runs_of(const std::vector<std::uint64_t>& rates, 
     Instant last{};
     for (workload::OperationId id = one.first; id < one.past; ++id) {
       row.start = std::min(row.start, run.started(id));
-      last = std::max(last, run.ended(id));  // kNever is the latest
+      last = std::max(last, run.ended(id));  // kNever is greater than all times
     }
     row.finish = last;
     const bool has_bandwidth = drawn.spec->file_graph == nullptr && drawn.spec->matrix.empty();

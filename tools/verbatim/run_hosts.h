@@ -1,4 +1,4 @@
-// The simulated hosts of a run as the supervisor gets them.
+// Makes the supervisor's specs of a run's simulated hosts.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace verbatim::cli {
 
-// Why this machine's processor cannot run the programs of a host: a sentence; empty: it can.
+// A sentence if this machine's processor cannot run the programs of some host; else empty.
 std::string lacking_processor(const config::TopologySpec& topology);
 
-// In the order of the topology's hosts; they refer to the simulation's adapters.
+// In the order of the topology's hosts; they refer to adapters of the simulation.
 std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation);
 
 }  // namespace verbatim::cli

@@ -21,9 +21,9 @@ enum class Kind {
   kTable
 };
 
-// A key that commands use. Elements of a list that has a row are objects.
+// A key that commands read. Elements of a list with such keys must be objects.
 struct Use {
-  std::string_view list;  // whose elements have the key; empty: the document itself
+  std::string_view list;  // list whose elements have the key; empty: the document itself
   std::string_view key;
   Kind kind;
 };
@@ -62,7 +62,7 @@ bool is_of_kind(const nlohmann::json& value, Kind kind) {
   switch (kind) {
     case Kind::kText: return value.is_string();
     case Kind::kCount: return value.is_number_unsigned();
-    // A run that reaches the end of virtual time ends behind it.
+    // A run that reaches the end of virtual time ends 1 ps later.
     case Kind::kTime: return value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t{to_ps(kEndOfTime)} + 1;
     case Kind::kFileName: return value.is_string() && value.get_ref<const std::string&>().find('/') == std::string::npos;
     case Kind::kList: return value.is_array();
@@ -83,7 +83,7 @@ const char* text_of(Kind kind) {
   return "";
 }
 
-// A JSON pointer and what it should be; empty: the object is as a run writes it.
+// A JSON pointer and the expected kind; empty if the object is valid.
 std::string wrong_use(const nlohmann::json& object, const Use& use, const std::string& pointer) {
   if (!object.is_object()) return pointer + " is not an object";
   const auto found = object.find(use.key);

@@ -1,5 +1,5 @@
-// A run's run.json, read again. The file may have been changed since: what commands use of it is checked here, once, so that they
-// can rely on it.
+// Reads the run.json of a run. The file may have been changed, so all values that commands use are checked
+// here.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,10 +9,10 @@
 
 namespace verbatim::cli {
 
-// nullopt, and a sentence that begins with `name`: it is damaged, or has a key that commands use with a value of another kind
-// than a run writes. Keys may be missing.
+// nullopt, with a sentence that begins with `name`, if the text is damaged or a key that commands use has a
+// wrong kind of value. Keys may be missing.
 std::optional<nlohmann::json> parse_run_json(std::string_view text, const std::string& name, std::string* failure);
-// The same for a file; InputFile::kMostDocument limits it.
+// Reads a file of at most InputFile::kMostDocument bytes.
 std::optional<nlohmann::json> read_run_json(const std::string& path, std::string* failure);
 
 }  // namespace verbatim::cli

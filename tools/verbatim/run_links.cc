@@ -12,7 +12,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// The packet has not begun at the port's output, or a scripted fault loses it on the link.
+// Whether the packet was dropped at the port's output, or lost on its link by a scripted fault.
 bool is_of_output(ib::DropReason reason) {
   using enum ib::DropReason;
   return reason == kLinkDown || reason == kFault || reason == kHeadLifetime || reason == kSwitchLifetime ||
@@ -28,7 +28,7 @@ std::string name_of(const config::TopologySpec& topology, const config::Endpoint
   return join(topology.node_name(end), ":", end.port);
 }
 
-// The line's time with bytes of packets, in parts of 10,000 of the run's.
+// Share of the run during which the line carried packets, in 1/10,000.
 std::uint64_t utilisation_of(const fabric::LinkParams& link, const ib::PortCounters& counters,
                              std::uint64_t wire_bytes, Instant end) {
   if (end <= Instant{}) return 0;
@@ -40,7 +40,7 @@ std::uint64_t utilisation_of(const fabric::LinkParams& link, const ib::PortCount
 
 }  // namespace
 
-// Drops of adapters, which the transport makes good or the specification asks for, are no loss of a link.
+// Drops inside adapters do not count: the transport recovers from them, or the specification requires them.
 void LinkCounts::on_packet(const TraceRecord& record, const ib::Packet&, ComponentId port) {
   if (record.event == TraceEvent::kPacketMarked) ++ports_[record.component].marked;
   if (record.event != TraceEvent::kPacketDropped) return;
@@ -60,7 +60,7 @@ void LinkCounts::write_table(std::FILE* file, config::Simulation& simulation,
     for (const auto& [from, to] : {std::pair(link.end_a, link.end_b), std::pair(link.end_b, link.end_a)}) {
       fabric::Port &near = port_of(simulation, from), &far = port_of(simulation, to);
       const ib::PortCounters& counters = near.counters();
-      // Counters of ports leave the VCRC out, on Ethernet too.
+      // Port counters do not include the VCRC, not even on Ethernet.
       const std::uint64_t bytes = counters.xmit_bytes + counters.xmit_packets * ib::kVcrcBytes;
       std::uint32_t queue = 0;
       for (std::uint32_t lane = 0; lane < near.operational_lanes(); ++lane)

@@ -13,8 +13,8 @@ namespace verbatim::cli {
 
 namespace {
 
-// Both ends of every cable, or every cable, in the order of the cables.
-// Those that are watched; of a cable one end is enough.
+// The watched ends of all cables or, with `is_per_link`, the cables with a watched end; in the order of the
+// cables.
 std::vector<observe::PcapInterface> pcap_interfaces(const config::Simulation& simulation, bool is_per_link,
                                                     const observe::WatchSet& watch) {
   const config::TopologySpec& topology = simulation.topology();
@@ -105,7 +105,7 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   tracer.add(static_cast<DiagnosisObserver&>(*diagnoses));
   tracer.add(static_cast<ib::DropObserver&>(*diagnoses));
   tracer.add(checks.emplace(simulation.components()));
-  // They look for mistakes in programs, and take memory for each pair of hosts.
+  // These checks concern programs only, and need memory for each pair of hosts.
   if (!plan.programs.empty()) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());
   if (!options.pcap.empty()) {
     if (std::string failure = pcap_file.open(options.pcap); !failure.empty()) return failure;

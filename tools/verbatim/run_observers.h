@@ -35,12 +35,12 @@
 
 namespace verbatim::cli {
 
-// Where the tables of --explain-latency go.
+// Destination of the tables of --explain-latency.
 class Explanation {
  public:
-  // A sentence when a file cannot be opened.
+  // Returns a sentence if a file cannot be opened, else "".
   std::string open(const RunOptions& options);
-  // A sentence for each file that could not be written.
+  // Returns a sentence for each file that could not be written.
   std::vector<std::string> write(const observe::LatencyExplainer& explainer, const ComponentTable& components);
 
  private:
@@ -48,7 +48,7 @@ class Explanation {
   bool has_text_ = false, has_json_ = false;
 };
 
-// Observers of one run. They are added before anything is recorded.
+// Observers of one run, added before anything is recorded.
 struct Observers {
   observe::DigestSink digest;
   observe::Counters counters;
@@ -62,12 +62,12 @@ struct Observers {
   std::optional<observe::DiagnosisLog> diagnoses;
   std::optional<RunFacts> run_facts;
   std::optional<RunRecording> recording;
-  std::optional<OverviewRecorder> overview;  // of --record and --keep-trace
+  std::optional<OverviewRecorder> overview;  // for --record and --keep-trace
   std::optional<FlowFacts> flow_facts;
   std::optional<LinkCounts> link_counts;
   RunSeries series;
   std::optional<Debugger> debugger;
-  std::optional<observe::Watched> watched_text, watched_recording, watched_packets;  // what the three files get
+  std::optional<observe::Watched> watched_text, watched_recording, watched_packets;  // filters before the three files
   observe::RaceWindows windows;
   observe::FailureFacts facts;
   std::optional<observe::Losses> losses;
@@ -76,15 +76,15 @@ struct Observers {
   ContactChecks contact_checks;
   std::string keeps_overview_in;  // a folder; empty: none
   bool watches_all = true;        // neither --watch nor --watch-time is given
-  bool has_lost_record = false;   // of --verify
-  Tracer* tracer = nullptr;      // theirs
+  bool has_lost_record = false;   // with --verify
+  Tracer* tracer = nullptr;      // that they observe
 
   explicit Observers(const ComponentTable& components)
       : counters(components.size()), facts(components), congestion(components) {}
 
-  // A sentence when a file cannot be opened.
+  // Returns a sentence if a file cannot be opened, else "".
   std::string add_to(config::Simulation& simulation, const RunOptions& options, const RunPlan& plan);
-  // A sentence for each file that could not be written.
+  // Returns a sentence for each file that could not be written.
   std::vector<std::string> finish(const ComponentTable& components, Instant end,
                                   const std::function<std::string()>& run_json);
 };

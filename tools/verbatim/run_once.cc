@@ -49,7 +49,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// Folders of the machine in which confined programs may change files.
+// Folders of this machine in which confined programs may change files.
 std::vector<std::string> folders_of(const std::vector<supervisor::ProgramSpec>& programs, const RunOptions& options) {
   std::vector<std::string> folders;
   for (const supervisor::ProgramSpec& program : programs)
@@ -58,7 +58,7 @@ std::vector<std::string> folders_of(const std::vector<supervisor::ProgramSpec>& 
   return folders;
 }
 
-// That adapters have handed to the fabric.
+// Number of packets that adapters have sent to the fabric.
 std::uint64_t packets_of(config::Simulation& simulation, const observe::Counters& counters) {
   std::uint64_t packets = 0;
   for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i)
@@ -71,11 +71,11 @@ supervisor::SecondCoreUse use_of_second_core(const RunOptions& options) {
   if (options.second_core == "always") return SecondCoreUse::kAlways;
   if (options.second_core == "changing") return SecondCoreUse::kChanging;
   if (options.second_core == "free") return SecondCoreUse::kWhenFree;
-  // A processor that was named is the only one; another run may have the others.
+  // With --core, the other processors may belong to other runs.
   return options.second_core == "never" || options.core >= 0 ? SecondCoreUse::kNever : SecondCoreUse::kWhenFree;
 }
 
-// The kernel's own high-water mark of this process; 0 where it does not tell.
+// The kernel's high-water mark of this process's memory; 0 if unknown.
 std::uint64_t peak_memory_kib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -84,7 +84,7 @@ std::uint64_t peak_memory_kib() {
   return 0;
 }
 
-// As a line of the trace; empty for what is no call of verbs.
+// The call as a trace line; empty if it is not a verb.
 std::string call_line(const supervisor::CallPlace& call, const ComponentTable& components) {
   const std::string_view name = name_of_call(call.kind);
   if (name.empty()) return "";
@@ -99,7 +99,7 @@ std::unique_ptr<Choices> chooser_of(const RunPlan& plan) {
   return std::make_unique<SeededChoices>(static_cast<std::uint64_t>(plan.scenario.seed), names);
 }
 
-// Who chooses in a run, and what was asked and answered.
+// The source of choices of a run, and the recorded questions and answers.
 struct RunChoices {
   std::unique_ptr<Choices> chooser;
   explore::RecordedChoices recorded;
@@ -109,7 +109,7 @@ struct RunChoices {
         recorded(*chooser, config::Simulation::component_names(plan.scenario.topology)) {}
 };
 
-// The plan with what fails in it as was chosen.
+// The plan with its drawn failures.
 RunPlan with_failures(const RunPlan& plan, Choices& choices) {
   RunPlan drawn = plan;
   config::draw_failures(drawn.scenario, choices);
@@ -122,15 +122,15 @@ RunPlan with_failures(const RunPlan& plan, Choices& choices) {
 
 int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& chosen, ProgramOutput& output, RunReport* report,
                   Answer* answer) {
-  const std::vector<char> pad(options.pad);  // moves what is allocated after it; see verify.cc
+  const std::vector<char> pad(options.pad);  // moves later allocations; see verify.cc
   const config::TopologySpec& topology = plan.scenario.topology;
   const auto seed = static_cast<std::uint64_t>(plan.scenario.seed);
   auto& [chooser, recorded] = chosen;
   Choices& choices = report != nullptr ? static_cast<Choices&>(recorded) : *chooser;
   auto made = std::make_unique<config::Simulation>(topology, seed, choices);
   config::Simulation& simulation = *made;
-  // The end of the process takes it apart: that costs nothing, and to free thousands of hosts one by one does.
-  // It stays reachable, or a leak checker would tell of it.
+  // Not freed: the end of the process is faster than freeing thousands of hosts. It remains reachable, so
+  // that leak checkers do not report it.
   [[maybe_unused]] static config::Simulation* volatile kept = nullptr;
   if (plan.run_after_run == nullptr) kept = made.release();
   recorded.set_clock(simulation.engine());
@@ -153,7 +153,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   const std::vector<const workload::PoissonLoad*> loads = config::add_loads(simulation, plan.scenario.traffic, *flows);
   const std::vector<config::DrawnGraph> graphs = config::draw_graphs(plan.scenario);
   const std::vector<const workload::GraphRun*> graph_runs = config::add_graphs(simulation, graphs, *flows);
-  // Who sits at a terminal of a host, or in gdb, has it alone.
+  // No progress line while a person uses a terminal of a host, or gdb.
   Progress progress(options.style.is_for_people() && plan.terminal_user == nullptr && !plan.debugger);
   std::optional<RunProgress> run_progress;
   if (progress.is_shown()) {
@@ -239,7 +239,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       report->places.push_back({explore::actor_name(simulation.components(), call.component), call});
     };
   }
-  // So that calls are seen that slices and parked threads do not make; the digest is the same.
+  // Call by call, so that calls inside slices and of parked threads are observed; the digest is the same.
   if (options.call_by_call || !options.calls.empty() || options.on_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
@@ -271,7 +271,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   observers.losses->set_timeout_listener([&fabric_deadlock] { fabric_deadlock.on_timeout(); });
   supervisor_options.limits.fabric_deadlock = &fabric_deadlock.found();
 
-  // Programs of the same user cannot look into the simulator, nor write there; gdb must reach a file of it (Monitor).
+  // Prevents programs of the same user from reading or writing the simulator's memory; gdb must be able to
+  // open one of its files (Monitor).
   if (!plan.debugger) ::prctl(PR_SET_DUMPABLE, 0);
   const auto wall_start = std::chrono::steady_clock::now();
   supervisor::RunResult result;
@@ -296,7 +297,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   RunFigures figures;
   figures.peak_memory_kib = peak_memory_kib();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
-  // The engine's clock stands at the last event; a run that was cut off lasted until the limit.
+  // The engine's clock is at the last event, whereas a run that reached the limit lasted until then.
   figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit
                             ? virtual_end
                             : simulation.engine().now();
@@ -318,7 +319,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   figures.congestion_counters = congestion_counters_of(simulation);
   figures.flows = figures_of(simulation, plan.scenario.traffic, added_flows);
   if (observers.flow_facts) figures.flow_facts = observers.flow_facts->finish();
-  std::optional<RunPlan> grown;  // with flows that loads without end have made
+  std::optional<RunPlan> grown;  // with flows of endless loads
   if (!loads.empty())
     grown.emplace(plan).scenario.traffic = with_arrivals(plan.scenario.traffic, simulation, loads, figures.flows);
   const RunPlan& of_run = grown ? *grown : plan;
@@ -326,7 +327,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   for (const auto& [seen, fired] : simulation.fault_counts()) figures.faults.push_back({seen, fired});
 
   Verdict verdict = judge(of_run, result, figures, output);
-  // A failed completion, a refused call and an overrun have a diagnosis; without one there is nothing to look for.
+  // Failed completions, refused calls and overruns have a diagnosis, so without one there is no failure to
+  // explain.
   if (!figures.diagnoses.empty() || !figures.checks.empty())
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
   if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures);
@@ -344,7 +346,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     std::string failure = write_document(path, run_json());
     if (!failure.empty()) {
       failures.push_back(std::move(failure));
-      // An earlier run's says nothing of this one.
+      // The file of an earlier run would be misleading.
       std::error_code ignored;
       if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored)))
         std::filesystem::remove(path, ignored);
@@ -371,7 +373,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   for (const std::string& warning : warnings_of(of_run, result, figures)) complain("warning: " + warning);
   log_diagnoses(figures.diagnoses);
   tell_checks(figures.checks, figures.check_levels);
-  // These are about real time, so who compares what runs say is not to see them.
+  // These depend on real time, so they must not be part of compared output.
   if (options.style.is_for_people()) {
     for (const std::string& sentence : slow_waits(result, figures.wall_seconds)) complain(sentence);
   }
@@ -397,18 +399,18 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (options.style.is_for_people()) {
     if (const std::string losses = losses_text(*observers.losses); !losses.empty()) complain(losses);
     if (observers.congestion.any()) complain(congestion_text(observers.congestion));
-    // Wall time differs from run to run, so this line is not part of standard output, which never does.
+    // Wall time differs between runs, so this line is not part of standard output.
     std::fprintf(stderr, "verbatim: virtual time %s, wall time %.3f s, %llu packets, digest %s%s\n",
                  time_text(figures.virtual_end).c_str(), figures.wall_seconds,
                  static_cast<unsigned long long>(figures.packets), figures.digest.c_str(),
                  result.exact ? "" : " (weak: it may depend on this machine)");
   }
-  flows.reset();  // its timers are the engine's
-  made.reset();   // while those are there who hear of it
+  flows.reset();  // its timers belong to the engine
+  made.reset();   // before the observers that it notifies
   return verdict.code;
 }
 
-// Whether this machine has what programs need; if not, a sentence and the exit code.
+// A sentence and an exit code if this machine lacks something that programs need.
 std::optional<std::pair<std::string, ExitCode>> lacking_for_programs(const RunPlan& plan, const RunOptions& options) {
   if (std::string lacking = lacking_processor(plan.scenario.topology); !lacking.empty()) return {{std::move(lacking), kUsage}};
   for (const supervisor::Facility& limit : supervisor::check_limits()) {
@@ -432,7 +434,7 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, 
     complain(lacking + "; nothing was started");
     return kUsage;
   }
-  constexpr std::uint64_t kLarge = 16 << 20;  // more than near caches and tables of pages reach
+  constexpr std::uint64_t kLarge = 16 << 20;  // larger than near caches and TLBs
   if (plan.programs.empty() && estimate.model_bytes > kLarge) use_huge_pages(2 * estimate.model_bytes);
   std::vector<std::string> hosts;
   bool keep = !plan.fail_on.empty();

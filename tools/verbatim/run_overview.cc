@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMark = "verbatim-overview 1\n";
 
-// Reads the columns of one overview; what is wrong is said once.
+// Reads the columns of an overview; only the first error is reported.
 class OverviewReader {
  public:
   OverviewReader(RunOverview& to, std::string* problem) : to_(to), problem_(problem) {}
@@ -52,7 +52,7 @@ class OverviewReader {
     return take_texts(about, "hosts", to_.hosts) && take_texts(about, "workloads", to_.workloads) &&
            take_texts(about, "tiers", to_.tiers) && take_texts(about, "groups", to_.groups);
   }
-  // `count` values between the bounds.
+  // The column, if it has `count` values between the bounds.
   std::optional<Values> column(const std::string& name, std::uint64_t count, std::int64_t least,
                                std::int64_t most) {
     if (columns_.count(name) != count) {
@@ -74,7 +74,7 @@ class OverviewReader {
     return static_cast<std::int64_t>(names.size()) - 1;
   }
 
-  // Calls `put` with each row and its value.
+  // Calls `put` with each row and its value of the column.
   template <class Row, class Put>
   bool take(const std::string& name, std::vector<Row>& rows, std::int64_t least, std::int64_t most, Put put) {
     const auto values = column(name, rows.size(), least, most);

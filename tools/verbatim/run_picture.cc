@@ -30,9 +30,9 @@ bool is_answer(std::string_view opcode) {
   return opcode.find("Acknowledge") != opcode.npos || opcode.find("Response") != opcode.npos;
 }
 
-constexpr std::size_t kShortest = sizeof "hca/" - 1;  // of the names of components
+constexpr std::size_t kShortest = sizeof "hca/" - 1;  // shortest prefix of a component's name
 constexpr std::uint32_t kPsnMask = 0xffffff;
-// How far `b` lies behind `a`, modulo 2^24.
+// Distance from `a` to `b`, modulo 2^24.
 std::uint64_t psn_distance(std::uint64_t a, std::uint64_t b) { return (b - a) & kPsnMask; }
 
 class Painter {
@@ -61,8 +61,8 @@ class Painter {
 
   struct Sender {
     std::uint64_t last_index = ~std::uint64_t{0};
-    std::vector<std::int32_t> requests;  // in the order of their posts
-    std::uint64_t path_mtu = 0;          // the most that one packet carried
+    std::vector<std::int32_t> requests;  // in the order of posting
+    std::uint64_t path_mtu = 0;          // most payload in one packet
     std::optional<std::uint64_t> first_psn;
     std::size_t fetched = 0, posted = 0;
   };
@@ -73,7 +73,7 @@ class Painter {
     return known->second;
   }
 
-  // Of "port/server:1" "server", if that has an adapter; "" of ports within the fabric.
+  // The adapter's host for a port of an adapter: "server" for "port/server:1"; "" for switch ports.
   std::string adapter_of_port(const std::string& component) const {
     if (!component.starts_with("port/")) return "";
     std::string name = component.substr(5, component.rfind(':') - 5);
@@ -89,9 +89,9 @@ class Painter {
     return known->second;
   }
 
-  // Which queue pairs are connected, from the packets whose sender is known.
+  // Finds connected queue pairs, from packets with a known sender.
   void learn() {
-    PacketTable<std::uint64_t> by_psn;  // adapter, PSN -> the queue pair that gathered it
+    PacketTable<std::uint64_t> by_psn;  // adapter, PSN -> queue pair that gathered it
     PacketTable<End> sent;              // opcode, destination, PSN -> sender
     for (const TraceLine& line : run_.lines) {
       if (line.component.size() < kShortest) continue;
@@ -169,7 +169,7 @@ class Painter {
     } else if (const auto gathered = gathered_.find(at_adapter(adapter, line)); gathered != gathered_.end()) {
       own = gathered->second;
     }
-    // Of several that have sent this PSN the one that is connected to the addressee.
+    // If several queue pairs have sent this PSN, the one connected to the addressee.
     if (const auto known = by_peer_.find({numbers_.of(adapter), dest}); known != by_peer_.end()) {
       if (std::ranges::find(known->second, own) == known->second.end()) own = known->second.front();
     }
@@ -193,7 +193,7 @@ class Painter {
     return opcode;
   }
 
-  // Of the packet that such a line is about: the first that has not come; the last if all have.
+  // The packet of the line: the first in flight, or the last if all have arrived.
   RunPicture::Row* packet_of(const TraceLine& line, bool takes) {
     const auto found = under_way_.find(of_packet(line));
     if (found == under_way_.end()) return nullptr;
@@ -208,7 +208,7 @@ class Painter {
     RunPicture::Row* row = packet_of(line, true);
     if (row == nullptr) return;
     const int to = column(adapter, number_of(line, "dest_qp"));
-    if (row->end_ps >= 0) {  // it comes a second time
+    if (row->end_ps >= 0) {  // arrives again
       const RunPicture::Row first = *row;
       RunPicture::Row& again = add_row(line, first.from, std::string(picture_.strings[first.text]), first.flags | RunPicture::kDuplicate, "arrives twice");
       again.psn = first.psn;
@@ -307,7 +307,7 @@ class Painter {
   void on_fetched(const TraceLine& line, const std::string& adapter, std::uint64_t qpn) {
     Sender& from = sender(adapter, qpn);
     const std::uint64_t index = number_of(line, "index");
-    // What is fetched again is no new request.
+    // An index that is fetched again is not a new request.
     const bool is_new = from.last_index == ~std::uint64_t{0} || ((index - from.last_index) & 0xffff) - 1 < 0x7fff;
     if (!is_new) return;
     from.last_index = index;
@@ -350,7 +350,7 @@ class Painter {
     completed_.push_back({{adapter, qpn}, number_of(line, "wr_id"), status});
   }
 
-  // Pieces that follow each other in a column are one row.
+  // Adjacent pieces in a column become one row.
   void on_placement(const TraceLine& line, const std::string& adapter) {
     const int where = column(adapter, 0);
     const std::uint64_t bytes = number_of(line, "length");
@@ -394,12 +394,12 @@ class Painter {
     }
   }
 
-  // PSNs of requests, and with them the packets and acknowledgements that are theirs.
+  // Assigns PSNs to requests, and to these their packets and acknowledgements.
   void follow_requests() {
     for (auto& [end, from] : senders_) {
       if (from.requests.empty() || !from.first_psn) continue;
       const auto peer = peers_.find(end);
-      // The answers to READs carry as much as the packets of this side.
+      // READ responses use the same path MTU as packets of this side.
       const std::uint64_t mtu = std::max<std::uint64_t>(
           {from.path_mtu, peer == peers_.end() ? 0 : sender(peer->second.first, peer->second.second).path_mtu, 1});
       std::uint64_t psn = *from.first_psn;
@@ -411,7 +411,7 @@ class Painter {
         psn = (psn + packets) & kPsnMask;
       }
     }
-    std::map<int, std::size_t> next;  // of a column: the first request that may still have packets
+    std::map<int, std::size_t> next;  // by column: the first request that may still have packets
     std::map<int, End> ends;
     for (const auto& [end, from] : senders_) ends[column(end.first, end.second)] = end;
     for (RunPicture::Row& row : picture_.rows) {
@@ -419,7 +419,7 @@ class Painter {
       const auto end = ends.find(row.from);
       if (end == ends.end()) continue;
       const Sender& from = senders_[end->second];
-      // Packets of retransmissions go back, by less than half of all PSNs.
+      // PSNs of retransmissions are lower, by less than half of the PSN space.
       std::size_t& at = next[row.from];
       while (at > 0 && psn_distance(first_psn(from, at), row.psn) > kPsnMask / 2) --at;
       while (at + 1 < from.requests.size() && psn_distance(first_psn(from, at + 1), row.psn) <= kPsnMask / 2) ++at;
@@ -457,7 +457,7 @@ class Painter {
     return picture_.requests[static_cast<std::size_t>(from.requests[at])].first_psn;
   }
 
-  // The first completion with its number after it was acknowledged, or after it was fetched when it was not.
+  // The first completion with its wr_id after its acknowledgement or, without one, after it was fetched.
   void find_completions() {
     std::map<std::tuple<End, std::uint64_t>, std::vector<std::size_t>> by_id;
     for (std::size_t i = 0; i < completed_.size(); ++i) by_id[{completed_[i].end, completed_[i].wr_id}].push_back(i);
@@ -504,7 +504,7 @@ class Painter {
     }
   }
 
-  // The trace tells how long each piece was; the files have the text.
+  // The trace has the length of each piece, the files have the text.
   void cut_output() {
     std::map<std::string, std::pair<std::string, std::size_t>> files;  // host and descriptor -> text, how much is cut off
     for (const auto& [name, content] : run_.outputs) files[name].first = content;
@@ -549,17 +549,17 @@ class Painter {
   std::map<End, int> columns_;
   std::map<End, End> peers_;
   NameNumbers numbers_, opcodes_;  // of adapters, of opcodes
-  PacketTable<std::vector<std::uint64_t>> by_peer_;  // adapter, destination -> queue pairs that are connected to it
+  PacketTable<std::vector<std::uint64_t>> by_peer_;  // adapter, destination -> connected queue pairs
   PacketTable<std::uint64_t> gathered_;              // adapter, PSN -> queue pair
   PacketTable<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> answers_;
   PacketTable<bool> sent_;
   PacketTable<Alike> under_way_;
-  std::vector<std::uint32_t> next_alike_;  // of a row of a packet that is not the last one alike
+  std::vector<std::uint32_t> next_alike_;  // by row of a packet: the next row with the same key
   PacketTable<std::uint32_t> came_;
   std::map<End, Sender> senders_;
   std::map<End, std::int64_t> last_rung_;
   std::map<End, std::vector<std::pair<std::int64_t, std::uint64_t>>> acknowledged_;
-  std::map<int, std::size_t> last_placement_;  // of a column, in placements_
+  std::map<int, std::size_t> last_placement_;  // by column: index in placements_
   std::vector<Placement> placements_;
   std::vector<std::uint32_t> completions_;
   std::vector<Completed> completed_;

@@ -1,5 +1,5 @@
-// A run as `verbatim report` shows it: columns, rows in the order of time, requests from post to completion, lives of queue
-// pairs, loads of links, output. Made from the lines of a trace alone.
+// The view of a run in `verbatim report`: columns, rows in the order of time, requests from post to
+// completion, states of queue pairs, loads of links, output. It is made from the trace alone.
 #pragma once
 
 #include <cstdint>
@@ -18,36 +18,36 @@ struct RunPicture {
   // One end of a queue pair, or a host's programs.
   struct Column {
     std::string host;
-    std::uint64_t qpn = 0;  // 0: programs and whatever has no queue pair
+    std::uint64_t qpn = 0;  // 0: programs, and everything without a queue pair
   };
   // Flags of rows.
   static constexpr std::uint32_t kDropped = 1, kRetransmission = 2, kNak = 4, kRnrNak = 8, kFlushed = 16, kError = 32,
                                  kFault = 64, kDuplicate = 128;
-  // A packet from column to column, or something that happens in one.
+  // A packet between columns, or an event in one column.
   struct Row {
     std::int64_t time_ps = 0;
-    std::int64_t end_ps = -1;   // of a packet: when it came, or was dropped; -1: it is not known
-    int from = -1, to = -1;     // columns; to is -1 for what is no packet
-    std::uint32_t text = 0;     // of `strings`
-    std::uint32_t note = 0;     // why it stands out; 0: nothing is said
+    std::int64_t end_ps = -1;   // of a packet: arrival or drop; -1: unknown
+    int from = -1, to = -1;     // columns; to is -1 unless it is a packet
+    std::uint32_t text = 0;     // index in `strings`
+    std::uint32_t note = 0;     // index in `strings` of an explanation; 0: none
     std::uint64_t psn = 0;
     std::uint32_t bytes = 0;    // on the wire
     std::uint32_t flags = 0;
-    std::int32_t request = -1;  // of `requests`
+    std::int32_t request = -1;  // index in `requests`
   };
-  // A work request of a send queue; times are -1 where they are not known.
+  // A work request of a send queue; unknown times are -1.
   struct Request {
     int column = 0;
-    std::optional<std::uint64_t> wr_id;  // known where calls were kept
-    std::uint32_t place = 0;    // of `strings`
+    std::optional<std::uint64_t> wr_id;  // known if calls were recorded
+    std::uint32_t place = 0;    // index in `strings`
     std::uint64_t bytes = 0, first_psn = 0, last_psn = 0;
     std::int64_t posted = -1, rung = -1, fetched = -1, first_left = -1, last_left = -1, last_came = -1, acknowledged = -1,
                  completed = -1;
     std::uint64_t status = 0;
 
-    // When the program posted it, or the first that is known after that.
+    // When it was posted, or the first known time after that.
     std::int64_t begin_ps() const { return posted >= 0 ? posted : rung >= 0 ? rung : fetched; }
-    // When its completion was written, or when it was acknowledged where no completion is known.
+    // When its completion was written or, if unknown, when it was acknowledged.
     std::int64_t end_ps() const { return completed >= 0 ? completed : acknowledged; }
   };
   struct Change {
@@ -56,9 +56,9 @@ struct RunPicture {
     unsigned to = 0;  // ib::QpState
   };
   struct Link {
-    std::string port;  // that sends
+    std::string port;  // the sending port
     BinnedValues bytes;               // over the time with packets
-    std::vector<std::int64_t> drops;  // the time of each, in their order; ps
+    std::vector<std::int64_t> drops;  // times in ps, ascending
   };
   struct Output {
     std::int64_t time_ps = 0;
@@ -68,7 +68,7 @@ struct RunPicture {
 
   std::vector<std::string> strings = {""};
   std::vector<Column> columns;
-  std::vector<std::pair<int, int>> peers;  // columns that are connected, both ways
+  std::vector<std::pair<int, int>> peers;  // pairs of connected columns, in both directions
   std::vector<Row> rows;
   std::vector<Request> requests;
   std::vector<Change> changes;
@@ -77,7 +77,8 @@ struct RunPicture {
   std::int64_t first_packet_ps = 0, last_packet_ps = 0;
   std::uint64_t packets = 0;
 
-  // The part of the time with packets (BinnedValues::kBins) of a time; the first or the last for times before or after it.
+  // Part of the time with packets (BinnedValues::kBins) that contains a time; times before or after get the
+  // first or last part.
   std::size_t bin_of(std::int64_t time_ps) const;
 };
 

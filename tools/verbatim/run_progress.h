@@ -1,4 +1,4 @@
-// How far a run is, for a person who waits for it.
+// The progress of a run, for a person who waits for it.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace verbatim::cli {
 
-// Looks at the clock once in a number of facts. Added to a run only while its line is shown.
+// Checks the clock once in a number of records. Added to a run only if the line is shown.
 class RunProgress final : public TraceSink {
  public:
-  // `packets`: how many there have been. `end`: of virtual time, as far as it is known; kEndOfTime: it is not.
+  // `packets` returns the number of packets. `end` is the expected virtual end; kEndOfTime: unknown.
   RunProgress(Progress& progress, const Engine& engine, Instant end, std::function<std::uint64_t()> packets)
       : progress_(progress), engine_(engine), end_(end), packets_(std::move(packets)) {}
 

@@ -15,7 +15,7 @@ namespace {
 using observe::RecordedLine;
 
 constexpr std::uint32_t kNoSlot = ~0u, kLines = kNoSlot - 1;
-// Kinds behind those of the trace's events.
+// Kinds after those of the trace's events.
 constexpr std::uint32_t kLevels = kTraceEventCount, kPlacements = kLevels + 3, kCalls = kPlacements + 1, kWaits = kCalls + 4;
 constexpr std::uint32_t kCredits = kWaits + 1, kOutputQueues = kCredits + 1, kMarks = kOutputQueues + 1, kDrops = kMarks + 1;
 constexpr std::uint32_t kKinds = kDrops + 1;
@@ -74,7 +74,7 @@ std::uint32_t RunRecording::slot(std::uint32_t component, std::uint32_t kind, st
 void RunRecording::on_record(const TraceRecord& record, std::span<const std::byte> bytes) {
   const bool is_state = record.event == TraceEvent::kQpState;
   if (is_state ? until_ps_ >= 0 || states_++ >= limits_.states : !takes(record.time_ps)) return;
-  // Of other bytes only hashes are ever shown.
+  // For other records only hashes of bytes are ever shown.
   const bool has_bytes = record.event == TraceEvent::kProgramOutput;
   const auto kind = static_cast<std::uint32_t>(record.event);
   std::uint32_t own = slot_of(record.component, kind);

@@ -1,4 +1,4 @@
-// `run --record FILE`: the trace, the calls, the facts, the output and run.json of one run in one recording
+// `run --record FILE`: stores the trace, calls, facts, output and run.json of a run in one recording
 // (sim/observe/recording.h).
 #pragma once
 
@@ -18,27 +18,28 @@ namespace verbatim::cli {
 
 class RunRecording final : public TraceSink, public FactObserver, public ib::PacketObserver, public observe::TraceWords {
  public:
-  // Records and facts that are kept at most; those that follow are left out.
+  // Limits of the stored records and facts; later ones are left out.
   struct Limits {
     std::uint64_t records = kAll;
-    std::uint64_t states = kAll;  // of queue pairs, which do not count as records
+    std::uint64_t states = kAll;  // of queue pairs, which are not counted as records
     static constexpr std::uint64_t kAll = ~std::uint64_t{0};
   };
-  // For a run without programs and with so many flows: enough to see how flows begin, and a page that is quick to look at.
+  // For a run without programs and with this number of flows: enough to show how flows start, and a page that
+  // loads quickly.
   static Limits usual_limits(std::size_t flows) {
     constexpr std::size_t kManyFlows = 20'000;
     return {.records = flows > kManyFlows ? 200'000u : 1'000'000u, .states = 3 * kManyFlows};
   }
-  // Both outlive it.
+  // Both must outlive this object.
   RunRecording(std::FILE* file, const ComponentTable& components, const Limits& limits);
 
   void add(std::int64_t time_ps, ComponentId component, std::string text) override;
   void tell_fabric(const config::TopologySpec& topology) { facts_.tell_fabric(topology); }
   void on_call(const supervisor::CallPlace& call);
   void on_wait(const supervisor::ThreadWait& wait);
-  // The time of the first record that was left out; -1: none was.
+  // Time of the first record that was left out; -1: none.
   std::int64_t until_ps() const { return until_ps_; }
-  // The end. False: something could not be written. `overview`: RunOverview::bytes().
+  // Ends the recording. Returns false if something could not be written. `overview` is RunOverview::bytes().
   bool finish(const std::string& run_json, const std::string& overview);
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
@@ -50,9 +51,9 @@ class RunRecording final : public TraceSink, public FactObserver, public ib::Pac
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
  private:
-  // An entry, or lines of the trace, that waits for its place.
+  // An entry, or lines of the trace, that waits to be sorted.
   struct Item {
-    std::uint32_t slot = 0;  // kLines: lines, which are `bytes`
+    std::uint32_t slot = 0;  // kLines: `bytes` are lines
     std::int64_t time_ps = 0;
     std::uint32_t count = 0;
     std::uint64_t values[observe::RecordingWriter::kMostValues] = {};
@@ -61,7 +62,7 @@ class RunRecording final : public TraceSink, public FactObserver, public ib::Pac
   static Item item(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
                    std::span<const std::byte> bytes = {});
   void write(const Item& item);
-  // Whether what happens at that time is kept. Each call that returns true counts.
+  // Whether a record at that time is stored; each call that returns true counts towards the limit.
   bool takes(std::int64_t time_ps) {
     if (until_ps_ >= 0) return false;
     if (taken_++ < limits_.records) return true;
@@ -69,7 +70,7 @@ class RunRecording final : public TraceSink, public FactObserver, public ib::Pac
     return false;
   }
   std::uint32_t& slot_of(std::uint32_t component, std::uint32_t kind);
-  // Of records and facts of a component, one for each kind.
+  // The slot for records and facts of a component and kind.
   std::uint32_t slot(std::uint32_t component, std::uint32_t kind, std::string_view name, std::uint32_t values,
                      bool has_bytes = false);
 
@@ -81,7 +82,7 @@ class RunRecording final : public TraceSink, public FactObserver, public ib::Pac
   RunFacts facts_;
   observe::TraceOrder<Item> order_;
   QueueChanges queues_;
-  std::vector<std::uint32_t> slots_;  // by component and kind; kNoSlot: not yet
+  std::vector<std::uint32_t> slots_;  // by component and kind; kNoSlot: not created yet
 };
 
 }  // namespace verbatim::cli

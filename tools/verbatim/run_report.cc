@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// Rows of numbers as they lie in memory: this program reads what it has written.
+// Rows in memory format: only this program reads them.
 template <class Row>
 Json packed(const std::vector<Row>& rows) {
   static_assert(std::is_trivially_copyable_v<Row>);
@@ -33,10 +33,10 @@ std::vector<Row> unpacked(const Json& json) {
   return rows;
 }
 
-// A decision without the names of its stream.
+// A decision without names.
 struct PackedDecision {
   explore::ChoicePoint point;
-  std::uint64_t answer = 0;  // a whole word, so that every byte of the row is something
+  std::uint64_t answer = 0;  // a whole word, so that a row has no padding
   std::int64_t time_ps = 0;
 };
 
@@ -114,7 +114,7 @@ std::string to_bytes(const RunReport& report) {
                      {"opened_files", report.working_files.opened},
                      {"code_files", report.code_files}};
   std::string bytes;
-  // Programs write any bytes; they are kept as they are.
+  // Programs may write any bytes, which are kept.
   Json::to_msgpack(json, bytes);
   return bytes;
 }

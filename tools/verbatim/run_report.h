@@ -1,4 +1,4 @@
-// How a run went, as those want to know it who make many: explore, shrink and replay. It comes from a process of its own.
+// The result of a run for explore, shrink and replay. The run is made in another process.
 #pragma once
 
 #include <cstdint>
@@ -16,48 +16,48 @@ namespace verbatim::cli {
 
 struct RunReport {
   int code = kInternalError;
-  std::string outcome;                  // as run.json has it; empty: the run did not come to an end of its own
+  std::string outcome;                  // as in run.json; empty: the run did not end by itself
   std::string digest;
   std::int64_t virtual_end_ps = 0;
-  std::vector<std::string> sentences;   // what was not as expected, then the findings
-  std::vector<std::string> cause;       // the lines that name it and what to do, as a run ends with them
+  std::vector<std::string> sentences;   // unexpected results, then findings
+  std::vector<std::string> cause;       // lines with the cause and remedy, as at the end of a run
   struct Program {
     std::string label;                  // "server", "server.2"
     bool as_expected = true;
     std::string how;                    // "exit code 1", "signal 6 (SIGABRT)", "still there"
     std::string last_words;
-    std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // that: it has not
+    std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // max(): has not ended
   };
-  std::vector<Program> programs;        // in the order of the scenario's
-  std::vector<explore::Decision> decisions;  // of a run that has failed, and of others where `wants_decisions` is
-  bool wants_decisions = false;         // set by who asks
-  bool wants_first_cause = false;       // set by who asks: what came first is said at the end, as for people who run a program
-  explore::Questions questions;         // its points only where `wants_points` is
-  bool wants_points = false;            // set by who asks
+  std::vector<Program> programs;        // in the order of the scenario
+  std::vector<explore::Decision> decisions;  // of a failed run; of others if `wants_decisions`
+  bool wants_decisions = false;         // set by the caller
+  bool wants_first_cause = false;       // set by the caller: the first cause is reported at the end, as for people
+  explore::Questions questions;         // with points only if `wants_points`
+  bool wants_points = false;            // set by the caller
   struct Place {
-    std::string component;  // its name; of a thread as decisions name it
+    std::string component;  // name; for a thread as in decisions
     supervisor::CallPlace call;
   };
-  static constexpr std::size_t kMostPlaces = 200'000;  // the first ones
-  std::vector<Place> places;            // in the order in which they were told, where `wants_places` is
-  bool wants_places = false;            // set by who asks
-  std::vector<explore::Decision> unused;  // given decisions whose question never came
+  static constexpr std::size_t kMostPlaces = 200'000;  // the first ones are kept
+  std::vector<Place> places;            // in the order of reporting, if `wants_places`
+  bool wants_places = false;            // set by the caller
+  std::vector<explore::Decision> unused;  // given decisions whose question was never asked
   std::vector<std::uint64_t> windows;   // hits, by observe::RaceWindow
   supervisor::FolderSnapshot working_files;  // of a run that works in a copy
-  std::vector<std::string> code_files;  // what programs ran: paths, sorted
+  std::vector<std::string> code_files;  // that programs executed: paths, sorted
 
   bool has_failed() const { return code != kAsExpected; }
-  // The program that was the first not to end as it should; nullptr: all did.
+  // The first program that did not end as expected; nullptr if there is none.
   const Program* first_failed() const;
-  // What makes two failures the same: how the run and its first failing program ended, and what was said last, with numbers
-  // and addresses left out. Empty for a run that has not failed.
+  // Identifies the kind of failure: how the run and its first failing program ended, and the last message,
+  // without numbers and addresses. Empty if the run did not fail.
   std::string signature() const;
   // One line for people.
   std::string summary() const;
 };
 
 std::string to_bytes(const RunReport& report);
-// nullopt: these are not the bytes of a report.
+// nullopt if the bytes are not a report.
 std::optional<RunReport> report_of(const std::string& bytes);
 
 }  // namespace verbatim::cli

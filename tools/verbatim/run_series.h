@@ -12,9 +12,9 @@ namespace verbatim::cli {
 
 class RunSeries {
  public:
-  // A sentence when the file cannot be opened. The components outlive this.
+  // Returns a sentence if the file cannot be opened, else "". The components must outlive this object.
   std::string open(const std::string& path, const ComponentTable& components, Duration step, Tracer& tracer);
-  // The run ends. A sentence when the file could not be written.
+  // Ends the run. Returns a sentence if the file could not be written, else "".
   std::string finish(Instant end);
 
  private:

@@ -15,8 +15,8 @@ namespace {
 using observe::TraceLine;
 
 constexpr std::int64_t kLongestJoined = 1'000'000'000'000;  // ps
-constexpr std::int64_t kTogether = 1'000'000;  // ps between writes that are shown as one
-constexpr std::int64_t kWaitSteps = 1 << 20;   // of the time with packets: shorter waits are joined
+constexpr std::int64_t kTogether = 1'000'000;  // ps: closer writes are shown as one
+constexpr std::int64_t kWaitSteps = 1 << 20;   // divides the time with packets: shorter waits are joined
 
 class SideFinder {
  public:
@@ -41,7 +41,7 @@ class SideFinder {
  private:
   static std::string name_of(const TraceLine& fact) { return fact.component.substr(fact.component.find('/') + 1); }
 
-  // Processes as they begin and end: their first threads are theirs.
+  // Adds processes from their start and end; the first thread has the process's id.
   void add_life(const TraceLine& line) {
     const std::uint64_t pid = observe::number_of(line, "pid");
     if (line.event == "program-started") thread_of(name_of(line), pid, pid, line.time_ps);
@@ -130,7 +130,7 @@ class SideFinder {
     sides_.writes.push_back({fact.time_ps, fact.time_ps, region, va, length, where, is_response});
   }
 
-  // The smallest that is registered and holds the byte.
+  // The smallest registered region that contains the byte.
   std::int32_t region_of(const std::string& host, std::uint64_t process, std::uint64_t va, std::int64_t time_ps) const {
     std::int32_t best = -1;
     for (std::size_t i = 0; i < sides_.regions.size(); ++i) {
@@ -155,7 +155,7 @@ class SideFinder {
     std::string what(fact.value("what"));
     std::ranges::replace(what, '_', ' ');
     put_wait({thread, from, fact.time_ps, fact.time_ps - from, 1, std::move(what)});
-    // Of too many waits longer ones are joined.
+    // If there are too many waits, longer ones are joined as well.
     while (sides_.waits.size() > RunSides::kMostWaits && resolution_ < kLongestJoined) {
       resolution_ *= 2;
       last_wait_.clear();
@@ -170,7 +170,7 @@ class SideFinder {
       const bool is_short = before.to_ps - before.from_ps < resolution_ || wait.to_ps - wait.from_ps < resolution_;
       if (before.what == wait.what && wait.from_ps - before.to_ps < resolution_ && is_short) {
         before.to_ps = wait.to_ps;
-        // Waits of a thread follow each other; those of a damaged file may not.
+        // Waits of a thread do not overlap, but those of a damaged file may.
         if (__builtin_add_overflow(before.waited_ps, wait.waited_ps, &before.waited_ps))
           before.waited_ps = std::numeric_limits<std::int64_t>::max();
         before.count += wait.count;

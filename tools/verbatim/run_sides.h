@@ -1,5 +1,5 @@
-// The sides of a run that `verbatim report` shows below its ladder: how full queues were, the regions and who wrote which of
-// their bytes, the fabric, and the threads with what they waited for. Made from the facts beside the trace (run_facts.h).
+// The parts below the ladder of `verbatim report`: queue levels, regions and their writers, the fabric, and
+// threads with the reasons of their waits. Made from the facts beside the trace (run_facts.h).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct RunSides {
   struct Queue {
     std::string host, name;  // "CQ 128", "RQ of QP 72", "SRQ 5"
     std::uint32_t entries = 0;
-    bool is_receive = false;  // the fewest count, else the most
-    // Of each part of the time with packets; -1: nothing was seen in it.
+    bool is_receive = false;  // a low level matters, else a high one
+    // For each part of the time with packets; -1: not observed.
     BinnedValues least{BinnedValues::Join::kLeast, -1}, most{BinnedValues::Join::kMost, -1};
     std::int64_t least_of_all = -1, most_of_all = -1;
   };
@@ -26,13 +26,13 @@ struct RunSides {
     std::int64_t from_ps = 0, to_ps = -1;  // -1: until the end
     std::uint64_t written = 0;             // bytes, by adapters
   };
-  // Neighbouring bytes that the packets of one queue pair brought.
+  // Adjacent bytes written by packets of one queue pair.
   struct Write {
     std::int64_t from_ps = 0, to_ps = 0;
-    std::int32_t region = -1;  // of `regions`; -1: it is not known
+    std::int32_t region = -1;  // index in `regions`; -1: unknown
     std::uint64_t va = 0, length = 0;
-    int column = 0;            // of the picture: the queue pair that took them
-    bool is_response = false;  // to a READ or an atomic of its own
+    int column = 0;            // of the picture: the queue pair that received them
+    bool is_response = false;  // response to its own READ or atomic
   };
   struct Cable {
     std::string a, b, rate;  // "server:1", "leaf0:1"
@@ -44,16 +44,16 @@ struct RunSides {
   struct Thread {
     std::string host;
     std::uint64_t pid = 0, tid = 0;
-    std::int64_t from_ps = 0, to_ps = -1;  // as far as it was seen; -1: until the end
+    std::int64_t from_ps = 0, to_ps = -1;  // as far as observed; -1: until the end
   };
-  // Waits for one thing with next to nothing between them are one.
+  // Waits for the same reason with hardly any time between them are joined.
   struct Wait {
     std::uint32_t thread = 0;
     std::int64_t from_ps = 0, to_ps = 0, waited_ps = 0;
     std::uint32_t count = 0;
     std::string what;
   };
-  // Beyond so many writes only their number is kept; beyond so many waits those next to each other are joined.
+  // Limits: further writes are only counted; further waits are joined with their neighbours.
   static constexpr std::size_t kMostWrites = 200'000, kMostWaits = 20'000;
 
   std::vector<Queue> queues;

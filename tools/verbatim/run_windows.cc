@@ -18,7 +18,7 @@ std::int64_t first_known(std::int64_t a, std::int64_t b, std::int64_t c) { retur
 
 bool has(std::string_view text, std::string_view word) { return text.find(word) != text.npos; }
 
-// A level that changes from time to time, and what it was at most in each part.
+// A changing level, and its maximum in each part.
 class LevelBins {
  public:
   explicit LevelBins(const RunPicture& picture) : picture_(picture) {}
@@ -48,7 +48,7 @@ void take_credits(Credits& credits, const RunPicture& picture, std::int64_t time
 
 std::vector<Outstanding> outstanding_of(const RunPicture& picture) {
   constexpr std::int64_t kNever = INT64_MAX;
-  std::map<int, std::vector<std::pair<std::int64_t, int>>> steps;  // of a column
+  std::map<int, std::vector<std::pair<std::int64_t, int>>> steps;  // by column
   for (const RunPicture::Request& request : picture.requests) {
     const std::int64_t from = first_known(request.rung, request.posted, request.fetched);
     if (from < 0) continue;
@@ -57,7 +57,7 @@ std::vector<Outstanding> outstanding_of(const RunPicture& picture) {
   }
   std::vector<Outstanding> all;
   for (auto& [column, own] : steps) {
-    std::ranges::sort(own);  // of one time ends come first
+    std::ranges::sort(own);  // at one time ends precede starts
     LevelBins level(picture);
     for (const auto& [time, step] : own) {
       if (time != kNever) level.set(time, level.level() + step);
@@ -72,9 +72,9 @@ std::vector<Outstanding> unacknowledged_of(const RunPicture& picture) {
   struct Step {
     std::int64_t time_ps;
     bool is_answer;
-    std::int64_t first, last;  // PSNs: a READ takes those of its answer
+    std::int64_t first, last;  // PSNs; a READ uses those of its response
   };
-  std::map<int, std::vector<Step>> steps;  // of a column
+  std::map<int, std::vector<Step>> steps;  // by column
   std::set<int> answered;
   for (const RunPicture::Row& row : picture.rows) {
     if (row.bytes == 0 || row.to < 0) continue;
@@ -96,7 +96,7 @@ std::vector<Outstanding> unacknowledged_of(const RunPicture& picture) {
     std::vector<Step>& own = steps[column];
     std::ranges::stable_sort(own, {}, &Step::time_ps);
     LevelBins level(picture);
-    std::int64_t next = -1, open = -1;  // the PSN after the last one sent, and the first that is not acknowledged
+    std::int64_t next = -1, open = -1;  // the PSN after the last one sent, and the first unacknowledged one
     const auto ahead = [](std::int64_t from, std::int64_t to) { return (to - from + kPsns) % kPsns; };
     for (const Step& step : own) {
       const std::int64_t after = (step.last + 1) % kPsns;

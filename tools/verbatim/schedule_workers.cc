@@ -53,7 +53,8 @@ explore::Schedule schedule_of(const Json& json) {
   return schedule;
 }
 
-// A message is its length and its bytes. Whoever writes one writes all of it: the other side waits for the rest.
+// A message is its length and its bytes. It is always sent completely, because the receiver waits for all of
+// it.
 bool send_message(int socket, const std::string& bytes) {
   const std::uint64_t length = bytes.size();
   const std::string whole = std::string(reinterpret_cast<const char*>(&length), sizeof length) + bytes;
@@ -76,7 +77,7 @@ bool read_exactly(int socket, char* to, std::size_t length) {
   return true;
 }
 
-// nullopt: the other side is gone.
+// nullopt if the socket is closed.
 std::optional<std::string> next_message(int socket) {
   std::uint64_t length = 0;
   if (!read_exactly(socket, reinterpret_cast<char*>(&length), sizeof length)) return std::nullopt;
@@ -100,7 +101,7 @@ bool ScheduleWorkers::make(Worker& worker, int core) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
   worker = {};
   worker.process = start_child(ChildOutput::kNone, -1, [&] {
-    // Or the end of whoever asks would not be seen while another worker is there.
+    // Otherwise the parent's end would go unnoticed while another worker exists.
     ::close(ends[0]);
     for (const Worker& other : workers_) {
       if (other.socket >= 0) ::close(other.socket);
@@ -116,7 +117,7 @@ bool ScheduleWorkers::make(Worker& worker, int core) {
   return true;
 }
 
-// In a process of its own.
+// The main loop of a worker process.
 int ScheduleWorkers::serve(int socket, int core) {
   supervisor::RunAfterRun kept(plan_.shim_directory);
   while (const auto request = next_message(socket)) {
@@ -149,10 +150,11 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   if (worker.process >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(worker);
   const int core = cores_.empty() ? -1 : cores_[free % cores_.size()];
   const std::string request = to_bytes(schedule, wish);
-  if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // killed from outside
+  if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // the worker was killed from outside
   if (worker.process < 0) {
     if (!make(worker, core)) return false;
-    // One that is killed before it takes its first schedule is heard of in await(), as one that is killed later.
+    // If the worker is killed before it takes its first schedule, await() reports it like one that is killed
+    // later.
     if (!send_message(worker.socket, request)) ::shutdown(worker.socket, SHUT_RDWR);
   }
   worker.is_busy = true;
@@ -162,7 +164,7 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   return true;
 }
 
-// Closes the socket: nothing more comes. Waits for the process, which ends by itself, or is dead; its status.
+// Closes the socket and waits for the process, which exits by itself or is dead. Returns its status.
 int ScheduleWorkers::end(Worker& worker) {
   if (worker.socket >= 0) ::close(std::exchange(worker.socket, -1));
   return forget(worker, worker.process < 0 ? 0 : supervisor::await_child(worker.process).status);
@@ -208,8 +210,8 @@ std::vector<ScheduleWorkers::Ended> ScheduleWorkers::await(int wall_ms) {
 }
 
 void ScheduleWorkers::abandon() {
-  // The supervisor ends its programs when it is asked to, and they end with it when it is not. Workers without a run end by
-  // themselves.
+  // The supervisor ends its programs when it is asked to end, and they die with it otherwise. Workers without
+  // a run exit by themselves.
   end_.begin();
   if (end_.next_signal() == SIGTERM) signal_busy(SIGTERM);
   for (Worker& worker : workers_) {

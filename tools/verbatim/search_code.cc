@@ -1,4 +1,5 @@
-// `verbatim search-code FILE`, a step of the build: searches the code that nearly every program has mapped, for all runs to come.
+// `verbatim search-code FILE`, a step of the build: analyses the code that nearly every program maps, for all
+// later runs.
 #include <link.h>
 
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the simulator itself has loaded: the loader, the C library and others.
+// Objects loaded by the simulator itself: the loader, the C library and others.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> paths;
   dl_iterate_phdr(

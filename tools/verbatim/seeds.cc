@@ -1,5 +1,5 @@
-// `run --seeds`: many runs, each in a process of its own, as many at a time as there are processors. What is
-// printed depends on the runs alone: results come in the order of the seeds.
+// `run --seeds`: many runs, each in a process of its own, on all processors. The output depends on the runs
+// only: results are reported in the order of the seeds.
 #include <errno.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
@@ -53,7 +53,7 @@ class SeedRuns {
       for (const WorkerPool::Ended& ended : pool_.await(progress_.wait_ms())) collect(ended);
       report();
       if (progress_.is_due()) show_progress();
-      // What is wrong with one is wrong with all.
+      // A usage error concerns all runs.
       more = more && !pool_.is_interrupted() && worst_ != kUsage;
     }
     if (!options_.record.empty() && worst_ < kInternalError && worst_ != kUsage) record();
@@ -86,7 +86,7 @@ class SeedRuns {
     return started;
   }
 
-  // The first failure of each kind once more, with a recording.
+  // Repeats the first failure of each kind with a recording.
   void record() {
     std::error_code error;
     fs::create_directories(options_.record, error);
@@ -116,12 +116,13 @@ class SeedRuns {
     }
   }
 
-  // Failures of one kind say the same but for numbers.
+  // Failures of one kind have the same message except for numbers.
   static std::string kind_of(int code, const std::string& sentence) {
     return std::to_string(code) + explore::without_numbers(sentence);
   }
 
-  // In a process of its own. `report`: a file for the run's report; negative: nobody asks. `recording`: a file; empty: none.
+  // Runs in a process of its own. `report` is a descriptor for the run's report, negative: none; `recording`
+  // a file, empty: none.
   int run_one(std::int64_t seed, int core, int report, const std::string& recording) {
     RunOptions one = options_;
     one.record = recording;
@@ -142,7 +143,7 @@ class SeedRuns {
     if (report < 0) return run_once(plan, one);
     RunReport told;
     const int code = run_once(plan, one, &told);
-    // Nothing depends on it but the time that the other runs take.
+    // If this fails, only the other runs take longer.
     if (!told.outcome.empty()) write_all(report, to_bytes(told));
     return code;
   }
@@ -165,16 +166,16 @@ class SeedRuns {
     if (!cut_off) waiting_.emplace(ended.number, std::move(result));
   }
 
-  // Results that are next in the order of the seeds.
+  // Reports results that are next in the order of the seeds.
   void report() {
-    const bool all = pool_.is_interrupted() && pool_.is_idle();  // those in between never come
+    const bool all = pool_.is_interrupted() && pool_.is_idle();  // missing results will never arrive
     for (auto it = waiting_.begin();
          it != waiting_.end() && (all || it->first == reported_ + seeds_.first); it = waiting_.erase(it)) {
       const auto& [seed, result] = *it;
       ++reported_;
       nlohmann::ordered_json entry = {{"seed", seed}, {"exit_code", result.code}};
       if (!options_.out.empty()) {
-        std::string ignored;  // a run that failed early has none
+        std::string ignored;  // a run that failed early has no recording
         if (const auto run = read_run_json(folder_of(seed) + "/run.json", &ignored)) {
           for (const char* key : {"digest", "outcome", "virtual_time_ps"})
             entry[key] = run->value(key, nlohmann::json());
@@ -197,7 +198,7 @@ class SeedRuns {
         }
         flush_standard_output();
         failed_.push_back(seed);
-        // A bug of ours, a mistake of the user's or the machine's doing is not to be taken for the program's.
+        // A bug of ours, a usage error or a machine fault must not be attributed to the program.
         worst_ = result.code == kUsage || result.code == kInternalError || result.code == kMachineFault
                      ? std::max(worst_, result.code)
                      : std::max<int>(worst_, kProgramFailed);
@@ -257,7 +258,7 @@ class SeedRuns {
     return pool_.is_interrupted() && worst_ < kInternalError ? static_cast<int>(kInterrupted) : worst_;
   }
 
-  // A test case for each seed, with --junit. A sentence on failure, else empty.
+  // Writes a test case for each seed, with --junit. Returns a sentence on failure, else "".
   std::string write_junit() const {
     if (options_.junit.empty()) return "";
     std::vector<JunitCase> cases;
@@ -272,15 +273,15 @@ class SeedRuns {
   Answer& answer_;
   Progress progress_{options_.style.is_for_people()};
   WorkerPool pool_;
-  std::map<std::int64_t, Result> waiting_;  // for those of smaller seeds
+  std::map<std::int64_t, Result> waiting_;  // for results of smaller seeds
   std::int64_t reported_ = 0;
-  code::CodeFiles code_files_;  // of what the first run ran, searched once for all others
+  code::CodeFiles code_files_;  // code of the first run, analysed once for all others
   int first_report_ = -1;
   std::vector<std::int64_t> failed_;
   struct Kind {
     std::string text;
     std::int64_t first, count;
-    std::string recording;  // of the first; empty: there is none
+    std::string recording;  // of the first failure; empty: none
   };
   std::vector<Kind> kinds_;
   nlohmann::ordered_json entries_ = nlohmann::ordered_json::array();

@@ -59,31 +59,33 @@ class Shrinking {
       shrunk_.decisions = decisions;
       return std::move(shrunk_);
     }
-    // Given decisions whose question never came, or came with fewer alternatives, are not those of the run: it tells its own.
+    // Given decisions that were never asked, or asked with fewer alternatives, are replaced by the run's own
+    // record.
     shrunk_.decisions = shrunk_.report.decisions;
-    // First of all the runs become short: what is tried after that takes less time.
+    // Shortens the runs first, which makes all later attempts faster.
     lower_arguments(Try::kSameDecisions);
     reduce();
     look_for_fewer();
-    // In a shorter run the same failure may need another decision, of which there may be one to leave out.
+    // In a shorter run another, removable decision may cause the same failure.
     while (lower_arguments(Try::kOtherDecisions)) reduce();
     if (!is_over()) {
       const std::vector<RunReport> last = run_all({schedule_of(shrunk_.decisions)});
       if (!last.empty()) shrunk_.report = last.front();
     }
-    // With the times at which they are asked now.
+    // With the current times of their questions.
     if (shrunk_.report.decisions.size() == shrunk_.decisions.size()) shrunk_.decisions = shrunk_.report.decisions;
     if (shrunk_.ran_out_of_time) shrunk_.explain_until = Clock::now() + wall_limit_;
     return std::move(shrunk_);
   }
 
  private:
-  // Few at a time, so that one that fails early does not wait for hundreds that are tried for nothing: the fewer, the shorter it
-  // is that one has failed. How many does not depend on the processors, so the result does not either.
+  // Small batches, so that an early failing run need not wait for hundreds of useless ones. Batches are
+  // smaller if the last failure was near. The size does not depend on the number of processors, so neither
+  // does the result.
   static constexpr std::size_t kFewestAtOnce = 2, kAtOnce = 8;
   static constexpr std::size_t kFewRuns = 1500, kMostAnew = 8, kNoLimit = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kSmall = 3;  // decisions
-  static constexpr std::size_t kRunsOfValue = 64;  // with a lesser argument, by each strategy
+  static constexpr std::size_t kRunsOfValue = 64;  // with a smaller argument, for each strategy
 
   void show_progress() {
     if (!progress_.is_due()) return;
@@ -129,7 +131,7 @@ class Shrinking {
     return first_that_fails({[&decisions] { return decisions; }}).has_value();
   }
 
-  // Looks for the failure among schedules of `strategy`. When none fails the same way, all stays as it is.
+  // Searches the failure among schedules of `strategy`. If none fails alike, nothing changes.
   bool find_anew(explore::Strategy& strategy) {
     const bool has_accesses = schedule_of(shrunk_.decisions).takes_accesses();
     while (!strategy.is_exhausted() && !is_over()) {
@@ -153,7 +155,7 @@ class Shrinking {
     return false;
   }
 
-  // What comes late in a long run may fit no run in which something early is left out: then the failure is looked for anew.
+  // Late decisions of a long run may match no run without an early one; then the failure is searched again.
   void look_for_fewer() {
     const auto few = explore::make_few(1, shrunk_.decisions);
     for (std::size_t tries = 0; tries < kMostAnew && shrunk_.decisions.size() > kSmall && !is_over(); ++tries) {
@@ -172,8 +174,8 @@ class Shrinking {
 
   enum class Try : std::uint8_t { kSameDecisions, kOtherDecisions };  // the second includes the first
 
-  // Each argument as low as still fails, one after the other until none can be lower: its least value, then halves of what is
-  // left. Whether one is lower now.
+  // Lowers each argument as far as the run still fails, repeatedly until none can be lowered: first its least
+  // value, then by bisection. Returns whether any was lowered.
   bool lower_arguments(Try what) {
     bool any = false;
     for (bool is_lower = true; is_lower;) {
@@ -194,7 +196,7 @@ class Shrinking {
     return shrunk_.arguments.at(name) != before;
   }
 
-  // If so, it is the failure from now on.
+  // If the run still fails, it becomes the current failure.
   bool fails_with(const std::string& name, std::int64_t value, Try what) {
     if (is_over()) return false;
     config::ArgumentValues arguments = shrunk_.arguments;

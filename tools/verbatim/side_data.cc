@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// ibv_access_flags by the bit, and those that have no name here as a number.
+// Names of ibv_access_flags; unnamed bits as a number.
 std::string rights_of(std::uint64_t access) {
   static constexpr std::pair<std::uint64_t, const char*> kNames[] = {
       {1, "local write"}, {2, "remote write"}, {4, "remote read"}, {8, "remote atomic"}, {16, "window binding"},

@@ -1,4 +1,4 @@
-// The sides of a run as the page of `verbatim report` reads them.
+// The parts below the ladder as JSON for the page of `verbatim report`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +8,8 @@
 
 namespace verbatim::cli {
 
-// All but the writes and waits, which are blocks (page_rows.h). `series` takes the levels of queues over time, and the JSON has
-// the numbers that it gives them.
+// Everything except writes and waits, which are blocks (page_rows.h). `series` stores the queue levels over
+// time; the JSON refers to them by number.
 nlohmann::ordered_json sides_json(const RunSides& sides, PageSeries& series);
 
 }  // namespace verbatim::cli

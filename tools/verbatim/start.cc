@@ -5,8 +5,8 @@
 
 #include "tools/verbatim/cli.h"
 
-// The C++ library that is linked in has a random device on top of it, which nobody uses, and would ask for a glibc that has it
-// (2.36).
+// The linked C++ library has an unused random device that needs this function, which would require glibc
+// 2.36.
 extern "C" std::uint32_t arc4random() noexcept {
   std::uint32_t value = 0;
   return ::getrandom(&value, sizeof value, 0) == sizeof value ? value : std::uint32_t{0};

@@ -1,4 +1,4 @@
-// What an AETH syndrome says, as the rows of `verbatim report` have it.
+// Text of an AETH syndrome in the rows of `verbatim report`.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace verbatim::cli {
 
-// Sets RunPicture's flags of those that are no ACK.
+// Sets RunPicture's flags unless it is an ACK.
 std::string words_of_syndrome(std::uint8_t syndrome, std::uint32_t* flags);
 
 }  // namespace verbatim::cli

@@ -1,4 +1,4 @@
-// Rows of equal columns, two blanks apart and two in front. Cells have ASCII characters only.
+// A table with columns two blanks apart and an indentation of two. Cells must be ASCII.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace verbatim::cli {
 
 class TextTable {
  public:
-  // Columns from this one on are aligned to the right.
+  // Columns from this one on are right-aligned.
   explicit TextTable(std::size_t first_right = static_cast<std::size_t>(-1)) : first_right_(first_right) {}
 
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }

@@ -1,5 +1,5 @@
-// The verbs and their options as plain values, read from the command line's definition. Manual pages, completion and guides are
-// generated from them, and need not know CLI11, which takes seconds to compile.
+// Verbs and options as plain values, read from the command line's definition. Manual pages, completion and
+// guides are generated from these without including CLI11, which takes seconds to compile.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ struct OptionText {
   bool is_required = false;
   bool takes_value = false;
   std::string value;                 // placeholder: "FILE", "N", "never|free"
-  std::vector<std::string> choices;  // the values it knows; empty: any
-  std::string about;                 // its help
-  std::string default_value;         // empty: none to show
+  std::vector<std::string> choices;  // the allowed values; empty: any
+  std::string about;                 // help text
+  std::string default_value;         // empty: not shown
 
   // Short names, then long ones; none for a positional.
   std::vector<std::string> names() const {
@@ -30,7 +30,7 @@ struct OptionText {
   }
 };
 
-// The words in one line, with `between` from one to the next.
+// The words in one line, separated by `between`.
 inline std::string line_of(const std::vector<std::string>& words, const std::string& between) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : between) + word;
@@ -39,13 +39,13 @@ inline std::string line_of(const std::vector<std::string>& words, const std::str
 
 struct VerbText {
   std::string words;               // "lab run"; empty: the program itself
-  std::string sentence;            // its help, without forms; no full stop
-  std::vector<std::string> forms;  // how it is called, a line each
+  std::string sentence;            // help text, without forms; no full stop
+  std::vector<std::string> forms;  // usage, a line each
   std::vector<OptionText> options;
-  std::vector<std::string> below;  // verbs below it: "run" of "lab"
+  std::vector<std::string> below;  // verbs below it: "run" for "lab"
 };
 
-// The program, then each verb that --help shows, each followed by those below it.
+// The program, then each verb in --help, each followed by the verbs below it.
 std::vector<VerbText> verb_table(const CLI::App& app);
 
 }  // namespace verbatim::cli

@@ -1,5 +1,5 @@
-// `run --verify`: the run twice, each in a process of its own whose addresses lie elsewhere, and the first
-// record in which the two traces differ.
+// `run --verify`: runs twice, in processes with different addresses, and reports the first record in which
+// the traces differ.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -24,14 +24,14 @@ namespace verbatim::cli {
 
 namespace {
 
-// A file without a name: it goes when the last process that holds it does, however that ends.
+// A file without a name, which vanishes with the last process that has it open.
 int open_record() {
   int fd = ::open(supervisor::temporary_folder().c_str(), O_TMPFILE | O_RDWR, 0600);
   if (fd < 0) fd = ::memfd_create("verbatim-record", 0);
   return fd;
 }
 
-// Exit code of the run; kInterrupted when the user ended it, 70 when it did not end by itself.
+// Exit code of the run; kInterrupted if the user ended it, 70 if it was killed.
 int run_in_process(const RunOptions& options, int record_fd, bool first, int answer_fd) {
   std::vector<std::string> words = {"--record-fd", std::to_string(record_fd), "--log", options.log};
   if (first) {
@@ -50,7 +50,7 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
     if (options.snap_length != 0) words.insert(words.end(), {"--snap-length", std::to_string(options.snap_length)});
     if (!options.explain_latency.empty()) words.push_back("--explain-latency=" + options.explain_latency);
   } else {
-    // Heap and stack lie elsewhere in the second run even where addresses are not randomised.
+    // Heap and stack are at other addresses in the second run even without address randomisation.
     words.insert(words.end(), {"--pad", "1234567"});
     ::setenv("VERBATIM_SECOND_RUN", std::string(4321, 'x').c_str(), 1);
   }
@@ -59,7 +59,7 @@ int run_in_process(const RunOptions& options, int record_fd, bool first, int ans
   if (options.style.quiet || !first) words.push_back("--quiet");
   const std::vector<std::string> rest = words_of(options);
   words.insert(words.end(), rest.begin(), rest.end());
-  // What the second run finds wrong has been said by the first.
+  // The first run has already printed the second one's messages.
   const ChildOutput output = has_answer ? ChildOutput::kAnswerInFile : first ? ChildOutput::kInherited : ChildOutput::kNone;
   const pid_t child = start_again(std::move(words), output, answer_fd);
   if (child < 0) return kInternalError;

@@ -11,7 +11,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// "port/leaf0:3" is of the node "leaf0", "hca/server" of "server".
+// "leaf0" for "port/leaf0:3", "server" for "hca/server".
 std::string_view node_of(std::string_view component) {
   const std::size_t slash = component.find('/');
   if (slash == component.npos) return "";
@@ -20,7 +20,7 @@ std::string_view node_of(std::string_view component) {
   return node;
 }
 
-// Hosts with their adapters, and switches, that the patterns name.
+// Hosts with their adapters, and switches, that match the patterns.
 std::set<std::string, std::less<>> find_nodes(const std::vector<std::string>& patterns, const config::TopologySpec& topology,
                                               config::Diagnostics& diagnostics) {
   std::vector<std::string> known;

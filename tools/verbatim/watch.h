@@ -1,4 +1,4 @@
-// `--watch` and `--watch-time`: the part of a run that --trace, --pcap and --record show.
+// `--watch` and `--watch-time`: the part of a run in --trace, --pcap and --record.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace verbatim::cli {
 
-// Checks both options; findings name them. Components are numbered as config::Simulation::components() does. Without
-// `--watch` all are watched, without `--watch-time` always.
+// Checks both options; findings name them. Components are numbered as in config::Simulation::components().
+// Without `--watch` all are included, without `--watch-time` all times.
 observe::WatchSet parse_watch(const RunOptions& options, const config::TopologySpec& topology,
                               config::Diagnostics& diagnostics);
 
-// The words on the command line that give the same set.
+// The command line words that give the same set.
 std::vector<std::string> watch_words(const RunOptions& options);
 
 }  // namespace verbatim::cli

@@ -1,5 +1,5 @@
-// Whole numbers of JSON documents that others may have changed: nlohmann::json converts fractions and numbers out of range
-// silently.
+// Reads whole numbers of JSON documents that may have been changed: nlohmann::json converts fractions and
+// numbers out of range silently.
 #pragma once
 
 #include <concepts>

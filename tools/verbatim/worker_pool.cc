@@ -59,7 +59,7 @@ int RunsEnd::wait_ms(int wall_ms) const {
 }
 
 WorkerPool::WorkerPool(int jobs, int core) : cores_(cores_of_runs(core)), slots_(jobs_of_runs(jobs, cores_)) {
-  ::prctl(PR_SET_DUMPABLE, 0);  // as the workers, which are its copies: run_once()
+  ::prctl(PR_SET_DUMPABLE, 0);  // like the workers, which are forked from it: run_once()
 }
 
 WorkerPool::~WorkerPool() { abandon(); }
@@ -104,7 +104,7 @@ void WorkerPool::signal_all(int signal) {
 
 void WorkerPool::abandon() {
   if (running_.empty()) return;
-  // The supervisor ends its programs when it is asked to, and they end with it when it is not.
+  // The supervisor ends its programs when it is asked to end, and they die with it otherwise.
   end_.begin();
   if (const int signal = end_.next_signal(); signal != 0) signal_all(signal);
   while (!running_.empty()) {
@@ -114,7 +114,7 @@ void WorkerPool::abandon() {
 }
 
 Silence silence_of(int status) {
-  // Nothing here kills a run that is still wanted.
+  // No code here kills a run whose result is wanted.
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     return {kMachineFault, "the run's process was killed from outside (signal 9, SIGKILL), as the machine does when memory runs out"};
   if (WIFSIGNALED(status))

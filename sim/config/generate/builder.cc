@@ -16,7 +16,7 @@ std::optional<std::uint32_t> parse_part(std::string_view text) {
 
 std::string port_text(const std::string& of_switch, std::uint32_t port) { return of_switch + ":" + std::to_string(port); }
 
-// First part of a switch's name with a number.
+// Prefix of a switch's name before its number.
 std::string_view number_prefix(Tier tier) { return tier == Tier::kSwitch ? "sw" : name_of(tier); }
 
 }  // namespace

@@ -13,46 +13,46 @@
 
 namespace verbatim::config {
 
-// Ports down to ports up, without a common divisor.
+// Ratio of ports down to ports up, in lowest terms.
 struct PortRatio {
   std::uint32_t down = 1, up = 1;
   std::uint32_t sum() const { return down + up; }
   std::string text() const { return std::to_string(down) + ":" + std::to_string(up); }
 };
-// "2:1", or "2" for "2:1"; parts 1 to 253. Nothing: it is no such text.
+// "2:1", or "2" for "2:1"; parts are 1 to 253. nullopt if the text is not of this form.
 std::optional<PortRatio> parse_port_ratio(std::string_view text);
 
 class Builder {
  public:
-  static constexpr std::uint32_t kMostPorts = 254;  // of a switch
+  static constexpr std::uint32_t kMostPorts = 254;  // ports of a switch
 
   Builder(TopologySpec& topology, const Shape& shape, Diagnostics& diagnostics);
 
   const GeneratorSpec& spec() const { return spec_; }
   TopologySpec& topology() { return topology_; }
-  std::uint32_t cables(Tier tier) const;        // between two switches that the tier's cables join
-  PortRatio oversubscription(Tier tier) const;  // of valid texts
+  std::uint32_t cables(Tier tier) const;        // cables side by side between two switches that this tier joins
+  PortRatio oversubscription(Tier tier) const;  // the text is valid
 
-  // A finding at that key of the generator; an empty key is the generator itself.
+  // Adds a finding at that key of the generator; an empty key is the generator itself.
   void refuse(const std::string& key, std::string text, std::string hint);
-  void refuse_without(std::string_view key, std::string hint);  // a key that this shape needs
+  void refuse_without(std::string_view key, std::string hint);  // reports a missing key that this shape needs
 
-  // Whether a shape of that size can be built and has places for the hosts; if not, a finding. `grow` says how to make it
-  // larger.
+  // Whether a shape of this size can be built and has places for all hosts; if not, adds a finding. `grow` is
+  // the hint on how to make it larger.
   struct Size {
     std::uint64_t places, switches, ports;  // places for hosts; ports of the largest switch
     const char* grow;
   };
   bool fits(const Size& size);
 
-  // `place` is the name where names show the place. Returns the switch's index.
+  // `place` becomes the name if names show the place. Returns the switch's index.
   std::size_t add_switch(Tier tier, const std::string& place, std::uint32_t ports);
   const std::string& name(std::size_t of_switch) const { return topology_.switches[of_switch].name; }
 
-  // Returns the host's number, from 0. `slot` is its number at the place.
+  // Returns the host's number, from 0. `slot` is its number within the place.
   std::uint32_t add_host(const std::string& place, std::uint32_t slot);
   void attach(std::uint32_t host, std::uint32_t rail, std::size_t to_switch, std::uint32_t port);
-  // The next hosts, up to that many and while there are some, at ports 1, 2, … of the switch.
+  // Adds up to `most` of the remaining hosts at ports 1, 2, … of the switch.
   void add_hosts(std::size_t at_switch, std::uint32_t most);
 
   struct End {
@@ -70,8 +70,8 @@ class Builder {
   Diagnostics& diagnostics_;
   const bool shows_places_;
   std::size_t first_host_;
-  std::uint32_t hosts_ = 0;                       // so far
-  std::array<std::uint32_t, 8> switch_counts_{};  // so far, by tier
+  std::uint32_t hosts_ = 0;                       // added so far
+  std::array<std::uint32_t, 8> switch_counts_{};  // added so far, by tier
 };
 
 }  // namespace verbatim::config

@@ -10,7 +10,7 @@ namespace verbatim::config {
 
 namespace {
 
-// Keys that some shapes have.
+// A key that only some shapes have.
 struct ShapeKey {
   std::string_view key;
   bool (*is_given)(const GeneratorSpec& spec);
@@ -42,7 +42,7 @@ std::string listed(const Range& range, Text text) {
   return list;
 }
 
-// Whether the keys of a generator go together.
+// Checks that the keys of a generator go together.
 class KeyChecks {
  public:
   KeyChecks(const TopologySpec& topology, const Shape& shape, Diagnostics& diagnostics)

@@ -1,4 +1,5 @@
-// "generate" of a topology: hosts, switches and links of a regular shape, as if they stood in the file behind those that do.
+// Expands "generate" of a topology: hosts, switches and links of a regular shape, after those that the file
+// writes.
 #pragma once
 
 #include "sim/config/diagnostics.h"
@@ -7,9 +8,9 @@
 
 namespace verbatim::config {
 
-// Adds the hosts, switches and links that "generate" asks for. Entries of the file (`json`, which `topology` was read from)
-// that have the name or the ends of generated parts change these instead of being parts of their own. A shape that cannot be
-// built is a finding, and nothing is added.
+// Adds the hosts, switches and links that "generate" asks for. An entry of the file (`json`, from which
+// `topology` was read) with the name or the ends of a generated part changes that part and adds none of its
+// own. If the shape cannot be built, a finding says so and nothing is added.
 void generate(TopologySpec& topology, const Json& json, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

@@ -1,6 +1,6 @@
-// Shapes of switches in a grid: torus (and mesh), whose rows are rings (or lines), and HyperX (Ahn et al., SC 2009), whose
-// rows are joined in full. Ports of one dimension and direction have the same numbers at every switch, as dimension order
-// routing needs.
+// Shapes of switches in a grid: torus (rows are rings) and mesh (rows are lines), and HyperX (Ahn et al., SC
+// 2009), whose rows are fully connected. Ports of one dimension and direction have the same numbers at every
+// switch, as dimension order routing needs.
 #include <algorithm>
 
 #include "sim/config/generate/builder.h"
@@ -11,13 +11,13 @@ namespace {
 
 struct Side {
   std::uint32_t size;
-  bool is_closed;  // its rows are rings
+  bool is_closed;  // rows of this dimension are rings
 };
 
 constexpr std::size_t kMostDimensions = 6;
 constexpr std::uint32_t kMostSize = 254;
 
-// "4x4x2m". Nothing: it is no such text.
+// "4x4x2m"; nullopt if the text is not of this form.
 std::optional<std::vector<Side>> parse_dimensions(std::string_view text) {
   std::vector<Side> sides;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -35,15 +35,15 @@ std::optional<std::vector<Side>> parse_dimensions(std::string_view text) {
   return sides.size() <= kMostDimensions ? std::optional(sides) : std::nullopt;
 }
 
-// Switches of a grid, the last dimension counting fastest.
+// Switches of a grid; the last dimension varies fastest.
 struct Grid {
   std::vector<Side> sides;
   std::uint32_t hosts = 0;  // places at each switch
   std::uint32_t cables = 1;
-  std::vector<std::uint32_t> ports_before;  // of each dimension: ports with lower numbers
+  std::vector<std::uint32_t> ports_before;  // by dimension: number of ports with lower numbers
   std::uint64_t switches = 1;
 
-  // Two switches that differ by one in that dimension.
+  // Difference of the indices of neighbours in that dimension.
   std::size_t stride(std::size_t dimension) const {
     std::size_t stride = 1;
     for (std::size_t d = dimension + 1; d < sides.size(); ++d) stride *= sides[d].size;
@@ -54,7 +54,8 @@ struct Grid {
   }
 };
 
-// Adds switches and hosts; `ports_of` gives the ports that a dimension takes of each switch. Nothing: a finding says why.
+// Adds switches and hosts. `ports_of` returns the number of ports that a dimension needs at each switch.
+// nullopt, with a finding, on failure.
 template <class PortsOf>
 std::optional<Grid> add_grid(Builder& builder, bool may_be_open, PortsOf ports_of) {
   const GeneratorSpec& spec = builder.spec();
@@ -88,7 +89,7 @@ std::optional<Grid> add_grid(Builder& builder, bool may_be_open, PortsOf ports_o
   return grid;
 }
 
-// The engine torus-2QoS knows the torus from here, unless the file says it.
+// Describes the torus to the engine torus-2QoS, unless the file does.
 void describe_for_torus_2qos(TopologySpec& topology, const Grid& grid, std::size_t first) {
   constexpr std::size_t kMostOfEngine = 3;
   const bool is_asked = topology.routing_engine.find("torus-2QoS") != std::string::npos;
@@ -101,7 +102,8 @@ void describe_for_torus_2qos(TopologySpec& topology, const Grid& grid, std::size
 
 }  // namespace
 
-// Ports: hosts, then for each dimension the neighbour before and the one behind. Rows of two have one neighbour.
+// Ports: hosts, then the previous and the next neighbour of each dimension. Rows of two switches have one
+// neighbour.
 void build_torus(Builder& builder) {
   const std::size_t first = builder.topology().switches.size();
   const auto grid = add_grid(builder, true, [](const Side&) { return 2u; });
@@ -119,7 +121,7 @@ void build_torus(Builder& builder) {
   describe_for_torus_2qos(builder.topology(), *grid, first);
 }
 
-// Ports: hosts, then for each dimension the other switches of the row in order.
+// Ports: hosts, then for each dimension the other switches of the row, in order.
 void build_hyperx(Builder& builder) {
   const std::size_t first = builder.topology().switches.size();
   const auto grid = add_grid(builder, false, [](const Side& side) { return side.size - 1; });

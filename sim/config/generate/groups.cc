@@ -1,5 +1,5 @@
-// Shapes of groups that are joined pair by pair: dragonfly (Kim et al., ISCA 2008) and Dragonfly+ (Shpiner et al., HiPINEB
-// 2017).
+// Shapes of groups of switches, each joined to each other group: dragonfly (Kim et al., ISCA 2008) and
+// Dragonfly+ (Shpiner et al., HiPINEB 2017).
 #include <algorithm>
 
 #include "sim/config/generate/builder.h"
@@ -12,18 +12,19 @@ std::string place_of(std::uint32_t group, const char* what, std::uint32_t number
   return "group" + std::to_string(group) + "-" + what + std::to_string(number);
 }
 
-// Cables between groups. Each group has switches with `per_switch` such cables, at their ports from `first_port` on.
+// Cables between groups. In each group, `switches` switches have `per_switch` of them, at their ports from
+// `first_port` on.
 struct GlobalCables {
   std::uint32_t groups, switches, per_switch, first_port;
   std::uint64_t of_group() const { return std::uint64_t{switches} * per_switch; }
   std::uint32_t most_groups() const { return static_cast<std::uint32_t>(of_group()) + 1; }
-  // Between each two groups.
+  // Cables between two groups.
   std::uint32_t of_pair() const { return groups < 2 ? 0 : static_cast<std::uint32_t>(of_group() / (groups - 1)); }
 };
 
-// Cable number c·(groups - 1) + o of a group leads to the group o + 1 further on, and arrives there as number
-// c·(groups - 1) + (groups - 2 - o). Numbers count over the switches of a group, one after the other. `switch_of` has the
-// switches by group, then by number.
+// Cable c·(groups - 1) + o of a group leads to the group o + 1 after it (cyclically), where it is cable
+// c·(groups - 1) + (groups - 2 - o). Cables are numbered across the switches of a group, one switch after the
+// other. `switch_of` lists the switches by group, then by number in the group.
 void join_groups(Builder& builder, Tier tier, const GlobalCables& of, const std::vector<std::size_t>& switch_of) {
   const auto end = [&](std::uint32_t group, std::uint32_t cable) -> Builder::End {
     return {switch_of[group * of.switches + cable / of.per_switch], of.first_port + cable % of.per_switch};
@@ -38,7 +39,7 @@ void join_groups(Builder& builder, Tier tier, const GlobalCables& of, const std:
   }
 }
 
-// As many groups as the hosts need, unless they are given. Nothing: a finding says why.
+// The given number of groups, else as many as the hosts need. nullopt, with a finding, on failure.
 std::optional<std::uint32_t> groups_of(Builder& builder, std::uint64_t places_of_group, std::uint64_t global_cables) {
   const GeneratorSpec& spec = builder.spec();
   const std::uint64_t most = global_cables + 1;
@@ -53,7 +54,7 @@ std::optional<std::uint32_t> groups_of(Builder& builder, std::uint64_t places_of
   return static_cast<std::uint32_t>(std::min(most, (spec.hosts + places_of_group - 1) / places_of_group));
 }
 
-// Whether all of these keys are given, or none of them. Some: a finding.
+// Whether all of these keys are given or none; anything else is a finding.
 struct GivenKey {
   const char* key;
   std::uint32_t value;
@@ -74,8 +75,9 @@ constexpr const char* kGrowDragonflyPlus = "raise \"p\", \"leaves_per_group\", \
 
 }  // namespace
 
-// Groups of a routers, all joined; p hosts and h cables to other groups at each router. Left out: the least balanced ones
-// (a = 2p = 2h) with places for the hosts. Ports: hosts, routers of the group in order, other groups.
+// Groups of `a` fully connected routers, each with p hosts and h cables to other groups. Default: the
+// smallest balanced shape (a = 2p = 2h) with places for the hosts. Ports: hosts, then the group's other
+// routers in order, then other groups.
 void build_dragonfly(Builder& builder) {
   const GeneratorSpec& spec = builder.spec();
   std::uint64_t a = spec.a, p = spec.p, h = spec.h;
@@ -105,9 +107,9 @@ void build_dragonfly(Builder& builder) {
               all);
 }
 
-// Groups of leaves and spines, each leaf joined to each spine of its group; p hosts at each leaf and h cables to other
-// groups at each spine. Left out: all four numbers alike, the least with places for the hosts. Ports: what is below, then
-// what is above.
+// Groups of leaves and spines, each leaf joined to each spine of its group, with p hosts at each leaf and h
+// cables to other groups at each spine. Default: all four numbers equal, the smallest with places for the
+// hosts. Ports: those to the tier below, then those upwards.
 void build_dragonfly_plus(Builder& builder) {
   const GeneratorSpec& spec = builder.spec();
   std::uint64_t leaves = spec.leaves_per_group, spines = spec.spines_per_group, p = spec.p, h = spec.h;

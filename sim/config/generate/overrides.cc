@@ -16,7 +16,7 @@ namespace verbatim::config {
 namespace {
 
 struct PortText {
-  std::string_view device, port;  // port: empty where none is written
+  std::string_view device, port;  // port: empty if not written
 };
 
 PortText split(std::string_view end) {
@@ -24,7 +24,7 @@ PortText split(std::string_view end) {
   return {end.substr(0, colon), colon == end.npos ? "" : end.substr(colon + 1)};
 }
 
-// Whether `end` of the file names the end of a generated cable. An adapter's port is 1, and goes without saying.
+// Whether `end` of the file names this end of a generated cable. Port 1 of an adapter may be omitted.
 bool names(const PortText& end, const PortText& generated) {
   return end.device == generated.device && (end.port.empty() || end.port == (generated.port.empty() ? "1" : generated.port));
 }
@@ -54,14 +54,15 @@ class Overrides {
     diagnostics_.add(topology_.file, pointer, std::move(text), std::move(hint));
   }
 
-  // Sets what `entry` has. Its findings have been noted when the file was read.
+  // Sets the keys of `entry`. Its findings were reported when the file was read, so they are dropped here.
   void set(const Json& entry, const Object& table, void* target, const std::string& pointer) const {
     Diagnostics known;
     check_object(entry, table, target, topology_.file, pointer, known);
   }
   static const Object& table_of(std::string_view key) { return *field_of(topology_table(), key).object; }
 
-  // The written parts that stand for generated ones. Each of these is set once.
+  // Applies each written part whose name is that of a generated part, and returns which parts these are. Each
+  // generated part can be overridden once.
   template <class Spec, class Set>
   std::vector<bool> by_name(std::vector<Spec>& parts, std::size_t written, Set set) {
     std::vector<bool> gone(written);
@@ -94,7 +95,7 @@ class Overrides {
     const std::vector<FurtherAdapterSpec> generated = host.further_adapters;
     host.further_adapters.clear();
     set(entry, table_of("hosts"), &host, pointer);
-    // The n-th further adapter of the entry is the n-th of the shape, if that has one.
+    // The n-th further adapter of the entry changes the n-th of the shape; surplus ones are added.
     const Object& table = *field_of(table_of("hosts"), "further_adapters").object;
     for (std::size_t i = 0; i < generated.size(); ++i) {
       if (i == host.further_adapters.size()) {
@@ -126,7 +127,7 @@ class Overrides {
   std::vector<bool> by_ends() {
     std::vector<bool> gone(written_.links);
     if (written_.links == 0) return gone;
-    std::multimap<std::pair<std::string_view, std::string_view>, std::size_t> generated;  // by devices
+    std::multimap<std::pair<std::string_view, std::string_view>, std::size_t> generated;  // by the names of both devices
     std::vector<std::pair<std::string, std::string>> ends;
     for (const LinkSpec& link : std::span(topology_.links).subspan(written_.links)) ends.emplace_back(link.a, link.b);
     for (std::size_t i = 0; i < ends.size(); ++i)
@@ -152,7 +153,7 @@ class Overrides {
     return gone;
   }
 
-  // A link of the file that is no override needs ports without generated cables.
+  // A link of the file that overrides nothing must use ports without generated cables.
   void refuse_taken_ports(const std::vector<std::pair<std::string, std::string>>& generated, std::vector<bool>& gone) {
     std::map<std::string_view, std::string_view> far_ends;
     for (const auto& [a, b] : generated) far_ends.insert({{a, b}, {b, a}});

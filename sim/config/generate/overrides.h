@@ -1,4 +1,4 @@
-// Hosts, switches and links of the file that change generated ones.
+// Applies hosts, switches and links of the file to generated parts with the same name or ends.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace verbatim::config {
 
-// How many parts the file has; generated ones follow.
+// Number of parts in the file; generated ones follow in the lists.
 struct WrittenParts {
   std::size_t hosts, switches, links;
 };
 
-// A host or switch with the name of a generated one sets the keys that it has there, and a link those of the generated cable
-// with the same ends; ends without ports are all cables between these two devices. Such entries are then no parts of their
-// own.
+// A host or switch with the name of a generated one sets its keys there, and a link sets its keys at the
+// generated cable with the same ends. Ends without ports mean all cables between the two devices. These
+// entries are then removed from the lists.
 void apply_overrides(TopologySpec& topology, const WrittenParts& written, const Json& json, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

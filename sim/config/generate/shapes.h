@@ -15,28 +15,28 @@ enum class Tier { kHost, kLeaf, kAgg, kCore, kSpine, kRouter, kGlobal, kSwitch }
 std::string_view name_of(Tier tier);  // its key under "per_tier"
 const TierSpec& tier_of(const TiersSpec& tiers, Tier tier);
 
-// A tier of a shape, and which keys make sense there.
+// A tier of a shape, and which keys apply to it.
 struct ShapeTier {
   Tier tier;
   bool has_switches;
-  bool has_cables;     // upwards, or to others of the tier
+  bool has_cables;     // to the tier above, or within the tier
   bool counts_cables;  // key cables
   bool divides_ports;  // key oversubscription
 };
 
 struct Shape {
   std::string_view name;
-  bool has_place_names;  // of switches, unless "names" says otherwise
+  bool has_place_names;  // switches are named by place, unless "names" says otherwise
   bool has_rails;
-  std::span<const ShapeTier> tiers;    // from below
-  std::vector<std::string_view> keys;  // beside those that every shape has
-  void (*build)(Builder& builder);     // adds everything, or a finding and nothing
+  std::span<const ShapeTier> tiers;    // lowest first
+  std::vector<std::string_view> keys;  // in addition to the keys of every shape
+  void (*build)(Builder& builder);     // adds the whole shape, or a finding and nothing
 };
 
 std::vector<std::string_view> shape_names();
-// nullptr: there is no such shape.
+// nullptr if there is no such shape.
 const Shape* shape_named(std::string_view name);
-// With 2 tiers a fat_tree has others than with 3.
+// Tiers of a shape; those of a fat_tree depend on its number of tiers.
 std::span<const ShapeTier> tiers_of(const Shape& shape, const GeneratorSpec& spec);
 
 // trees.cc

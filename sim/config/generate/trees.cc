@@ -1,4 +1,4 @@
-// Shapes whose cables lead up and down: star, leaf_spine, rail, fat_tree.
+// Shapes of tiers with cables between neighbouring tiers: star, leaf_spine, rail, fat_tree.
 #include <algorithm>
 
 #include "sim/config/generate/builder.h"
@@ -9,28 +9,28 @@ namespace {
 
 std::string numbered(const char* what, std::uint32_t number) { return what + std::to_string(number); }
 
-// `whole` in parts of that size, rounded up.
+// Number of parts of size `size` that hold `whole`.
 std::uint32_t parts(std::uint64_t whole, std::uint64_t size) {
   return static_cast<std::uint32_t>((whole + size - 1) / size);
 }
 
-// A fat tree of switches with k ports each. A tree of three tiers has pods; in one of two tiers a leaf takes the place of a
-// pod.
+// A fat tree of switches with k ports each. With three tiers it has pods; with two tiers each leaf counts as
+// a pod.
 struct FatTree {
   std::uint32_t k = 0;
   bool has_pods = true;
-  std::uint32_t leaf_down = 0, leaf_up = 0, leaf_cables = 1;  // ports, and cables side by side upwards
+  std::uint32_t leaf_down = 0, leaf_up = 0, leaf_cables = 1;  // ports, and parallel cables to each switch above
   std::uint32_t agg_down = 0, agg_up = 0, agg_cables = 1;
 
   std::uint32_t leaves_of_pod() const { return has_pods ? agg_down / leaf_cables : 1; }
-  std::uint32_t aggs_of_pod() const { return leaf_up / leaf_cables; }  // in two tiers: spines
+  std::uint32_t aggs_of_pod() const { return leaf_up / leaf_cables; }  // with two tiers: spines
   std::uint32_t cores_of_agg() const { return agg_up / agg_cables; }
   std::uint32_t pods_max() const { return k / (has_pods ? agg_cables : leaf_cables); }
   std::uint64_t places_of_pod() const { return std::uint64_t{leaf_down} * leaves_of_pod(); }
   std::uint64_t places() const { return places_of_pod() * pods_max(); }
 };
 
-// Why k does not work, with a hint; an empty text: it does.
+// Why k does not work, with a hint; an empty text means that it does.
 struct Doubt {
   std::string text, hint;
 };
@@ -66,7 +66,8 @@ Doubt divide(FatTree& tree, const Builder& builder, std::uint32_t k) {
   return bundles(k, tree.agg_cables, "of a core");
 }
 
-// With the given k, or the least one that has places for the hosts. Nothing: a finding says why.
+// The plan for the given k, or for the smallest k with places for the hosts. nullopt, with a finding, on
+// failure.
 std::optional<FatTree> plan_fat_tree(Builder& builder) {
   const GeneratorSpec& spec = builder.spec();
   FatTree tree;
@@ -93,7 +94,7 @@ std::optional<FatTree> plan_fat_tree(Builder& builder) {
   return std::nullopt;
 }
 
-// Every leaf has cables to every spine.
+// Each leaf has cables to each spine.
 void build_two_tiers(Builder& builder, const FatTree& tree, std::uint32_t leaves) {
   const std::uint32_t cables = tree.leaf_cables;
   std::vector<std::size_t> spines;
@@ -107,9 +108,9 @@ void build_two_tiers(Builder& builder, const FatTree& tree, std::uint32_t leaves
   }
 }
 
-// Three tiers (Al-Fares et al., SIGCOMM 2008). Each pod's leaves and aggregation switches are all joined; aggregation switch
-// a of every pod has cables to the cores of plane a, whose ports lead to the pods in order. The lower ports of a switch lead
-// down, the others up.
+// Three tiers (Al-Fares et al., SIGCOMM 2008). Within each pod, each leaf is joined to each aggregation
+// switch. Aggregation switch a of every pod is joined to the cores of plane a, whose ports lead to the pods
+// in order. The lower ports of a switch lead down, the others up.
 void build_three_tiers(Builder& builder, const FatTree& tree, std::uint32_t pods) {
   const std::uint32_t aggs = tree.aggs_of_pod(), cores_of_agg = tree.cores_of_agg();
   std::vector<std::size_t> cores;
@@ -141,7 +142,7 @@ void build_three_tiers(Builder& builder, const FatTree& tree, std::uint32_t pods
 
 }  // namespace
 
-// One switch in the middle; a port for each adapter, rail by rail.
+// One switch with a port for each adapter, rail by rail.
 void build_star(Builder& builder) {
   const std::uint32_t hosts = builder.spec().hosts, rails = builder.spec().rails;
   if (!builder.fits({hosts, 1, std::uint64_t{hosts} * rails, ""})) return;
@@ -152,8 +153,8 @@ void build_star(Builder& builder) {
   }
 }
 
-// Hosts in order over leaves, and each rail over leaves of its own; every leaf has cables to every spine. A leaf's ports are
-// its hosts, then the spines; a spine's ports are the leaves.
+// Hosts fill leaves in order, and each rail has leaves of its own. Each leaf has cables to each spine. A
+// leaf's ports are its hosts, then the spines; a spine's ports are the leaves.
 void build_leaf_spine(Builder& builder) {
   const GeneratorSpec& spec = builder.spec();
   const std::uint32_t per_leaf = spec.hosts_per_leaf != 0 ? spec.hosts_per_leaf : 4,
@@ -178,8 +179,8 @@ void build_leaf_spine(Builder& builder) {
   }
 }
 
-// Groups of hosts, and in each group a leaf for each of the hosts' adapters: the n-th adapters of a group's hosts are at its
-// n-th leaf. Every leaf has cables to every spine. Ports as of leaf_spine.
+// Groups of hosts with one leaf for each adapter of a host: the n-th adapters of a group's hosts are at the
+// group's n-th leaf. Each leaf has cables to each spine. Ports are numbered as in leaf_spine.
 void build_rail(Builder& builder) {
   const GeneratorSpec& spec = builder.spec();
   if (spec.rails < 2) return builder.refuse_without("rails", "adapters of each host, 2 to 8");
@@ -212,7 +213,7 @@ void build_rail(Builder& builder) {
   }
 }
 
-// Where k is given, only pods (of two tiers: leaves) that have hosts are built; where it follows from the hosts, all are.
+// With a given k only pods (with two tiers: leaves) that have hosts are built; with a computed k all are.
 void build_fat_tree(Builder& builder) {
   const auto tree = plan_fat_tree(builder);
   if (!tree) return;

@@ -42,7 +42,7 @@ class EdgeListReader {
   }
 
  private:
-  // The next line with words in it.
+  // Moves to the next line that is not blank.
   bool next_line() {
     while (lines_.next()) {
       if (!(words_ = words_of(lines_.text())).empty()) return true;
@@ -117,7 +117,7 @@ class EdgeListReader {
         {a, b, format_quantity(bits_per_second(*rate), Dimension::kRate), Duration(*delay), std::nullopt});
   }
 
-  // A switch's next port, or a new adapter of the host.
+  // The next port of a switch, or the port of a new adapter of a host.
   End end(std::size_t node) {
     if (!is_switch_[node] || !devices_.contains(node)) {
       devices_[node] = fabric_.devices.size();
@@ -129,7 +129,7 @@ class EdgeListReader {
     return {device, ++fabric_.devices[device].ports};
   }
 
-  // Devices in the order of their numbers.
+  // Sorts devices by their numbers.
   void number_devices() {
     std::vector<std::size_t> order(fabric_.devices.size()), place(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,6 +1,6 @@
-// The list of edges that the simulators of HPCC and its successors read ("topology.txt"): a line `nodes switches links`, a
-// line with the switches' numbers, then a line `a b rate delay loss` for each link. Text behind the last link is ignored, as
-// there.
+// Reads the list of edges of HPCC's simulator and its successors ("topology.txt"): a line `nodes switches
+// links`, a line with the numbers of the switches, then a line `a b rate delay loss` for each link. Text
+// after the last link is ignored, as in those simulators.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace verbatim::config::imports {
 
-// Hosts are h0, h1, …, switches sw320, …; ports are in the order of the links. Nothing, and findings, where the text is
-// wrong.
+// Hosts are named h0, h1, …, switches sw320, …; ports follow the order of the links. Returns nullopt, with
+// findings, if the text is wrong.
 std::optional<Fabric> read_edge_list(std::string_view text, LineFindings& findings);
 
 }  // namespace verbatim::config::imports

@@ -1,5 +1,5 @@
-// A fabric as a file of another tool describes it: what every reader of this folder returns, and what the writer makes a
-// topology of. Plain values; names are as the file has them.
+// A fabric as a file of another tool describes it: the output of every reader of this folder and the input of
+// the writer. Plain values, with the names of the file.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace verbatim::config::imports {
 
-// An entry of a forwarding table; port 0 is the switch itself.
+// An entry of a forwarding table. Port 0 is the switch itself.
 struct TableEntry {
   std::uint32_t lid = 0;   // 1 … 0xbfff
   std::uint32_t port = 0;  // 0 … 254
@@ -26,15 +26,15 @@ struct Device {
   bool is_switch = false;
   std::string adapter;      // name of an adapter's device as programs see it; empty: by position
   std::uint32_t ports = 0;  // of a switch; 0: as many as it has cables
-  // A node of InfiniBand has them; 0 and empty: the file does not say.
+  // Nodes of InfiniBand only; 0 or empty if the file does not give the value.
   std::uint64_t guid = 0, port_guid = 0, system_guid = 0;
   std::uint32_t lid = 0;
   std::uint32_t device_id = 0;
   std::string description;
-  std::vector<TableEntry> table;  // of a switch
-  // The buffers and queues of a switch, where the file describes them; else null.
+  std::vector<TableEntry> table;  // switches only
+  // Buffers and queues of a switch; null if the file does not describe them.
   std::shared_ptr<const SonicValues> values;
-  std::vector<std::string> cabled_ports;  // of such a switch, by name
+  std::vector<std::string> cabled_ports;  // names; only of a switch with `values`
 };
 
 struct End {
@@ -45,14 +45,14 @@ struct End {
 
 struct Cable {
   End a, b;
-  std::string rate;               // as a topology has it, "EDR 4x"; empty: the file does not say
-  std::optional<Duration> delay;  // of both ends and the cable together
+  std::string rate;               // as in a topology, "EDR 4x"; empty: not in the file
+  std::optional<Duration> delay;  // transceivers of both ends and cable together
   std::optional<std::int64_t> length_mm;
-  std::string lossless_priorities;  // of Ethernet, "3,4"; empty: not said
-  std::uint64_t headroom_bytes = 0;  // of each of them; 0: not said
+  std::string lossless_priorities;  // on Ethernet, "3,4"; empty: not in the file
+  std::uint64_t headroom_bytes = 0;  // for each of these priorities; 0: not in the file
 };
 
-// Values that the file does not give, or that a topology has no key for.
+// A value that the file does not give, or for which a topology has no key.
 struct Assumption {
   std::string text;
   std::string where;  // the key or file that changes it
@@ -61,7 +61,7 @@ struct Assumption {
 struct Fabric {
   std::string format;                     // name of the format, for people
   std::string link_layer = "infiniband";  // or roce
-  std::string hca, switch_profile;        // empty: by device identifiers and rates
+  std::string hca, switch_profile;        // empty: chosen by device identifiers and rates
   std::vector<Device> devices;
   std::vector<Cable> cables;
   std::vector<Assumption> assumptions;

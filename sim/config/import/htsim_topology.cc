@@ -174,7 +174,7 @@ class TreeReader {
   Lines lines_;
   LineFindings& findings_;
   std::uint64_t nodes_ = 0, count_ = 0, pod_ = 0, queue_ = 0;
-  std::uint64_t tors_ = 0, aggs_ = 0, cores_ = 0;  // of a pod, of a pod, in all
+  std::uint64_t tors_ = 0, aggs_ = 0, cores_ = 0;  // per pod, per pod, in all
   std::array<Tier, 3> tiers_;
   Tier* tier_ = nullptr;
   Fabric fabric_;

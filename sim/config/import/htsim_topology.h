@@ -10,8 +10,8 @@
 
 namespace verbatim::config::imports {
 
-// Cables as FatTreeTopology of htsim lays them; hosts h0, …, switches tor0, …, agg0, … and core0, …. Nothing, and findings,
-// where the text is wrong or its numbers do not make a tree.
+// Lays cables as htsim's FatTreeTopology does. Hosts are named h0, …, switches tor0, …, agg0, … and core0, ….
+// Returns nullopt, with findings, if the text is wrong or its numbers make no tree.
 std::optional<Fabric> read_htsim_topology(std::string_view text, LineFindings& findings);
 
 }  // namespace verbatim::config::imports

@@ -15,7 +15,7 @@ constexpr std::uint32_t kMostSubnetPorts = 254, kMostSubnetLid = 0xbfff;
 constexpr std::size_t kMostSubnetNodes = 100'000;
 constexpr const char* kPortForm = R"(a line of a port is `[1] "S-0002c90200000001"[2]`)";
 
-// Takes a part in front of `text`.
+// Takes parts off the front of `text`.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(trimmed(text)) {}
@@ -24,7 +24,7 @@ class Cursor {
   bool starts_with(char c) const { return text_.starts_with(c); }
   std::string_view rest() const { return text_; }
 
-  // The text between two characters, the first of which is in front; nothing: it is not there.
+  // The text between two characters, the first of which begins the rest; nullopt if it does not.
   std::optional<std::string_view> between(char open, char close) {
     if (!text_.starts_with(open)) return std::nullopt;
     const std::size_t end = text_.find(close, 1);
@@ -38,7 +38,7 @@ class Cursor {
   std::string_view text_;
 };
 
-// The number behind a word of a comment: "lid 7".
+// The number after a word of a comment: "lid 7".
 std::optional<std::uint64_t> number_behind(std::string_view comment, std::string_view word) {
   const auto words = words_of(comment);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
@@ -94,7 +94,7 @@ class DiscoveryReader {
     node(body, comment);
   }
 
-  // The place of the comment's #, which no quotes enclose.
+  // Index of the # that begins a comment, outside quotes.
   static std::size_t comment_of(std::string_view text) {
     bool is_quoted = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -106,7 +106,7 @@ class DiscoveryReader {
     return text.npos;
   }
 
-  // vendid=0x2c9, and of switchguid=0x…(…) the node's and the port's.
+  // "vendid=0x2c9"; "switchguid=0x…(…)" has the GUIDs of the node and, in brackets, of the port.
   void value(std::string_view key, std::string_view text) {
     const std::size_t bracket = text.find('(');
     const auto number = hex_number(trimmed(text.substr(0, bracket)));
@@ -162,7 +162,7 @@ class DiscoveryReader {
     node.device = std::exchange(next_, Device{});
     node.device.is_switch = node.is_switch;
     node.device.name = node.id;
-    // "S-0002c90200000001" has the GUID in it.
+    // "S-0002c90200000001" contains the GUID.
     if (node.device.guid == 0 && id->size() == 18 && (*id)[1] == '-')
       node.device.guid = hex_number(id->substr(2)).value_or(0);
     node.device.description = quoted_in(comment);
@@ -188,7 +188,7 @@ class DiscoveryReader {
     if (!number || *number == 0)
       return refuse("this is not a port of " + in_quotes(node.id), "its ports are 1 to " + std::to_string(node.ports));
     port.number = static_cast<std::uint32_t>(*number);
-    if (cursor.starts_with('[')) cursor.between('[', ']');  // of a chassis: [ext 3]
+    if (cursor.starts_with('[')) cursor.between('[', ']');  // port of a chassis: [ext 3]
     if (cursor.starts_with('(')) {
       const auto guid = hex_number(cursor.between('(', ')').value_or(""));
       if (!guid) return refuse("the GUID in the brackets is not a hexadecimal number", kPortForm);
@@ -206,7 +206,7 @@ class DiscoveryReader {
       if (std::string rate = rate_of_port(words.back()); !rate.empty()) port.rate = std::move(rate);
     }
     if (!node.is_switch) {
-      // "lid 7 lmc 0 …": its own, in front of the far end's.
+      // "lid 7 lmc 0 …": the port's own LID precedes the far end's.
       if (comment.starts_with("lid ")) port.lid = static_cast<std::uint32_t>(number_behind(comment, "lid").value_or(0));
       note_lmc(comment);
     }
@@ -214,7 +214,7 @@ class DiscoveryReader {
       refuse(in_quotes(node.id) + " port " + std::to_string(port.number) + " has a cable already", "a port has one cable");
   }
 
-  // ibsim: w is a width, s and e are masks of speeds.
+  // ibsim's options: w is a width, s and e are masks of speeds.
   bool options(std::string_view text, SubnetPort& port) {
     std::uint64_t width = 0, speed = 0, extended = 0;
     for (const std::string_view word : words_of(text)) {
@@ -241,7 +241,7 @@ class DiscoveryReader {
 
   Lines lines_;
   LineFindings& findings_;
-  Device next_;  // of the node that follows
+  Device next_;  // values for the next node
   bool in_block_ = false, has_lmc_ = false;
   std::set<std::string> ids_;
   std::vector<SubnetNode> nodes_;

@@ -9,7 +9,8 @@
 
 namespace verbatim::config::imports {
 
-// GUIDs, LIDs, descriptions and device identifiers are kept. Nothing, and findings, where the text is wrong.
+// Keeps GUIDs, LIDs, descriptions and device identifiers. Returns nullopt, with findings, if the text is
+// wrong.
 std::optional<Fabric> read_ibnetdiscover(std::string_view text, LineFindings& findings);
 
 }  // namespace verbatim::config::imports

@@ -27,7 +27,7 @@ std::string_view name_of(Format format) { return std::ranges::find(kNames, forma
 
 bool is_number(std::string_view word) { return whole_number(word, 1'000'000'000).has_value(); }
 
-// A line that says what the text is.
+// Recognises a format by one line.
 std::optional<Format> format_of_line(std::string_view line, const std::vector<std::string_view>& words) {
   if (line.starts_with("Unicast lids") || line.find("dump_ucast_routes: Switch ") != line.npos)
     return Format::kForwardingTables;
@@ -41,7 +41,7 @@ std::optional<Format> format_of_line(std::string_view line, const std::vector<st
   return std::nullopt;
 }
 
-// Files that are often given instead.
+// Recognises files of traffic, which users often give by mistake.
 std::string traffic_in(std::string_view text) {
   Lines lines(text);
   bool is_first = true;

@@ -1,5 +1,5 @@
-// Files of other tools to a topology: the format is recognised by content, a reader makes a Fabric of it (fabric.h), and one
-// writer makes JSON of that.
+// Converts files of other tools to a topology: the format is recognised by content, a reader makes a Fabric
+// (fabric.h), and one writer makes the topology's JSON.
 #pragma once
 
 #include <optional>
@@ -24,49 +24,49 @@ struct FormatName {
 std::span<const FormatName> format_names();
 std::optional<Format> format_named(std::string_view name);
 
-// By content; nothing: it is none of these.
+// Recognises the format by content; nullopt if it is none of these.
 std::optional<Format> recognise(std::string_view text);
 
-// `format`, unless it is nullopt, is that of all sources but forwarding tables. Several sources are several switches of
-// SONiC, or one fabric and forwarding tables of it. Nothing, and findings, where they cannot be read.
+// `format`, if given, applies to all sources except forwarding tables. Several sources are several switches
+// of SONiC, or one fabric and its forwarding tables. Returns nullopt, with findings, if they cannot be read.
 std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional<Format> format, Diagnostics& diagnostics);
 
-// Values that a file does not give.
-// A cable's ends, each a node or a node and a port as the topology names them, and its length.
+// The length of a cable, from a file of lengths. Each end is a node, or a node and a port, named as in the
+// topology.
 struct KnownLength {
   std::string a, b;
   std::int64_t length_mm = 0;
-  std::size_t line = 0;  // of the file that says so
+  std::size_t line = 0;  // in the file of lengths
 };
-// Reads lines `a,b,length`, with a line of titles or without; # begins a comment. None: there are findings.
+// Reads lines `a,b,length`, with or without a header line; # begins a comment. Returns nullopt on findings.
 std::optional<std::vector<KnownLength>> read_lengths(std::string_view text, const std::string& path, Diagnostics& diagnostics);
 
 struct Defaults {
   std::string name = "imported";
   std::string length = "2 m";
   std::string rate;                 // empty: EDR 4x, or 100 Gbps on Ethernet
-  std::string hca, switch_profile;  // empty: by device identifiers and rates
+  std::string hca, switch_profile;  // empty: chosen by device identifiers and rates
   std::string cpu = "cpu";
   std::vector<KnownLength> lengths;
-  // Name of the profile for switches whose file has values of its own; empty: they are left out of account. Files of profiles
-  // are named by the stem.
+  // Text of the profile that is the base for switches whose file has values of its own; empty: these values
+  // are not used. `profile_stem` begins the names of the profile files that are written.
   std::string switch_profile_text, profile_stem = "imported";
 };
 
 struct ProfileFile {
-  std::string name;  // beside the topology
+  std::string name;  // in the folder of the topology
   std::string text;
 };
 
 struct Written {
-  std::string text;  // a topology
-  std::vector<ProfileFile> profiles;       // that it refers to
+  std::string text;  // of the topology
+  std::vector<ProfileFile> profiles;       // files that it refers to
   std::vector<Assumption> assumptions;
-  std::vector<KnownLength> unused_lengths;  // of no cable
+  std::vector<KnownLength> unused_lengths;  // that match no cable
   std::size_t hosts = 0, switches = 0, links = 0;
 };
 
-// Names are made valid and different from each other. Everything follows from the fabric and the defaults.
+// Makes names valid and unique. The result depends on the fabric and the defaults only.
 Written write_topology(const Fabric& fabric, const Defaults& defaults);
 
 }  // namespace verbatim::config::imports

@@ -1,4 +1,5 @@
-// Text as numbered lines and words, and findings that name the line. Shared by the readers of line-oriented formats.
+// Splits text into numbered lines and words, and adds findings with the line. Used by the readers of
+// line-oriented formats.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 
 namespace verbatim::config::imports {
 
-// The lines of a text, without the characters that end them (LF, or CR LF).
+// The lines of a text, without their ends (LF or CR LF).
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
 
-  // Moves to the next line; false: there is none.
+  // Moves to the next line; returns false at the end.
   bool next();
   std::string_view text() const { return line_; }
   std::size_t number() const { return number_; }  // from 1
@@ -27,21 +28,22 @@ class Lines {
 };
 
 std::string_view trimmed(std::string_view text);
-// Words between blanks.
+// Words separated by blanks.
 std::vector<std::string_view> words_of(std::string_view text);
-// All digits, and not above `most`.
+// The number, if all characters are digits and it is at most `most`.
 std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t most);
-// Hexadecimal digits, with or without 0x, at most 16 of them.
+// The number, if `text` is 1 to 16 hexadecimal digits, with or without 0x.
 std::optional<std::uint64_t> hex_number(std::string_view text);
 
-// Findings in one file. A file of another kind has a finding in nearly every line: after kMost of them the reader stops.
+// Findings in one file. Nearly every line of a file of another format is wrong, so a reader stops after kMost
+// findings.
 class LineFindings {
  public:
   static constexpr std::size_t kMost = 20;
 
   LineFindings(std::string_view file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
 
-  // `line` 0: the whole file.
+  // `line` 0 means the whole file.
   void add(std::size_t line, std::string text, std::string hint);
   std::size_t count() const { return count_; }
   bool is_full() const { return count_ >= kMost; }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMostPorts = 254, kMostLid = 0xbfff;
 
-// One end of a link: the text between two braces.
+// One end of a link: the text in a pair of braces.
 struct LinkEnd {
   SubnetNode node;
   SubnetPort port;
@@ -62,7 +62,7 @@ class LinkReader {
     for (LinkEnd& end : ends) keep(end);
   }
 
-  // A group in braces, with those inside it, and takes it off the text.
+  // Takes a group in braces, with nested groups, off the front of the text.
   static std::optional<std::string_view> braces(std::string_view& text) {
     text = trimmed(text);
     if (!text.starts_with('{')) return std::nullopt;
@@ -146,7 +146,7 @@ class LinkReader {
     return rate_of_port(width + known->second);
   }
 
-  // Each link is there from both ends.
+  // Each link is listed from both ends.
   void keep(LinkEnd& end) {
     const auto [node, is_new] = nodes_.try_emplace(end.node.id, end.node);
     if (is_new) order_.push_back(end.node.id);
@@ -159,10 +159,10 @@ class LinkReader {
   Lines lines_;
   LineFindings& findings_;
   std::map<std::string, SubnetNode> nodes_;
-  std::vector<std::string> order_;  // their identifiers, as they are found
+  std::vector<std::string> order_;  // identifiers, in the order of the file
 };
 
-// The GUID behind "guid " or "Switch ".
+// The GUID after "guid " or "Switch ".
 std::optional<std::uint64_t> guid_behind(std::string_view text, std::string_view word) {
   const std::size_t at = text.find(word);
   if (at == text.npos) return std::nullopt;
@@ -193,7 +193,7 @@ std::optional<ForwardingTables> read_forwarding_tables(std::string_view text, Li
       table = &tables[*guid];
       continue;
     }
-    // Headings, counts at the end, and comments have no LID in front.
+    // Headings, counts at the end, and comments do not begin with a LID.
     if (!line.starts_with("0x")) continue;
     const auto words = words_of(line);
     const std::size_t at = words.size() > 1 && words[1] == ":" ? 2 : 1;
@@ -202,7 +202,7 @@ std::optional<ForwardingTables> read_forwarding_tables(std::string_view text, Li
       findings.add(lines.number(), in_quotes(words[0]) + " is not a LID", "an entry is `0x0007 001`, a LID and a port");
       continue;
     }
-    if (*lid > kMostLid || at >= words.size() || words[at] == "UNREACHABLE") continue;  // multicast, and what has no route
+    if (*lid > kMostLid || at >= words.size() || words[at] == "UNREACHABLE") continue;  // multicast, or no route
     const auto port = whole_number(words[at], 255);
     if (!port || table == nullptr) {
       findings.add(

@@ -13,14 +13,16 @@
 
 namespace verbatim::config::imports {
 
-// GUIDs, LIDs, descriptions and device identifiers are kept. Nothing, and findings, where the text is wrong.
+// Keeps GUIDs, LIDs, descriptions and device identifiers. Returns nullopt, with findings, if the text is
+// wrong.
 std::optional<Fabric> read_opensm_links(std::string_view text, LineFindings& findings);
 
-// Entries by the GUID of the switch. Nothing, and findings, where the text is wrong.
+// Entries by the GUID of the switch. The reader returns nullopt, with findings, if the text is wrong.
 using ForwardingTables = std::map<std::uint64_t, std::vector<TableEntry>>;
 std::optional<ForwardingTables> read_forwarding_tables(std::string_view text, LineFindings& findings);
 
-// Gives the tables to the fabric's switches. A table of another switch, or a missing one, is a finding.
+// Stores the tables in the fabric's switches. A table of an unknown switch, or a switch without one, is a
+// finding.
 void give_tables(const ForwardingTables& tables, Fabric& fabric, LineFindings& findings);
 
 }  // namespace verbatim::config::imports

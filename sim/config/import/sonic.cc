@@ -13,7 +13,7 @@ namespace verbatim::config::imports {
 
 namespace {
 
-// A port's name, by its prefix and then by its number.
+// A port's name; sorts by prefix and then by number.
 struct PortName {
   std::string prefix;
   std::uint64_t number = 0;
@@ -32,7 +32,7 @@ struct Neighbour {
 struct SwitchFile {
   const Source* source = nullptr;
   std::string name;
-  std::map<std::string, std::uint32_t> ports;  // numbers, by name
+  std::map<std::string, std::uint32_t> ports;  // port numbers, by name
   std::map<std::string, std::string> speeds, lengths, lossless;
   std::map<std::string, Neighbour> neighbours;
   std::shared_ptr<const SonicValues> values;
@@ -78,7 +78,7 @@ class SonicReader {
     diagnostics_.add(path, pointer, std::move(text), std::move(hint));
   }
 
-  // Sentences about values that are not taken as the files have them, each once.
+  // Adds a sentence for each kind of value that is ignored or changed, with its switches.
   void note_left_out() {
     std::map<std::string, std::vector<std::string>> switches;  // by sentence
     for (const auto& [name, one] : files_)
@@ -89,7 +89,7 @@ class SonicReader {
     }
   }
 
-  // The member of a table's entry, a string; empty: it is not there.
+  // The string at a key of a table's entry; empty if absent.
   static std::string text_at(const Json& json, const char* key) {
     const auto found = json.is_object() ? json.find(key) : json.end();
     if (!json.is_object() || found == json.end()) return {};
@@ -175,7 +175,7 @@ class SonicReader {
                    "port " + in_quotes(neighbour.port) + " of " + in_quotes(neighbour.name) +
                        " does not name this port as its neighbour",
                    "correct one of the two files; the other is " + there->second.source->path);
-      if (there->first < here.name) return;  // from the other end
+      if (there->first < here.name) return;  // reported from the other end
       far = {devices_.at(there->first), number};
     } else {
       far = {fabric_.devices.size(), 1};
@@ -189,7 +189,7 @@ class SonicReader {
     fabric_.cables.push_back(std::move(cable));
   }
 
-  // In Mbps there.
+  // SONiC's speeds are in Mbps.
   std::string rate_of(const SwitchFile& file, const std::string& port, const std::string& pointer) {
     const auto found = file.speeds.find(port);
     if (found == file.speeds.end() || found->second.empty()) return {};
@@ -213,7 +213,7 @@ class SonicReader {
 
   Diagnostics& diagnostics_;
   std::size_t found_ = 0;
-  std::map<std::string, SwitchFile> files_;  // by the name of the switch
+  std::map<std::string, SwitchFile> files_;  // by switch name
   std::map<std::string, std::size_t> devices_;
   Fabric fabric_;
 };

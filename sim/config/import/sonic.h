@@ -1,5 +1,5 @@
-// Configurations of SONiC's switches (config_db.json): neighbours, speeds, cable lengths, lossless priorities, and what goes into
-// profiles (sonic_values.h).
+// Reads configurations of SONiC switches (config_db.json): neighbours, speeds, cable lengths, lossless
+// priorities, and the values that go to profiles (sonic_values.h).
 #pragma once
 
 #include <optional>
@@ -11,14 +11,15 @@
 
 namespace verbatim::config::imports {
 
-// A file of the user's.
+// An input file.
 struct Source {
   std::string path;  // as findings name it
   std::string text;
 };
 
-// One switch for each file; neighbours without a file are hosts. Ports have the places of their names: Ethernet0, Ethernet4,
-// … are 1, 2, …. Nothing, and findings, where a file is wrong or two files contradict each other.
+// Makes one switch of each file; neighbours without a file are hosts. Ports are numbered in the order of
+// their names: Ethernet0, Ethernet4, … are 1, 2, …. Returns nullopt, with findings, if a file is wrong or two
+// files contradict each other.
 std::optional<Fabric> read_sonic(std::span<const Source> sources, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config::imports

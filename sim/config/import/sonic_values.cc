@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMostPoolBytes = std::uint64_t{1} << 32, kMostLaneBytes = kMostPoolBytes / 1024;
 constexpr std::uint32_t kLanes = 8;
 
-// A member of an object, as text; empty: it is not there.
+// A member of an object, as text; empty if absent.
 std::string member_text(const Json& json, const std::string& key) {
   if (!json.is_object()) return {};
   const auto found = json.find(key);
@@ -26,14 +26,14 @@ std::string member_text(const Json& json, const std::string& key) {
                                       : std::string();
 }
 
-// A name as a table refers to it: "x", or in older files "[TABLE|x]".
+// The name in a reference of a table: "x", or "[TABLE|x]" in older files.
 std::string referred(const std::string& text) {
   if (!text.starts_with('[') || !text.ends_with(']')) return text;
   const std::size_t bar = text.find('|');
   return bar == std::string::npos ? std::string() : text.substr(bar + 1, text.size() - bar - 2);
 }
 
-// "3", "3-4" as bits.
+// Bits of "3" or "3-4".
 std::uint8_t lanes_named(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = whole_number(text.substr(0, dash), kLanes - 1);
@@ -42,7 +42,7 @@ std::uint8_t lanes_named(std::string_view text) {
   return static_cast<std::uint8_t>((2u << *last) - (1u << *first));
 }
 
-// "3,4" of bits.
+// "3,4" for these bits.
 std::string lanes_text(std::uint8_t lanes) {
   std::string text;
   for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -59,8 +59,8 @@ Json sourced(Json value, const std::string& source) {
   return {{"value", std::move(value)}, {"source", source}};
 }
 
-// Entries of a table whose keys are "PORT|LANES", or "PORT,PORT|LANES", by lane: that of the first of the
-// ports that has one.
+// The entry for each lane, from a table with keys "PORT|LANES" or "PORT,PORT|LANES". If ports differ, it is
+// the entry of the first port that has one.
 struct LaneEntries {
   std::array<const Json*, kLanes> entries{};
   bool do_ports_differ = false;
@@ -86,7 +86,7 @@ class SonicTables {
     const auto found = config_.find(name);
     return found != config_.end() && found->is_object() ? *found : kNone;
   }
-  // An entry of a table, by its name; null: there is none.
+  // An entry of a table by its name; null if absent.
   const Json* entry(const char* name, const std::string& key) {
     const Json& of = table(name);
     const auto found = of.find(key);
@@ -105,7 +105,7 @@ class SonicTables {
                 ", which is no number of bytes that a profile takes");
     return number;
   }
-  // The exponent of a dynamic threshold.
+  // Exponent of a dynamic threshold.
   std::optional<int> threshold(const Json& of) {
     const std::string text = member_text(of, "dynamic_th");
     if (text.empty()) return std::nullopt;
@@ -117,7 +117,7 @@ class SonicTables {
     return std::nullopt;
   }
 
-  // By port: the entries of its lanes.
+  // The entries of each port's lanes, by port.
   std::map<std::string, std::array<const Json*, kLanes>> by_port(const char* name) {
     std::map<std::string, std::array<const Json*, kLanes>> all;
     for (const auto& [key, entry] : table(name).items()) {
@@ -191,7 +191,7 @@ class SonicTables {
       const Json* const profile = entry("BUFFER_PROFILE", name);
       if (profile == nullptr) continue;
       const auto alpha = threshold(*profile);
-      if (!alpha) continue;  // that of lossless queues is as large as the pool
+      if (!alpha) continue;  // lossless queues may fill the whole pool
       set("shared_memory", "output_alpha_log2", *alpha, "BUFFER_PROFILE " + name);
       break;
     }
@@ -199,7 +199,7 @@ class SonicTables {
 
   void take_lossless(const Json& profile, std::uint64_t xoff, const std::string& source, bool& has_lossless,
                      std::set<std::string>& differing) {
-    // Some vendors count the headroom as a part of the size.
+    // Some vendors include the headroom in the size.
     const auto size = bytes(profile, "size", kMostLaneBytes);
     const auto xon = bytes(profile, "xon", kMostLaneBytes),
                offset = bytes(profile, "xon_offset", kMostLaneBytes);
@@ -253,7 +253,7 @@ class SonicTables {
     if (!curves.empty()) values_.profile["marking"]["queues"] = std::move(curves);
   }
 
-  // Every queue can send.
+  // Gives every queue a share, so that each can send.
   void add_usual_shares(const std::string& strict, Json& shares) {
     std::string lanes;
     for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -294,7 +294,7 @@ class SonicTables {
     const Json* const priorities = entry("DSCP_TO_TC_MAP", map);
     if (priorities == nullptr) return;
     values_.profile["trust"] = sourced("dscp", "config_db.json: PORT_QOS_MAP");
-    // Adapters have to agree, and the files say nothing of them.
+    // Adapters must use the same map, and the files do not describe adapters.
     constexpr std::uint64_t kDscps = 64, kUsual = 8;
     for (std::uint64_t dscp = 0; dscp < kDscps; ++dscp) {
       const auto priority = whole_number(member_text(*priorities, std::to_string(dscp)), kLanes - 1);
@@ -323,7 +323,7 @@ class SonicTables {
     }
   }
 
-  // Tables of the same kind that nobody has asked for.
+  // Notes the other tables of the same kind, which are not used.
   void name_others() {
     std::string names;
     for (const auto& [name, entry] : config_.items()) {
@@ -340,10 +340,10 @@ class SonicTables {
   const Json& config_;
   const std::vector<std::string>& ports_;
   SonicValues values_;
-  std::set<std::string> known_;  // tables
+  std::set<std::string> known_;  // names of the tables that are used
 };
 
-// Bytes of a key of an object of a profile; 0: there are none.
+// Bytes at a key of a profile's object; 0 if absent.
 std::uint64_t bytes_in(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end()) return 0;
@@ -374,7 +374,7 @@ std::string profile_with(const std::string& base, const SonicValues& values, con
     for (const auto& [inner, of_key] : value.items()) (*profile)[key][inner] = of_key;
   }
   if (values.pool_bytes && profile->contains("shared_memory")) {
-    // A profile's memory has reserves and headrooms, too, in whole cells.
+    // The memory of a profile includes reserves and headrooms, in whole cells.
     Json& shared = (*profile)["shared_memory"];
     const std::uint64_t cell = std::max<std::uint64_t>(1, bytes_in(shared, "cell"));
     const auto in_cells = [cell](std::uint64_t bytes) { return (bytes + cell - 1) / cell * cell; };

@@ -9,7 +9,7 @@ namespace verbatim::config::imports {
 
 namespace {
 
-// Names of devices that drivers of Linux give: letters, digits and a number behind "_".
+// Whether the word is a device name of a Linux driver: letters, digits and, after "_", a number.
 bool is_device_name(std::string_view word) {
   constexpr std::string_view kDrivers[] = {"mlx4_", "mlx5_", "mthca", "qib", "hfi", "ib"};
   return is_valid_name(word) &&
@@ -101,7 +101,7 @@ class Joiner {
                                std::to_string(back->second.far_port) + " (line " + std::to_string(back->second.line) + ")",
                            "correct one of them");
     }
-    // Each cable once, from the node that is first.
+    // Adds each cable once, from the end whose node is listed first.
     const std::size_t here = by_id_.at(node.id);
     if (here > far->second) return;
     Cable cable{end(node, port.number), end(there, port.far_port), port.rate, std::nullopt, std::nullopt};

@@ -1,4 +1,5 @@
-// A Fabric as the text of a topology: names, adapters of hosts, profiles, and one line for each host, switch and cable.
+// Writes a Fabric as the text of a topology: names, adapters of hosts, profiles, and one line for each host,
+// switch and cable.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,7 +14,7 @@ namespace verbatim::config::imports {
 
 namespace {
 
-// By PCI device identifier, and else by the rate of a device's fastest cable.
+// Profiles by PCI device identifier; other devices get one by the rate of their fastest cable.
 struct KnownDevice {
   std::uint32_t device_id;
   const char* profile;
@@ -33,7 +34,7 @@ constexpr DeviceOfRate kByRate[] = {
     {"FDR10", "connectx3", "switchx2"},   {"FDR", "connectx3", "switchx2"},     {"EDR", "edr_hca", "edr_switch"},
     {"HDR", "connectx6_hdr", "quantum"},  {"NDR", "connectx7_ndr", "quantum2"}, {"XDR", "connectx7_ndr", "quantum2"}};
 
-// Objects on one line: {"a": "x", "b": 1}.
+// JSON objects on one line: {"a": "x", "b": 1}.
 std::string one_line(const Json& json) {
   const auto joined = [](const Json& items, char open, char close, const auto& text_of) {
     std::string text(1, open);
@@ -52,9 +53,9 @@ std::string guid_text(std::uint64_t guid) {
   return text;
 }
 
-// Letters, digits, '-', '_' and '.', one of the first two in front.
+// Letters, digits, '-', '_' and '.', beginning with a letter or digit.
 std::string valid_name(std::string_view wanted) {
-  constexpr std::size_t kMost = 56;  // room for a number behind it
+  constexpr std::size_t kMost = 56;  // leaves room for a number at the end
   std::string name;
   for (const char c : wanted.substr(0, kMost)) name += is_valid_name(std::string("x") + c) ? c : '-';
   if (!is_valid_name(name)) name.insert(0, "n");
@@ -103,7 +104,7 @@ class Writer {
  private:
   struct Host {
     std::string name;
-    std::vector<std::size_t> adapters;  // devices; the first is the host's
+    std::vector<std::size_t> adapters;  // devices; the first is the host's first adapter
   };
 
   void list(const char* key, const Json& items) {
@@ -133,7 +134,7 @@ class Writer {
   void name_devices() {
     names_.resize(fabric_.devices.size());
     adapters_.resize(fabric_.devices.size());
-    std::map<std::string, std::size_t> last;  // host by the file's name
+    std::map<std::string, std::size_t> last;  // host, by the name in the file
     for (std::size_t i = 0; i < fabric_.devices.size(); ++i) {
       const Device& device = fabric_.devices[i];
       if (device.is_switch) {
@@ -151,8 +152,8 @@ class Writer {
     for (Host& one : hosts_) name_adapters(one);
   }
 
-  // Whether the adapter is of that host: nodes of InfiniBand with one description are hosts of one name, unless devices
-  // differ.
+  // Whether the adapter belongs to that host. InfiniBand nodes with one description are hosts with the same
+  // name, unless their device names differ.
   bool takes(const Host& host, const Device& device) const {
     if (device.guid == 0) return true;
     if (device.adapter.empty()) return false;
@@ -192,7 +193,7 @@ class Writer {
     }
   }
 
-  // One for all switches with the same values.
+  // One profile for all switches with the same values.
   void make_profiles() {
     std::map<std::string, std::string> references;  // by text without a switch's name
     for (std::size_t i = 0; i < fabric_.devices.size(); ++i) {
@@ -211,7 +212,7 @@ class Writer {
     }
   }
 
-  // As the file of lengths has it.
+  // The length in the file of lengths.
   std::optional<std::int64_t> known_length(const Cable& cable) {
     const auto fits = [&](const std::string& text, const End& end) {
       return text == end_text(end) || text == names_[end.device];
@@ -219,7 +220,7 @@ class Writer {
     if (lengths_.empty() && !defaults_.lengths.empty()) sort_lengths();
     const auto found = lengths_.find(std::minmax(names_[cable.a.device], names_[cable.b.device]));
     if (found == lengths_.end()) return std::nullopt;
-    // One that names ports goes before one that names nodes.
+    // A line that names ports precedes one that names nodes.
     const KnownLength* known = nullptr;
     for (const std::size_t i : found->second) {
       const KnownLength& one = defaults_.lengths[i];
@@ -254,7 +255,7 @@ class Writer {
     return device.is_switch ? "edr_switch" : "edr_hca";
   }
 
-  // The node's identity; empty: the file gives none.
+  // Keys of the node's identity; empty if the file gives none.
   Json node_of(std::size_t index) const {
     const Device& device = fabric_.devices[index];
     Json node = Json::object();
@@ -369,13 +370,13 @@ class Writer {
   const bool is_roce_;
   Written result_;
   std::vector<Host> hosts_;
-  std::vector<std::string> names_;     // by device: what an end of a cable is called
-  std::vector<std::string> adapters_;  // by device: an adapter's own name
+  std::vector<std::string> names_;     // by device: its name at an end of a cable
+  std::vector<std::string> adapters_;  // by device: name of the adapter itself
   std::vector<std::optional<LinkRate>> fastest_;
   std::set<std::string> used_, profiles_;
   std::map<std::string, std::size_t> numbers_;
   std::map<std::size_t, std::string> made_profiles_;  // by device
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> lengths_;  // of the defaults, by nodes
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> lengths_;  // of the defaults, by both nodes
   std::set<std::size_t> used_lengths_;
   std::size_t renamed_ = 0, without_rate_ = 0, without_length_ = 0, without_values_ = 0;
 };

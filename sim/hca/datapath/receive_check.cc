@@ -48,7 +48,7 @@ void ReceiveCheck::look(const AdapterBase& adapter) {
   if (!memory.read(buffer_, std::as_writable_bytes(std::span(words)).first(length_))) return;
   const auto count = static_cast<std::uint32_t>((length_ + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
   if (protocol::fingerprint_of(protocol::hash_words(1, words.data(), count)) == note.value) return;
-  if (memory.placed.may_have_met(buffer_, length_, posted_)) return;
+  if (memory.placed.may_have_written_since(buffer_, length_, posted_)) return;
   const auto written = protocol::ReceiveNote::kWritten;
   memory.write(note_ + offsetof(protocol::PostNote, receive), std::as_bytes(std::span(&written, 1)));
 }

@@ -195,7 +195,7 @@ const hca::Hca* device_of_command(Thread& thread) {
 
 Duration Kernel::cost(Thread& thread) {
   const protocol::CallCosts& costs = thread.process().host().costs;
-  if (thread.call().request == protocol::Request::kCommand) {
+  if (thread.requests<request::Command>()) {
     const hca::Hca* const device = device_of_command(thread);
     if (device == nullptr) return Duration(costs.system_call_ps);
     return copy_cost(thread, device->profile()).value_or(device->profile().command_latency);

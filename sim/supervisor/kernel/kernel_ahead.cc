@@ -15,7 +15,7 @@ using protocol::CallTraits;
 
 Kernel::Concerns Kernel::concerns(Thread& thread) const {
   const PendingCall& call = thread.call();
-  if (call.request != protocol::Request::kSystemCall) return Concerns::kAnybody;
+  if (!thread.requests<request::SystemCall>()) return Concerns::kAnybody;
   // Opening one end of a named pipe may wake a thread that opens the other.
   const bool opens = call.number == SYS_open || call.number == SYS_openat;
   if (opens && !host_of(thread.process()).fifos.empty()) return Concerns::kWaiting;

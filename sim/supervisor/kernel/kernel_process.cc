@@ -26,7 +26,7 @@ Kernel::Outcome Kernel::sys_clone(Thread& thread) {
   thread.process().thread_in_making = made;
   thread.process().region().slot(made->slot()).native_tid = 0;
   if ((a[0] & CLONE_CHILD_CLEARTID) != 0) made->set_clear_tid(static_cast<std::uint64_t>(a[3]));
-  made->call().request = protocol::Request::kAttach;
+  made->set_request(request::Attach{});
   made->run_at(now() + Duration(thread.process().host().costs.wake_up_ps) + made->scheduling_delay(kAfterWait));
   return Answer{made->tid(), protocol::Action::kCloneThread, {made->slot(), 0}};
 }

@@ -110,7 +110,7 @@ struct Waiting::Parts {
   ~Parts() {
     // Asio restores the default action only; the previous handlers are restored here.
     signals.clear();
-    for (const int signal : taken) Interruption::call_no_longer(signal);
+    for (const int signal : taken) Interruption::stop_calling(signal);
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;

@@ -24,7 +24,7 @@ std::vector<spin::MemoryRange> undefined_fields(std::uint64_t completion) {
 
 }  // namespace
 
-std::int64_t LoopAnalyst::use_of_failed(const protocol::ThreadSlot& slot) {
+std::int64_t LoopAnalyst::use_of_failed(const request::FailedPoll& poll, const protocol::ThreadSlot& slot) {
   write_followed();
   ProcessMemory& memory = process_.memory();
   spin::Registers registers;
@@ -40,16 +40,16 @@ std::int64_t LoopAnalyst::use_of_failed(const protocol::ThreadSlot& slot) {
   }
   registers.rip = *return_address;
   registers.fs_base = slot.poll_registers[17];
-  registers.gpr[spin::kRax] = static_cast<std::uint64_t>(slot.arguments[1]);
+  registers.gpr[spin::kRax] = static_cast<std::uint64_t>(poll.count);
   stack += 8;
   const auto code = process_.memory().mapping_at(registers.rip);
   if (!code) return 0;
   std::vector<spin::MemoryRange> fields;
   std::vector<std::uint64_t> completions;  // indices in the array of the poll
-  for (std::uint64_t left = static_cast<std::uint64_t>(slot.arguments[2]); left != 0; left &= left - 1) {
+  for (std::uint64_t left = poll.failed; left != 0; left &= left - 1) {
     if (completions.size() == kMostCompletions) break;
     completions.push_back(static_cast<std::uint64_t>(std::countr_zero(left)));
-    const auto of_one = undefined_fields(static_cast<std::uint64_t>(slot.arguments[0]) + kCompletionSize * completions.back());
+    const auto of_one = undefined_fields(poll.completions + kCompletionSize * completions.back());
     fields.insert(fields.end(), of_one.begin(), of_one.end());
   }
   spin::Limits limits;

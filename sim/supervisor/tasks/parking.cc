@@ -103,8 +103,8 @@ void add_files_of(const Thread::EmptyCall* call, std::vector<VirtualFilePtr>& fi
 
 }  // namespace
 
-std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std::uint64_t (&saved)[18],
-                                             const SeenPoll& seen, const Thread::KnownCalls& known) {
+std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], const SeenPoll& seen,
+                                             const Thread::KnownCalls& known) {
   // The shim may have passed fewer polls than requested.
   const std::int64_t passed = std::min(seen.polls_before, polls_to_pass_) + 1;
   polls_of_slice_ += (kSlicesOfAverage * passed - polls_of_slice_) / kSlicesOfAverage;
@@ -134,12 +134,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const PendingCall& poll, const std:
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
-    spin::ClockModel clock =
-        clock_model(poll.arguments[0], static_cast<std::uint64_t>(poll.arguments[5]), seen.at, known);
+    spin::ClockModel clock = clock_model(seen.cost.count(), seen.clock_gettime, seen.at, known);
     if (seen.yields) clock.yield = 0;
-    const spin::PollEntry kind = seen.yields                                    ? kYield
-                                 : (poll.number & protocol::kStartsPoll) != 0 ? kStartPoll
-                                                                              : kPollCq;
+    const spin::PollEntry kind = seen.yields ? kYield : seen.starts ? kStartPoll : kPollCq;
     const spin::Limits within = poll_limits();
     auto proof = prover_.prove_poll_loop(
         registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },

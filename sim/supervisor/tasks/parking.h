@@ -20,7 +20,7 @@
 // - A turn may read clocks (sim/supervisor/spin/turn_clock.h). It then acts at several times, and a change
 //   may fall between them. The thread resumes with the look before the change, in the past, and catches up to
 //   the time of the change with memory as it was. The same happens before another thread of its process runs,
-//   which must find memory as of that time (Supervisor::Impl::catch_up_parked_siblings). Memory that the turn writes
+//   which must find memory as of that time (TokenKeeper::catch_up_parked_siblings). Memory that the turn writes
 //   must not be registered, because adapters may read it at any time, and must not be shared with other
 //   processes. Only bounds may be known for values computed from clocks if the next turn recomputes them; the
 //   thread then resumes one turn earlier.
@@ -127,8 +127,7 @@ class LoopAnalyst {
 
   // The thread is at the entry of a poll that finds nothing. `registers` is from its slot. If nullopt is
   // returned, polls_to_pass() is the number of polls until the next call.
-  std::optional<Parked> poll_loop(const PendingCall& poll, const std::uint64_t (&registers)[18], const SeenPoll& seen,
-                                  const Thread::KnownCalls& known);
+  std::optional<Parked> poll_loop(const std::uint64_t (&registers)[18], const SeenPoll& seen, const Thread::KnownCalls& known);
   // The thread was poked (interrupted while it computed; `jump` is 0) or trapped at `jump`, the backward jump
   // of its loop. If the loop is proven, the thread's saved registers and memory are set to the state of
   // SpinProof::canonical.
@@ -142,7 +141,7 @@ class LoopAnalyst {
   void write_followed();
   // The thread's poll is about to return failed completions. Returns the answer to Request::kFailedPoll, a
   // FieldUseAnswer: the next instruction that uses a field undefined in them. 0: none was found.
-  std::int64_t use_of_failed(const protocol::ThreadSlot& slot);
+  std::int64_t use_of_failed(const request::FailedPoll& poll, const protocol::ThreadSlot& slot);
   // The thread spins, with its registers saved at `context_address`, and is about to resume because an
   // adapter has placed the bytes `placed`. Returns the address of an instruction that reads bytes of `placed`
   // that its loop does not read, before a call out of its file. 0: none found, or the loop has no try left.

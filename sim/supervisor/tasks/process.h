@@ -151,12 +151,9 @@ class Process {
   code::CodePatches* patches() const { return patches_.get(); }
   void set_patches(std::unique_ptr<code::CodePatches> patches) { patches_ = std::move(patches); }
 
-  // Handler of this process's threads.
-  void set_owner(void* owner) { owner_ = owner; }
-  template <class Owner>
-  Owner& owner() const {
-    return *static_cast<Owner*>(owner_);
-  }
+  // Runs the process's threads; set before the first thread is created, and outlives them.
+  void set_owner(ThreadOwner& owner) { owner_ = &owner; }
+  ThreadOwner& owner() const { return *owner_; }
 
   bool ended_by_us = false;  // a fatal signal has been sent
   // Something that may outlive the process refers to it: an opened object that others inherit, an adapter, a
@@ -197,7 +194,7 @@ class Process {
   int least_free_ = 0;          // all lower numbers were in use; the kernel may have closed some since
   std::vector<std::shared_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;
-  void* owner_ = nullptr;
+  ThreadOwner* owner_ = nullptr;
   std::unique_ptr<IntervalTimer> interval_timer_;
   SignalQueue pending_;
   std::map<int, std::unique_ptr<PosixTimer>> timers_;

@@ -29,7 +29,7 @@ std::uint64_t native_set(Thread& thread, std::string_view name) {
 // slot has the program's mask.
 std::uint64_t mask_of(Thread& thread) {
   const protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
-  const bool poked = thread.call().request == protocol::Request::kPoke;
+  const bool poked = thread.requests<request::Poke>();
   return poked || slot.context_address != 0 ? slot.signal_mask : native_set(thread, "SigBlk");
 }
 

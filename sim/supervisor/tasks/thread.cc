@@ -12,7 +12,7 @@
 namespace verbatim::supervisor {
 
 Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
-               const protocol::CallCosts& costs, void (*on_timer)(Thread&))
+               const protocol::CallCosts& costs)
       : engine_(engine),
       choices_(choices),
         process_(process),
@@ -20,11 +20,10 @@ Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& pr
         tid_(tid),
         wake_up_(costs.wake_up_ps),
         event_wake_up_(costs.event_wake_up_ps),
-        on_timer_(on_timer),
         source_(source),
         timer_(engine, source, EventClass::kProgram, this, [](void* self) {
           auto* thread = static_cast<Thread*>(self);
-          thread->on_timer_(*thread);
+          thread->process_.owner().on_due(*thread);
         }) {}
 
 Thread::~Thread() = default;
@@ -177,7 +176,7 @@ Duration Thread::take_lateness(Expected& expected, std::int64_t& until_late) {
 }
 
 Duration Thread::take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads) {
-  const auto how = static_cast<protocol::AccessLateness>(call_.arguments[5]);
+  const auto how = std::get<request::Access>(request_).lateness;
   loads_before_store_ = 0;
   const Duration buffered_for = std::exchange(buffered_for_, Duration::zero());
   if (how == protocol::AccessLateness::kBuffered) {
@@ -202,7 +201,7 @@ std::size_t Thread::place_among_empty_calls() const {
 }
 
 bool Thread::is_repeated_poll() const {
-  return call_.request == protocol::Request::kSystemCall && !protocol::is_sleep(call_.number, call_.arguments) &&
+  return requests<request::SystemCall>() && !protocol::is_sleep(call_.number, call_.arguments) &&
          place_among_empty_calls() != empty_calls_.size();
 }
 
@@ -263,9 +262,7 @@ std::uint32_t known_places(const Thread::KnownCalls& known) {
   return places;
 }
 
-void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
-                             void (*ring)(Thread&, const protocol::QueuedDoorbell&)) {
-  ring_ = ring;
+void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells) {
   doorbells_.insert(doorbells_.end(), doorbells.begin(), doorbells.end());
   if (!doorbells_.empty() && !doorbell_timer_.scheduled()) {
     doorbell_timer_.schedule_at(instant_from_ps(doorbells_.front().time_ps));
@@ -276,7 +273,7 @@ void Thread::on_doorbell() {
   const protocol::QueuedDoorbell doorbell = doorbells_.front();
   doorbells_.pop_front();
   if (!doorbells_.empty()) doorbell_timer_.schedule_at(instant_from_ps(doorbells_.front().time_ps));
-  ring_(*this, doorbell);
+  process_.owner().ring(*this, doorbell);
 }
 
 void Thread::emit_at(Instant when, std::function<void()> emit) {

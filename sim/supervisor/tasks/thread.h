@@ -24,6 +24,7 @@
 #include "sim/supervisor/spin/registers.h"
 #include "sim/supervisor/tasks/argument_copies.h"
 #include "sim/supervisor/tasks/brought_lines.h"
+#include "sim/supervisor/tasks/request.h"
 #include "sim/supervisor/tasks/signal_queue.h"
 #include "sim/supervisor/files/virtual_file.h"
 #include "verbs_shim/protocol/region.h"
@@ -43,30 +44,12 @@ inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'00
 inline constexpr std::string_view kStoreBuffer = "thread-before-access/store-buffer";
 inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
 
-// A request as copied from shared memory when the thread returned the token. Shared memory is not read again.
+// A request as copied from shared memory when the thread returned the token, for system calls and commands.
+// Shared memory is not read again. Other requests are decoded (request.h).
 struct PendingCall {
-  protocol::Request request = protocol::Request::kNone;
   std::uint32_t number = 0;
   std::int64_t arguments[6] = {};
   std::uint64_t transferred = 0;  // bytes moved by earlier tries: a blocking write or recv of everything
-};
-
-// A completion queue: the program's device handle and the queue's number.
-struct PolledQueue {
-  std::uint32_t context = 0;
-  std::uint32_t number = 0;
-};
-
-// A poll that found nothing, as handed over to the supervisor.
-struct SeenPoll {
-  std::uint64_t handle = 0;  // ibv_cq* in the program
-  PolledQueue queue;
-  std::uint64_t entry = 0;     // offset in the arena of the entry that it looks at
-  std::uint32_t sequence = 0;  // sequence number of the entry once it is written
-  Duration cost{};
-  Instant at{};  // time of the look
-  bool yields = false;  // a sched_yield(), which looks at no queue
-  std::uint32_t polls_before = 0;  // polls passed since the thread got the token, as reported by the thread
 };
 
 // Answer to a request.
@@ -88,14 +71,28 @@ struct Scheduling {
   std::uint64_t memory_nodes = 0;
 };
 
+class Thread;
+
+// Runs the threads of a process.
+class ThreadOwner {
+ public:
+  // The thread's time has come: its request is processed, or it continues.
+  virtual void on_due(Thread& thread) = 0;
+  // A doorbell of the thread's last slice is due.
+  virtual void ring(Thread& thread, const protocol::QueuedDoorbell& doorbell) = 0;
+
+ protected:
+  ~ThreadOwner() = default;
+};
+
 class Thread final : public Waiter {
  public:
   enum class State : std::uint8_t { kPending, kBlocked, kParked, kDead };
 
   // `source` is the thread's place in the event order: ties between threads must not depend on the order of
-  // scheduling. `on_timer` is called when the thread's time has come.
+  // scheduling. The process's ThreadOwner is called when the thread's time has come.
   Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot,
-         std::uint32_t tid, const protocol::CallCosts& costs, void (*on_timer)(Thread&));
+         std::uint32_t tid, const protocol::CallCosts& costs);
   ~Thread();
 
   Process& process() { return process_; }
@@ -108,6 +105,13 @@ class Thread final : public Waiter {
   bool is_batch = false;  // native scheduling class SCHED_BATCH, invisible to the program
   State state() const { return state_; }
   PendingCall& call() { return call_; }
+  // The current request. It is kept until the thread returns the token again.
+  const request::Timed& request() const { return request_; }
+  void set_request(const request::Timed& request) { request_ = request; }
+  template <class Request>
+  bool requests() const {
+    return std::holds_alternative<Request>(request_);
+  }
 
   BroughtLines brought_lines;
   Scheduling scheduling;
@@ -129,9 +133,8 @@ class Thread final : public Waiter {
                     doorbell_timer_.scheduled() ? doorbell_timer_.when() : kNever);
   }
 
-  // Rings the doorbells of the last slice at their own times: calls `ring` for each.
-  void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells,
-                       void (*ring)(Thread&, const protocol::QueuedDoorbell&));
+  // Rings the doorbells of the last slice at their own times, through the process's ThreadOwner.
+  void queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells);
 
   // Emits records of work done ahead of time: calls `emit` at `when`. `when` must not decrease.
   void emit_at(Instant when, std::function<void()> emit);
@@ -336,16 +339,15 @@ class Thread final : public Waiter {
   std::optional<Late> was_buffered_;
   std::map<std::string_view, std::uint64_t> asked_;  // number of choices by site
   std::optional<Late> was_late_;
-  void (*on_timer_)(Thread&);
   ComponentId source_;
   Timer timer_;
   Timer doorbell_timer_ = Timer::of<&Thread::on_doorbell>(engine_, source_, EventClass::kProgram, this);
   std::deque<protocol::QueuedDoorbell> doorbells_;
   Timer emission_timer_ = Timer::of<&Thread::on_emission>(engine_, source_, EventClass::kProgram, this);
   std::deque<std::pair<Instant, std::function<void()>>> to_emit_;
-  void (*ring_)(Thread&, const protocol::QueuedDoorbell&) = nullptr;
   State state_ = State::kPending;
   PendingCall call_;
+  request::Timed request_;
   std::uint64_t clear_tid_ = 0;
   std::vector<VirtualFilePtr> waiting_on_;
   SignalQueue signals_, masked_;

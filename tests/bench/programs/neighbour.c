@@ -1,5 +1,5 @@
-// neighbour OWN NEXT COUNT: one of a ring of hosts. Connects to the next, is connected to by the one before,
-// and sends COUNT messages of 64 bytes on, one for each that comes.
+// neighbour OWN NEXT COUNT: a member of a ring of hosts. Connects to the next host, accepts the connection of
+// the previous one, and sends COUNT messages of 64 bytes, one for each that arrives.
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>

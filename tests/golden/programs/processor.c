@@ -1,4 +1,4 @@
-// What a program can see of its processor: CPUID, what the C library makes of it, and where it runs.
+// Processor properties visible to programs: CPUID, the C library's use of it, and the current CPU.
 #include <cpuid.h>
 #include <sched.h>
 #include <stdio.h>

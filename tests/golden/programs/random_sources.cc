@@ -1,5 +1,5 @@
-// Random numbers from wherever C++ and C give them out: each name that std::random_device takes, and what
-// lies below. A source that is not there says so.
+// Random numbers from all sources of C++ and C: each name accepted by std::random_device, and the underlying
+// sources. Missing sources are reported.
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <unistd.h>

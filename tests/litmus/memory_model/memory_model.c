@@ -1,11 +1,11 @@
-// Small tests of the memory model (RDMA^TSO: Ambal et al., OOPSLA 2024; ibv_reg_mr(3), ORDERING SEMANTICS): `memory_model CASE
-// ITERATIONS [server]`. In each iteration both ends begin with zeros, meet, do their part and meet again; what they have seen
-// in a, b (the server) and c, d (the client) is counted, and the client prints how often each outcome came: "a=1 b=0: 17".
-// Which are allowed stands in table.h, not here.
+// Small tests of the memory model (RDMA^TSO: Ambal et al., OOPSLA 2024; ibv_reg_mr(3), ORDERING SEMANTICS):
+// `memory_model CASE ITERATIONS [server]`. In each iteration both ends start with zeros, synchronise, do
+// their part and synchronise again. The values read, a and b (server) and c and d (client), are counted, and
+// the client prints the number of each outcome: "a=1 b=0: 17". The allowed outcomes are in table.h.
 //
-// x and y lie in the server's memory, on lines of their own. The server's processor accesses them in program order, mostly with a
-// poll of an empty queue between the accesses, for computation alone takes no time. Both ends poll a while before they begin,
-// another while in each iteration.
+// x and y are in the server's memory, on separate cache lines. The server's processor accesses them in
+// program order, mostly with a poll of an empty queue between the accesses, because computation alone takes
+// no time. Both ends poll for a varying time before each iteration.
 #include "tests/litmus/litmus.h"
 
 enum { kX = 0, kY = 256, kLong = 512, kLongBytes = 256, kLocal = 1024, kFetched = 2048, kGo = 3072, kBytes = 4096 };
@@ -54,8 +54,8 @@ static void post(int qp, enum ibv_wr_opcode opcode, uint64_t local, uint32_t len
   MUST(ibv_post_send(qps[qp], &wr, &bad) == 0);
 }
 
-static int posted;       // requests whose completions nobody has waited for
-static word* last_from;  // where the last WRITE has its value from
+static int posted;       // requests whose completions have not been waited for
+static word* last_from;  // source of the last WRITE's value
 
 // The value is gathered from a place of its own, so that a late gather finds it.
 static void write_to(int qp, uint64_t where, uint64_t value) {
@@ -143,7 +143,7 @@ static void post_receives(void) {
   litmus_recv(&my, 1, 2, my.memory + kFetched + 8, 8);
 }
 
-// ---- What the client does. What it has fetched lies at kFetched and behind.
+// ---- The client's part. Fetched values are at kFetched and after.
 
 static void writes_one_queue(void) { write_to(0, kX, 1), write_to(0, kY, 1); }
 static void writes_two_queues(void) { write_to(0, kX, 1), write_to(1, kY, 1); }
@@ -202,7 +202,7 @@ static const struct memory_case {
   void (*prepare)(void);  // of the server, before the first meeting
   void (*server)(void);
   void (*client)(void);
-  const char* registers;  // those that are told, of "abcd"; "x" and "y": the final values
+  const char* registers;  // printed registers, of "abcd"; "x" and "y": the final values
 } kCases[] = {
     {"mp-write-write", nothing, read_y_then_x, writes_one_queue, "ab"},
     {"mp-write-write-2qp", nothing, read_y_then_x, writes_two_queues, "ab"},

@@ -1,6 +1,6 @@
-// What the memory model allows: for each case of memory_model.c the outcomes that may come, all of which `spec` is to show. Any
-// other is forbidden. RDMA^TSO (Ambal et al., OOPSLA 2024) for WRITEs, READs, fences and the processor; ibv_reg_mr(3), ORDERING
-// SEMANTICS, and IBA 9.5, 10.8.3 for SENDs, atomics and what happens within one message.
+// The memory model: for each case of memory_model.c the allowed outcomes, all of which must occur with `spec`. All
+// others are forbidden. Sources: RDMA^TSO (Ambal et al., OOPSLA 2024) for WRITEs, READs, fences and the processor;
+// ibv_reg_mr(3), ORDERING SEMANTICS, and IBA 9.5, 10.8.3 for SENDs, atomics and order within one message.
 #pragma once
 
 #include <string>

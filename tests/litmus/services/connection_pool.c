@@ -1,9 +1,9 @@
-// A pool of connections to a server of records. Each call has a slot, whose number is the wr_id of its receive; a slot that is
-// free is used again at once. Now and then an answer says that its connection is to be given up: the client destroys the queue
-// pair, repeats the calls that were under way on it over another connection, and opens all again when none is left. It takes
-// completions in batches; one that is behind such an answer in its batch belongs to a queue pair that is gone. `buggy` takes it
-// for the slot's present call. `fixed` has the slot's generation in the wr_id, too, and drops it. The server has a thread that
-// opens and closes, and one that answers.
+// A pool of connections to a server of records. Each call has a slot, whose number is the wr_id of its
+// receive; a free slot is reused at once. At times an answer requests that its connection be closed: the
+// client destroys the queue pair, repeats its outstanding calls on another connection, and opens all again
+// when none is left. It polls completions in batches; one after such an answer in its batch belongs to a
+// destroyed queue pair. `buggy` takes it for the slot's current call. `fixed` has the slot's generation in
+// the wr_id as well, and drops it. The server has one thread that opens and closes, and one that answers.
 #include <pthread.h>
 #include <time.h>
 
@@ -12,7 +12,7 @@
 enum {
   kPort = 18630,
   kConnections = 3,
-  kPerConnection = 5,  // calls under way at the most
+  kPerConnection = 5,  // limit of outstanding calls
   kSlots = 9,          // in all
   kCalls = 160,
   kRetireEach = 10,    // answers of a connection at the least, until it is given up
@@ -168,7 +168,7 @@ static void serve(void) {
     struct ibv_wc wc;
     while (ibv_poll_cq(me.send_cq, 1, &wc) == 1) {
     }
-    // Of a connection that the client has destroyed nothing is expected but errors.
+    // On a connection that the client has destroyed only errors are expected.
     if (ibv_poll_cq(me.recv_cq, 1, &wc) != 1 || wc.status != IBV_WC_SUCCESS) continue;
     pthread_mutex_lock(&lock);
     answer_question((uint32_t)wc.wr_id);
@@ -190,14 +190,14 @@ struct connection {
 
 struct call {
   uint32_t id, record;
-  uint32_t generation;  // how often the slot has been given away
+  uint32_t generation;  // how often the slot has been assigned
   int connection;       // -1: the slot is free
 };
 
 static struct connection pool[kConnections];
 static struct call calls[kSlots];
 static uint32_t free_slots[kSlots], free_count;
-static uint32_t repeated[kSlots], repeat_count;  // records to be asked for again
+static uint32_t repeated[kSlots], repeat_count;  // records to be requested again
 static uint32_t connections_opened, ids_given, records_asked, records_answered;
 static int is_fixed;
 

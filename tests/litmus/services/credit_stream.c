@@ -1,8 +1,8 @@
-// Messages both ways under a credit protocol: an end may send as many as the other has receives posted, and is told of more by
-// each message that comes, or by one that says only that. The send queue has a slot for each credit, and one for a message that
-// grants. `buggy` takes a credit for a free slot of the send queue, looks for completions now and then, and ends when a post is
-// refused: the credit may be here before the completion of the message that it is for. `fixed` counts its slots, too, and waits
-// for one. Both ends send a stream of pieces of "files", and check what comes.
+// Messages in both directions under a credit protocol: an end may send as many as the other has receives posted,
+// and gets more credits with each message, or by a message with credits only. The send queue has a slot for each
+// credit, and one for a credit message. `buggy` takes a credit as a free slot of the send queue, polls completions
+// at times, and fails when a post is refused: the credit may arrive before the completion of its message. `fixed`
+// counts slots as well, and waits for one. Both ends send pieces of "files", and check the received ones.
 #include <stddef.h>
 
 #include "tests/equality/rc_pair.h"
@@ -28,7 +28,7 @@ struct message {
 };
 
 struct stream {
-  uint32_t file, piece;  // that comes next
+  uint32_t file, piece;  // the next ones
   int is_open;           // its kBegin has been seen
   uint32_t checksum;     // of the pieces so far
 };
@@ -44,7 +44,7 @@ struct endpoint {
   uint8_t* memory;      // cells: kReceives of receives, then kSendSlots of sends
   uint32_t credits;     // messages of data that may be sent
   uint32_t to_grant;    // receives that are posted again and that the other end does not know of
-  uint32_t slots_used;  // of the send queue, as far as completions tell
+  uint32_t slots_used;  // of the send queue, according to completions
   uint32_t next_slot;
   uint32_t granting;    // messages that grant and have not completed: one at a time
   struct stream out, in;
@@ -224,7 +224,7 @@ int main(int argc, char** argv) {
   is_fixed = strcmp(argv[1], "fixed") == 0;
   open_endpoint(argc > 2 ? argv[2] : NULL);
   run_streams();
-  meet();  // whoever ends first takes its queue pair along
+  meet();  // the end that exits first destroys its queue pair
   MUST(ibv_destroy_qp(me.qp) == 0);
   MUST(ibv_destroy_cq(me.send_cq) == 0 && ibv_destroy_cq(me.recv_cq) == 0);
   MUST(ibv_dereg_mr(me.mr) == 0 && ibv_dealloc_pd(me.pd) == 0 && ibv_close_device(me.context) == 0);

@@ -1,8 +1,8 @@
-// A server of a table of counters, on two completion queues with one channel: requests come by one, the sends of replies
-// complete in the other. A connection has two slots for replies; what is more waits in a list until a send has completed. The
-// server sleeps in epoll_wait. `buggy` looks once more at the requests after it has asked both queues for an event, but not at
-// the sends: when the last ones complete between its poll and its request, the replies in the list are never sent. `fixed` looks
-// at both. The client sends requests in batches over three connections, and checks each reply.
+// A server of a table of counters, on two completion queues with one channel: one for requests, the other for
+// the sends of replies. A connection has two slots for replies; further replies wait in a list until a send has
+// completed. The server sleeps in epoll_wait. `buggy` polls the requests once more after arming both queues,
+// but not the sends: if the last sends complete between its poll and its arm, the replies in the list are never
+// sent. `fixed` polls both. The client sends requests in batches over three connections, and checks each reply.
 #include <fcntl.h>
 #include <sys/epoll.h>
 
@@ -284,7 +284,7 @@ int main(int argc, char** argv) {
   open_endpoint(server);
   for (int c = 0; c < kConnections; ++c) open_connection(c, server == NULL ? kReplySlots : kBatch);
   server == NULL ? serve(strcmp(argv[1], "fixed") == 0) : ask();
-  meet();  // whoever ends first takes its queue pairs along
+  meet();  // the end that exits first destroys its queue pairs
   close_endpoint();
   printf("%d requests\n", kConnections * kBatch * kBatches);
   return 0;

@@ -1,15 +1,15 @@
-// A store of values under keys. Requests and replies are messages; the client has twelve requests under way. The server keeps
-// eight buffers for replies, takes them in turn, and signals every fourth reply, to have room in its send queue. `buggy` takes
-// a buffer again after eight more requests: while the fabric is well the reply has long left it, but when a packet is lost, what
-// is sent again is read from the buffer again, and it holds another value. `fixed` waits until a completion says that the reply
-// is done with. The client checks each value by its checksum, and its key.
+// A key-value store. Requests and replies are messages; the client has twelve outstanding requests. The
+// server has eight buffers for replies, uses them in turn, and signals every fourth reply, to free its send
+// queue. `buggy` reuses a buffer after eight more requests: normally the reply has been sent long before, but
+// when a packet is lost, it is retransmitted from the buffer, which contains another value. `fixed` waits for
+// the completion of the reply. The client checks each value by its checksum, and its key.
 #include "tests/equality/rc_pair.h"
 
 enum {
   kPort = 18620,
   kKeys = 24,
   kRequests = 120,
-  kWindow = 12,        // requests under way
+  kWindow = 12,        // outstanding requests
   kReplyBuffers = 8,
   kSignalEach = 4,     // replies
   kSendSlots = 32,
@@ -21,7 +21,7 @@ enum {
 enum operation { kPut = 1, kGet = 2, kDelete = 3 };
 enum status { kOk = 0, kNotThere = 1 };
 
-// Of requests and replies alike; `length` bytes of value follow.
+// For requests and replies; `length` bytes of value follow.
 struct header {
   uint32_t operation, status, sequence, key, length, checksum;
 };
@@ -183,7 +183,7 @@ static uint32_t length_of(uint32_t key, uint32_t version) { return 600 + (key * 
 
 static uint8_t byte_of(uint32_t key, uint32_t version, uint32_t at) { return (uint8_t)(key * 31 + version * 7 + at); }
 
-// All keys are put first; then one is put or deleted for each five that are asked for.
+// All keys are put first; then one put or delete for five gets.
 static void send_request(uint32_t sequence) {
   struct header header = {.sequence = sequence, .key = sequence * 5 % kKeys};
   header.operation = sequence < kKeys || sequence % 6 == 0 ? kPut : sequence % 23 == 0 ? kDelete : kGet;
@@ -244,7 +244,7 @@ int main(int argc, char** argv) {
   const char* const server = argc > 2 ? argv[2] : NULL;
   open_endpoint(server);
   server == NULL ? serve() : ask();
-  meet();  // whoever ends first takes its queue pair along
+  meet();  // the end that exits first destroys its queue pair
   MUST(ibv_destroy_qp(me.qp) == 0);
   MUST(ibv_destroy_cq(me.send_cq) == 0 && ibv_destroy_cq(me.recv_cq) == 0);
   MUST(ibv_dereg_mr(me.mr) == 0 && ibv_dealloc_pd(me.pd) == 0 && ibv_close_device(me.context) == 0);

@@ -1,8 +1,8 @@
-// A server of sessions over librdmacm: one thread that sleeps in poll on the event channel and on the completion channel. A
-// session is made when its connection is established, and each message is handled in its session. `buggy` takes it for granted
-// that RDMA_CM_EVENT_ESTABLISHED comes before the first message of its connection: a message may overtake it, and there is no
-// session. `fixed` takes the first message, too, for a sign that the connection is established. The client opens connections
-// one after another, sends lines of text, and gets each back in capitals with the session's count of letters.
+// A server of sessions over librdmacm: one thread that sleeps in poll on the event channel and on the completion channel.
+// A session is created when its connection is established, and each message is handled in its session. `buggy` assumes
+// that RDMA_CM_EVENT_ESTABLISHED precedes the first message of its connection: a message may overtake it, and then there
+// is no session. `fixed` treats the first message as a sign of an established connection as well. The client opens
+// connections one after another, sends lines of text, and gets each back in capitals with the session's count of letters.
 #include <ctype.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@ enum {
   kConnections = 5,
   kLines = 6,
   kReceives = 4,
-  kSends = kLines,  // all of a connection's: nothing says how soon one completes
+  kSends = kLines,  // all of a connection's: their completions may be late
   kCell = 128,
   kMemory = (kReceives + kSends) * kCell,
 };
@@ -25,7 +25,7 @@ struct session {
   uint32_t lines, letters;
 };
 
-// Of the server and of the client alike.
+// For server and client.
 struct connection {
   struct rdma_cm_id* id;
   struct ibv_pd* pd;
@@ -146,7 +146,7 @@ static void handle_completions(void) {
   while (ibv_get_cq_event(connection.channel, &cq, &context) == 0) {
     ibv_ack_cq_events(cq, 1);
     MUST(ibv_req_notify_cq(cq, 0) == 0);
-    take_completions();  // else adapters that raise an event for what is there when asked would raise one each time
+    take_completions();  // otherwise adapters that raise an event for present entries would raise one at each arm
   }
 }
 

@@ -1,6 +1,7 @@
-// Every instruction whose result a machine would decide, in the program's own code, in a library loaded at run time, in
-// code made at run time, in a second thread and in a copy of the process; and what the C and C++ libraries make of them.
-// Prints what it was told. Arguments: the library; "writable" to end with code in memory that stays writable.
+// Every instruction whose result depends on the machine, in the program's own code, in a library loaded at
+// run time, in code generated at run time, in a second thread and in a copy of the process; and their use by
+// the C and C++ libraries. Prints the results. Arguments: the library; "writable" to end with code in memory
+// that stays writable.
 #include <cpuid.h>
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-// A library that is loaded at run time and asks the machine.
+// A library that is loaded at run time and executes machine-dependent instructions.
 #include <stdint.h>
 #include <x86intrin.h>
 
@@ -11,7 +11,7 @@ uint64_t plugin_random(void) {
   return ok ? value : 0;
 }
 
-// What another library's choice of functions would rest on: the resolver runs while the library is linked.
+// Candidates of another library's choice of functions: the resolver runs while the library is linked.
 static int with_avx(void) { return 3; }
 static int without_avx(void) { return 2; }
 // clang 14 does not count an ifunc as a use.

@@ -1,4 +1,4 @@
-// What a program sees that knows mlx5 adapters: it asks first, and what it calls all the same is refused.
+// mlx5dv in a program that supports mlx5 adapters: its query returns no support, and other calls are refused.
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
 #include <stdio.h>

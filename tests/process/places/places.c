@@ -1,5 +1,5 @@
-// Prints where everything of a program lies, and what of that holds while it goes on: in threads, children, and programs that it
-// becomes.
+// Prints the addresses of all parts of a program, and those that remain the same in threads, children, and
+// programs that it executes.
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>

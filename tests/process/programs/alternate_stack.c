@@ -34,7 +34,7 @@ static void use_stack(int flags) {
   EXPECT(sigaltstack(&mine, NULL) == 0);
 }
 
-// A child that ends in this way tells nobody but its parent.
+// Only the parent learns of such a child's end.
 static int end_of(void (*work)(void)) {
   fflush(stdout);
   const pid_t child = fork();

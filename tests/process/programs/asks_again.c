@@ -1,5 +1,5 @@
-// Asks again and again for what is not there yet, in every way that does not wait: it is found as soon as it is there,
-// whoever brings it, and nothing else counts as the same question.
+// Repeats every kind of non-blocking request until it succeeds: the result is found as soon as it exists,
+// whatever process makes it, and different requests are not mixed up.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -119,7 +119,7 @@ int main(void) {
   struct iovec part = {text, 4};
   struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
   for (int n = 0; n < 3; ++n) EXPECT(recvmsg(server, &header, MSG_DONTWAIT) == -1 && errno == EAGAIN);
-  header.msg_iov = (struct iovec*)1;  // the same address, but another question
+  header.msg_iov = (struct iovec*)1;  // the same address, but another request
   EXPECT(recvmsg(server, &header, MSG_DONTWAIT) == -1 && errno == EFAULT);
   header.msg_iov = &part;
   EXPECT(recvmsg(server, &header, MSG_DONTWAIT) == -1 && errno == EAGAIN);

@@ -87,7 +87,7 @@ static void files(aio_context_t context) {
   EXPECT(close(fd) == 0 && close(read_only) == 0);
 }
 
-// Many at once: events come in order of the requests, as files in the page cache are done at once.
+// Many at once: events have the order of the requests, as files in the page cache complete at once.
 static void many(void) {
   aio_context_t context = 0;
   EXPECT(setup(kBlocks, &context) == 0);
@@ -129,7 +129,7 @@ static void simulated(aio_context_t context) {
   printf("the wrong end: %ld\n", one(context, request(IOCB_CMD_PREAD, ends[1], back, 8, 0)));
   printf("a pipe is not synchronised: %ld\n", one(context, request(IOCB_CMD_FSYNC, ends[1], NULL, 0, 0)));
 
-  // A poll waits without holding anybody up, and tells an eventfd.
+  // A poll waits without blocking others, and signals an eventfd.
   const int counter = eventfd(0, EFD_NONBLOCK);
   struct iocb wait = request(IOCB_CMD_POLL, ends[0], (void*)POLLIN, 0, 0);
   wait.aio_flags = IOCB_FLAG_RESFD, wait.aio_resfd = counter;

@@ -1,4 +1,4 @@
-// Limits, priorities and locked memory: what is set is told, of oneself, of children by their ids, and of nobody else.
+// Limits, priorities, locked memory: set values are returned for the process and its children, and no others.
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

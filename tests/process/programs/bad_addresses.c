@@ -1,4 +1,4 @@
-// Addresses that are nowhere, given to every kind of call: each answers EFAULT, and the program goes on.
+// Invalid addresses for every kind of call: each returns EFAULT, and the program continues.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>

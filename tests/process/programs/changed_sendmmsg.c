@@ -1,5 +1,5 @@
-// sendmmsg: another thread changes the headers while the first message waits for room. The header of a
-// message is read when its turn comes, once.
+// sendmmsg: another thread changes the headers while the first message waits for space. Each header is read
+// once, when its message is sent.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -54,7 +54,7 @@ int main(void) {
   const ssize_t got = recv(pair[1], bytes, sizeof bytes, MSG_DONTWAIT);
   printf("the message behind it: %.*s\n", (int)got, bytes);
 
-  // Nothing goes behind a message of which there is room for a part.
+  // Nothing is sent after a message that fits only in part.
   parts[0] = (struct iovec){first, kPart};
   parts[1] = (struct iovec){second, kPart};
   messages[0].msg_hdr = (struct msghdr){.msg_iov = parts, .msg_iovlen = 2};

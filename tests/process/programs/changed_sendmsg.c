@@ -13,7 +13,7 @@ static char *first, *second;
 static struct iovec parts[2];
 static struct mmsghdr messages[2];
 
-// How many bytes came, which are those of both parts in turn.
+// Number of received bytes, which must be those of both parts in turn.
 static size_t read_all(int fd, size_t wanted) {
   char bytes[10000];
   size_t n = 0;

@@ -1,4 +1,4 @@
-// close_range with CLOSE_RANGE_CLOEXEC: the descriptors stay until exec, which closes them, whatever they stand for.
+// close_range with CLOSE_RANGE_CLOEXEC: descriptors of any kind remain open until exec, which closes them.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <stdlib.h>

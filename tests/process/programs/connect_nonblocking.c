@@ -1,5 +1,5 @@
-// Connecting without waiting: in progress, writable when done, refused; accept4 and its flags; SO_ERROR is
-// told once.
+// Non-blocking connect: in progress, writable when done, refused; accept4 and its flags; SO_ERROR is returned
+// once.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ int main(void) {
   size = sizeof own;
   EXPECT(getsockname(s, (struct sockaddr*)&own, &size) == 0 && own.sin_port == peer.sin_port);
   EXPECT(result == 0 ||
-         connect(s, (struct sockaddr*)&name, sizeof name) == 0);  // the first call since tells it
+         connect(s, (struct sockaddr*)&name, sizeof name) == 0);  // the first call since then returns it
   EXPECT(connect(s, (struct sockaddr*)&name, sizeof name) == -1 && errno == EISCONN);
   char c;
   EXPECT(read(accepted, &c, 1) == -1 && errno == EAGAIN && write(s, "!", 1) == 1);

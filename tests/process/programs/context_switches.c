@@ -49,7 +49,7 @@ static void work(int number) {
   ++ended;
 }
 
-// Preempted by a timer whose handler switches away; the fiber goes on in its handler and returns from it later.
+// Preempted by a timer whose handler switches context; the fiber later continues in its handler and returns from it.
 static ucontext_t* running;
 static ucontext_t* other;
 static volatile int preemptions;

@@ -1,4 +1,4 @@
-// CPU time: clocks, getrusage and times agree, never go back, and children's are told apart.
+// CPU time: clocks, getrusage and times agree, never decrease, and count children separately.
 #include <sys/resource.h>
 #include <sys/times.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// A daemon: two forks, a session, no standard streams; its parent goes, it works on and is told to end.
+// A daemon: two forks, a session, no standard streams; its parent exits, it continues and is signalled to end.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// One listener for both families: who calls by IPv4 is told as a mapped address; IPV6_V6ONLY leaves IPv4 to
-// another.
+// One listener for both families: an IPv4 peer has a mapped address; with IPV6_V6ONLY another listener can
+// serve IPv4.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-// Sets of sets: who waits at the outermost hears of a change at the innermost, by epoll_wait, poll and select, level and edge;
-// how deep they nest, and that none watches itself.
+// Nested epoll sets: a wait on the outermost is woken by a change in the innermost, with epoll_wait, poll and
+// select, level and edge triggered; the depth limit, and the ban on cycles.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -49,7 +49,7 @@ static int ask_by_poll(int set) {
   return 0;
 }
 
-// What `wait` finds at `set`, and whether it found it when it came and not when its time was over.
+// Result of `wait` on `set`, and whether it returned at the event rather than at the timeout.
 static void hear(const char* name, int (*wait)(int), int set) {
   pthread_t thread;
   const int64_t start = now_ns();
@@ -97,7 +97,7 @@ int main(void) {
   EXPECT(write(counter, &one, 8) == 8 && epoll_wait(outer, &event, 1, 0) == 1 && epoll_wait(outer, &event, 1, 0) == 0);
   EXPECT(write(counter, &one, 8) == 8 && epoll_wait(outer, &event, 1, 0) == 1 && epoll_wait(outer, &event, 1, 0) == 0);
 
-  // One that is found by many ways.
+  // A set that contains another one many times.
   const int wide = epoll_create1(0);
   for (int i = 0; i < 100; ++i) EXPECT(add(wide, dup(chain[0]), EPOLLIN) == 0);
   struct epoll_event events[128];

@@ -1,4 +1,4 @@
-// What cannot be executed is refused, and the program goes on.
+// exec of invalid files fails, and the program continues.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// A thread that is not the first executes a program: the others are gone, the process id is the same.
+// A thread other than the first calls exec: the other threads end, the process id remains.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Another program in the same process: arguments, environment, exit code, and the process id stays. What the program
-// gives the loader of another is still there for it.
+// exec in the same process: arguments, environment, exit code, and the same process id. The variables for
+// another program's loader are still in the environment.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

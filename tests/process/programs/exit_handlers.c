@@ -1,4 +1,4 @@
-// What runs at the end: atexit and on_exit in reverse order, destructors, not by _exit; a main thread that
+// Handlers at exit: atexit and on_exit in reverse order, destructors, none with _exit; a main thread that
 // ends first.
 #include <pthread.h>
 #include <sys/wait.h>

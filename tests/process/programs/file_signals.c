@@ -1,4 +1,4 @@
-// Signals that tell of a descriptor: O_ASYNC with F_SETOWN, F_SETOWN_EX and F_SETSIG, on pipes and sockets.
+// Signals for events of a descriptor: O_ASYNC with F_SETOWN, F_SETOWN_EX and F_SETSIG, on pipes and sockets.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -120,7 +120,7 @@ static void datagrams(const sigset_t* set) {
   EXPECT(close(fd) == 0);
 }
 
-// Whom it tells may be another process.
+// The signalled process may be another one.
 static void processes(const sigset_t* set) {
   int ends[2];
   EXPECT(pipe(ends) == 0);

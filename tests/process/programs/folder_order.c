@@ -1,4 +1,4 @@
-// Folders tell their names in order, offsets can be gone back to, and what is made meanwhile is seen after a
+// Folders list names in order, offsets can be restored, and entries created meanwhile are listed after a
 // rewind.
 #include <dirent.h>
 #include <fcntl.h>

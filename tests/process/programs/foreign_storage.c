@@ -29,7 +29,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f) {
   return result;
 }
 
-// What a thread has at its base: Go's m, whose last word before the base is its g.
+// A thread's data at its base: Go's m, whose last word before the base is its g.
 struct machine {
   uint64_t before[7];
   uint64_t current;
@@ -192,7 +192,7 @@ static void* beside(void* argument) {
   return argument;
 }
 
-// Threads that share their maker's base; that one goes on as before, and so do others.
+// Threads that share their creator's base; the creator continues as before, and so do others.
 static void shared_bases(void) {
   struct thread thread = {.run = work, .number = 1};
   errno = ENOTTY;

@@ -1,4 +1,4 @@
-// Every way to end is told to the parent as it was: exit codes and signals, in the order in which it asks.
+// Every kind of end is returned to the parent: exit codes and signals, in the order of its waits.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -153,7 +153,7 @@ static int leaves;
 static void handler(int signal, siginfo_t* info, void* raw) {
   (void)signal;
   (void)info;
-  // One that comes after the read has returned must not hide why it did.
+  // A signal after the read's return must not hide the read's error.
   const int error = errno;
   const ucontext_t* context = raw;
   const uintptr_t place = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
@@ -166,7 +166,7 @@ static void handler(int signal, siginfo_t* info, void* raw) {
   if (leaves) siglongjmp(way_out, 1);
 }
 
-// Again and again: the first may come before what it is to interrupt.
+// Periodic, because the first signal may arrive before the call that it should interrupt.
 static void signal_every(long us) {
   const struct itimerval time = {{0, us}, {0, us}};
   EXPECT(setitimer(ITIMER_REAL, &time, NULL) == 0);
@@ -195,7 +195,7 @@ static void signals(void) {
     EXPECT(sigismember(&seen_mask, SIGUSR2) == 1 && sigismember(&seen_mask, SIGALRM) == 1);
     EXPECT(sigprocmask(SIG_SETMASK, NULL, &after) == 0 && memcmp(&before, &after, 8) == 0);
   }
-  // Made again: the read goes on when somebody has written.
+  // Restarted: the read continues after a write.
   action.sa_flags |= SA_RESTART;
   EXPECT(sigaction(SIGALRM, &action, NULL) == 0);
   found_in_read = 0;

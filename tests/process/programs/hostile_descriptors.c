@@ -1,5 +1,5 @@
-// A program that closes every descriptor it can name, by every way there is, opens 500 sockets, and runs out
-// of numbers.
+// A program that closes every descriptor number with every call that can, opens 500 sockets, and runs out of
+// numbers.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>

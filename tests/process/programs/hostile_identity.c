@@ -1,5 +1,5 @@
-// A program that overwrites what the simulator shares with it, where there is one, as a wild pointer would: the ids of its
-// threads. It harms nobody, itself included.
+// A program that overwrites the thread ids that a simulator shares with it, as a wild pointer would. This
+// harms nobody, not even the program.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 static void overwrite(void) {
   uint32_t* const words = (uint32_t*)0x201000001000;
   unsigned char resident;
-  if (mincore(words, 4096, &resident) != 0) return;  // nobody simulates
+  if (mincore(words, 4096, &resident) != 0) return;  // not simulated
   words[1] = 1;  // a process of the machine's that is none of ours
 }
 
@@ -24,7 +24,7 @@ static void* in_a_thread(void* lock) {
 
 int main(void) {
   overwrite();
-  // Which numbers are free is asked of the process itself.
+  // Free numbers are those of the process itself.
   int ends[2];
   EXPECT(open("/dev/null", O_RDONLY) == 3 && pipe(ends) == 0 && dup(ends[0]) == 6);
   printf("descriptors: %d %d\n", ends[0], ends[1]);

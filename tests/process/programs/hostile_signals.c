@@ -1,4 +1,4 @@
-// A program that blocks every signal, ignores SIGSYS and SIGSEGV and all others, and goes on making calls of
+// A program that blocks every signal, ignores SIGSYS, SIGSEGV and all others, and continues to make calls of
 // all kinds.
 #include <fcntl.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ int main(void) {
     EXPECT(kill(getppid(), SIGINT) == 0);
     _exit(3);
   }
-  // SIGCHLD is ignored: nobody is left to wait for.
+  // SIGCHLD is ignored, so there is no child to wait for.
   EXPECT(waitpid(child, NULL, 0) == -1 && errno == ECHILD);
   printf("calls go on\n");
   return 0;

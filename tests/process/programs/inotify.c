@@ -1,5 +1,5 @@
-// Descriptors that tell what happens to files: every kind of event, their order and joining, every flag of a watch, what a
-// file's last close, renaming and removal come to, and that nothing is told of what is not watched.
+// inotify: every kind of event, their order and merging, every flag of a watch, events of a file's last
+// close, rename and removal, and no events for unwatched files.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
@@ -280,7 +280,7 @@ static void errors(int fd) {
   tell(fd, "done");
 }
 
-// Two descriptors hear of the same.
+// Two descriptors get the same events.
 static void several(int fd) {
   const int other = inotify_init1(IN_NONBLOCK);
   EXPECT(other >= 0 && mkdir("p", 0755) == 0 && mkdir("q", 0755) == 0);

@@ -1,5 +1,5 @@
-// Who waits for events of files, and who makes them: threads, processes, programs that are executed, poll, select, epoll and
-// signals.
+// Waiting for events of files and causing them in threads, processes and executed programs, with poll,
+// select, epoll and signals.
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -113,7 +113,7 @@ static void processes(int fd) {
   end(child);
   print_next(fd, "writes and ends");
   nothing(fd);
-  // What both have is closed by the last.
+  // A descriptor of both is closed by the last one.
   const int file = open("of_child", O_WRONLY);
   child = fork();
   if (child == 0) {
@@ -124,7 +124,7 @@ static void processes(int fd) {
   EXPECT(write(ends[1], "x", 1) == 1);
   end(child);
   print_next(fd, "the last of two ends");
-  // A child reads what its parent has asked for.
+  // A child reads events of its parent's watch.
   EXPECT(inotify_add_watch(fd, folder, IN_CREATE) == 1);
   child = fork();
   if (child == 0) {
@@ -180,7 +180,7 @@ static void executions(int fd) {
   print_next(fd, "a script");
   EXPECT(inotify_rm_watch(fd, 3) == 0);
   print_next(fd, "removed");
-  // What exec closes.
+  // Descriptors closed by exec.
   int ends[2];
   EXPECT(pipe(ends) == 0);
   child = fork();

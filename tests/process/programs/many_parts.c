@@ -1,4 +1,4 @@
-// A program file of more parts than its first page has room to describe: each variable lies in a part of its own.
+// A program file with more parts than its first page can describe: each variable is in a part of its own.
 #include <stdio.h>
 
 #define PART(n) __attribute__((section(".part" #n))) volatile int part##n = n;

@@ -1,5 +1,5 @@
-// What other processes of the host have open, through /proc/PID/fd: files are opened anew, folders list the numbers,
-// sockets cannot be opened, and who may not look into the process gets EACCES.
+// Descriptors of other processes of the host through /proc/PID/fd: files are opened anew, folders list the
+// numbers, sockets cannot be opened, and a process without permission gets EACCES.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -39,7 +39,7 @@ static void look(pid_t parent, int memory, int named, int pair, int pipe_end) {
     seen += atoi(entry->d_name) == memory || atoi(entry->d_name) == pair;
   EXPECT(seen == 2);
   EXPECT(closedir(folder) == 0);
-  if (getuid() != 0) return;  // natively by an ordinary user, who can become nobody else
+  if (getuid() != 0) return;  // natively by an ordinary user, who cannot change the uid
   EXPECT(setresuid(1234, 1234, 1234) == 0 && open(of(parent, memory), O_RDONLY) == -1 && errno == EACCES);
   snprintf(path, sizeof path, "/proc/%d/fd", (int)parent);
   EXPECT(open(path, O_RDONLY | O_DIRECTORY) == -1 && errno == EACCES);

@@ -1,4 +1,4 @@
-// Files in /tmp: what stat tells of them, in which order names come, links, numbers and times.
+// Files in /tmp: stat, order of names, links, numbers and times.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -68,10 +68,10 @@ int main(void) {
   struct statvfs system;
   EXPECT(statvfs(".", &system) == 0);
   printf("free: %d\n", system.f_bfree > 0 && system.f_bavail <= system.f_blocks);
-  // A link of the folder to the machine's files and back, and a way out by dots.
+  // A link of the folder to the machine's files and back, and a path out of it by dots.
   EXPECT(symlink("/etc", "etc") == 0 && access("etc/passwd", R_OK) == 0 && access("../../etc/passwd", R_OK) == 0);
   EXPECT(symlink(folder, "again") == 0 && of("again/again/a").st_ino == a.st_ino);
-  // A script that lies there knows its own name.
+  // A script there gets its own name.
   FILE* const script = fopen("script", "w");
   fprintf(script, "#!/bin/sh -e\necho \"${0#%s/} $1\"\n", folder);
   EXPECT(fclose(script) == 0 && chmod("script", 0700) == 0);

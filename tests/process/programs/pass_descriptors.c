@@ -1,4 +1,4 @@
-// Descriptors in messages: a pipe travels, stays open on its way, and counts as open at its end.
+// Descriptors in messages: a pipe is sent, remains open in flight, and counts as open at the receiver.
 #include <fcntl.h>
 #include <unistd.h>
 

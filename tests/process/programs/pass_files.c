@@ -87,7 +87,7 @@ static void find_no_room(void) {
   EXPECT(close(other) == 0 && close(again) == 0);
 }
 
-// Open and locked while it is on its way, gone when the socket that has it is.
+// Open and locked while in flight, closed with the socket that holds it.
 static void never_received(void) {
   const int file = file_with(""), again = open_again(file);
   int ends[2];
@@ -98,7 +98,7 @@ static void never_received(void) {
   printf("never received: closed\n");
 }
 
-// Bytes before descriptors come with them, bytes behind them do not.
+// Bytes before descriptors arrive with them, bytes after them do not.
 static void among_bytes(void) {
   const int file = memfd_create("file", 0);
   EXPECT(write(pair[0], "be", 2) == 2 && send_descriptors(pair[0], "fore", &file, 1) == 4);

@@ -1,5 +1,5 @@
-// Memory shared by descriptor: a memfd passed between processes over a named socket is mapped by both; one that dies with
-// a file on its way, and one that is copied with it.
+// Memory shared by descriptor: a memfd passed between processes over a named socket is mapped by both; a
+// process that dies with a file in flight, and one that is copied with it.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/un.h>
@@ -24,7 +24,7 @@ static int shared_memory(volatile char** memory) {
   return fd;
 }
 
-// Like a compositor's client: makes the memory, passes it, fills it when asked.
+// Like a compositor's client: makes the memory, passes it, fills it on request.
 static int client(void) {
   volatile char* memory;
   const int fd = shared_memory(&memory), server = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -64,7 +64,7 @@ static void between_processes(void) {
   close(peer), close(listener), close(got.fds[0]);
 }
 
-// The sender is gone, killed or not, before the file is received: it comes all the same, to whichever copy asks first.
+// The sender ends, killed or not, before the file is received: it arrives nevertheless, at the first receiver.
 static void after_the_senders_death(void) {
   int pair[2], ready[2];
   EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0 && pipe(ready) == 0);

@@ -1,4 +1,4 @@
-// SIGPIPE reaches its handler; a read that waits is interrupted or goes on.
+// SIGPIPE reaches its handler; a blocked read is interrupted or restarted.
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// What /proc and /sys tell of the machine: uptime as the clock has it, processors as sysconf has them, memory
-// as sysinfo.
+// Machine information in /proc and /sys: uptime agrees with the clock, processors with sysconf, memory with
+// sysinfo.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>

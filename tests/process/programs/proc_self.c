@@ -1,4 +1,4 @@
-// What /proc tells a process of itself, its threads and its children, under the numbers that it knows.
+// /proc about a process itself, its threads and its children, with their simulated ids.
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Real-time signals are queued with their values and come lowest number first; ordinary ones are pending
+// Real-time signals are queued with their values and delivered lowest number first; ordinary ones are pending
 // once.
 #include <pthread.h>
 #include <signal.h>

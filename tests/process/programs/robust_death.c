@@ -1,4 +1,4 @@
-// A process that holds robust process-shared locks dies of a signal: the next one to lock is told.
+// A process that holds robust process-shared locks is killed by a signal: the next locker gets EOWNERDEAD.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// A thread ends while it holds robust mutexes: the next owner is told, and makes them whole or not.
+// A thread ends while it holds robust mutexes: the next owner gets EOWNERDEAD, and makes them consistent or not.
 #include <pthread.h>
 
 #include "tests/process/expect.h"

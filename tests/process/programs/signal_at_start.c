@@ -1,4 +1,4 @@
-// A signal that comes before a process or thread has done anything is not lost.
+// A signal that arrives before a process or thread has executed anything is not lost.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// A signal to a process group reaches everybody in it and nobody else.
+// A signal to a process group reaches all of its members and no others.
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// What a handler leaves in its frame is the thread's when it returns: masks with any signal in it, and registers. Frames that
-// are none end the program.
+// A handler's changes to its frame take effect at its return: masks with any signal in it, and registers.
+// Invalid frames end the program.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-// Alternate stacks: what sigaltstack tells, handlers that do not ask for one, nested handlers, a fault that
-// is survived.
+// Alternate stacks: results of sigaltstack, handlers without SA_ONSTACK, nested handlers, a fault that is
+// survived.
 #include <setjmp.h>
 #include <signal.h>
 #include <unistd.h>

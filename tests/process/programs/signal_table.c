@@ -1,5 +1,5 @@
-// Every signal, sent in every way, to a process that handles, ignores, blocks it or leaves it at its default; and the faults of
-// the processor. One line for each signal and setting.
+// Every signal, sent by every method, to a process that handles, ignores or blocks it or uses the default;
+// and the processor's faults. One line for each signal and setting.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static void blocked(int signal) {
   printf("\n");
 }
 
-// What becomes of a child that sends itself the signal.
+// Result of a child that sends itself the signal.
 static void in_a_child(int signal, const char* setting, void (*prepare)(int)) {
   printf("%2d %-11s", signal, setting);
   for (int way = 0; way < (may_fault(signal) ? kWays : kFault); ++way) {

@@ -1,4 +1,4 @@
-// posix_spawn tells of a program that is not there, and of file actions that fail; no child is left.
+// posix_spawn returns errors for a missing program and for failing file actions; no child is left.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>

@@ -1,4 +1,4 @@
-// Children that are stopped and continued, as wait(2) and SIGCHLD tell of it.
+// Stopped and continued children, as reported by wait(2) and SIGCHLD.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ int main(void) {
   EXPECT(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
   printf("stopped by itself: %d\n", WSTOPSIG(status) == SIGSTOP);
   EXPECT(waitpid(child, &status, WUNTRACED | WNOHANG) == 0);
-  EXPECT(kill(child, SIGUSR1) == 0);  // waits until the child goes on
+  EXPECT(kill(child, SIGUSR1) == 0);  // pending until the child continues
   sleep_ms(30);
   EXPECT(waitpid(child, &status, WNOHANG) == 0 && kill(child, 0) == 0);
   EXPECT(kill(child, SIGCONT) == 0);

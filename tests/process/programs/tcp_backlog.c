@@ -1,4 +1,4 @@
-// A listener that nobody accepts from: so many connections are established, the next one waits for room.
+// A listener that never accepts: connections up to the backlog are established, the next one waits.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-// A connection closed one way after the other; what is said after the end; lingering data; both ends' names.
+// A connection closed in one direction after the other; data after the end; lingering data; names of both ends.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-// What TCP sockets tell of themselves, timeouts, closing with a reset.
+// Options of TCP sockets, timeouts, closing with a reset.
 #include <arpa/inet.h>
 #include <limits.h>
 #include <netinet/in.h>

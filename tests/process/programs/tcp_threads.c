@@ -1,4 +1,4 @@
-// A server of several clients, each a thread, with poll; half-closed streams; a megabyte each way.
+// A server of several clients, each a thread, with poll; half-closed streams; a megabyte in each direction.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>

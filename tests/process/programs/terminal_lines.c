@@ -140,7 +140,7 @@ int main(void) {
   struct stat by_name, by_number;
   EXPECT(stat(name, &by_name) == 0 && fstat(slave, &by_number) == 0);
   EXPECT(by_name.st_ino == by_number.st_ino && by_name.st_rdev == by_number.st_rdev && S_ISCHR(by_number.st_mode));
-  EXPECT(tcgetpgrp(slave) == -1 && errno == ENOTTY);  // nobody's controlling terminal
+  EXPECT(tcgetpgrp(slave) == -1 && errno == ENOTTY);  // not the controlling terminal of any process
   struct winsize size = {33, 99, 0, 0};
   EXPECT(ioctl(master, TIOCSWINSZ, &size) == 0);
   memset(&size, 0, sizeof size);

@@ -14,7 +14,7 @@ int main(void) {
   socklen_t size = sizeof name;
   EXPECT(bind(a, (struct sockaddr*)&name, sizeof name) == 0 &&
          getsockname(a, (struct sockaddr*)&name, &size) == 0);
-  // How long a name is can be asked without room for it, as libfabric does; not so where its length goes.
+  // The length of a name can be queried without space for it, as libfabric does; the length's address must be valid.
   socklen_t length = 0, negative = (socklen_t)-1;
   EXPECT(getsockname(a, NULL, &length) == 0 && length == sizeof name);
   EXPECT(getsockname(a, NULL, &length) == -1 && errno == EFAULT);
@@ -41,7 +41,7 @@ int main(void) {
   size = sizeof from;
   EXPECT(getpeername(a, (struct sockaddr*)&from, &size) == 0);
 
-  // Nobody is there any more: the connected sender is told of it.
+  // The receiver is gone: the connected sender gets an error.
   EXPECT(close(b) == 0 && send(a, "x", 1, 0) == 1);
   ready = (struct pollfd){a, POLLIN, 0};
   EXPECT(poll(&ready, 1, 1000) == 1 && (ready.revents & POLLERR) != 0);

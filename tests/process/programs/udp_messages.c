@@ -1,4 +1,4 @@
-// sendmmsg and recvmmsg, sendmsg with several parts, datagrams that are lost when nobody takes them.
+// sendmmsg and recvmmsg, sendmsg with several parts, datagrams lost because no socket receives them.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// SO_PASSCRED: each message tells who sent it.
+// SO_PASSCRED: each message has its sender's credentials.
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Parent and child over a socketpair and over pipes; a shell's way to join two programs.
+// Parent and child over a socketpair and over pipes; two programs joined as by a shell.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>

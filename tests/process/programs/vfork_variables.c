@@ -32,7 +32,7 @@ static int write_all(void* word) {
   return value;
 }
 
-// What the C library knows of its heap is its variables.
+// The C library's heap is described by its variables.
 static char* blocks[8];
 static void allocate(int from, int to) {
   for (int i = from; i < to; ++i) {
@@ -44,7 +44,7 @@ static void allocate(int from, int to) {
 
 static void tell(const char* how, int code, int word) {
   printf("%s: exit %d, variables %d %d %d, word %d\n", how, code, initialised, zero, on_heap[1000], word);
-  // What else the child has changed is its own.
+  // The child's other changes affect only the child.
   struct sigaction action;
   EXPECT(sigaction(SIGUSR1, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
 }

@@ -1,4 +1,4 @@
-// WNOHANG, WNOWAIT, waiting for a group, and waiting for somebody who is not a child.
+// WNOHANG, WNOWAIT, waiting for a group, and waiting for a process that is not a child.
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 // The clocked reference of PCI Express: both directions of a link, stepped byte by byte, TLP by TLP, with a root complex
-// that keeps requests in a queue and an adapter that counts its tags. It shares no code with sim/host but the profile.
+// that queues requests and an adapter that counts its tags. It shares only the profile with sim/host.
 // At each edge, in this order:
 //
-//   1. bytes leave a lane; TLPs whose last byte is there come out at the far end;
+//   1. bytes leave a lane; TLPs whose last byte has arrived appear at the far end;
 //   2. writes become visible in memory, then the first requests in the root complex read it;
 //   3. reads that wait for tags issue requests;
-//   4. the adapter and the CPU ask for transfers;
+//   4. the adapter and the CPU request transfers;
 //   5. idle lanes start the next TLP.
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Tlp {
   std::uint32_t transfer = 0;
   std::uint32_t header = 0, payload = 0;
   std::uint32_t requested = 0;   // bytes, of a read request
-  std::uint32_t address = 0;     // likewise
+  std::uint32_t address = 0;     // of a read request
   bool ends_request = false;     // the last completion of its request
   bool ends_transfer = false;    // the last of all
 };
@@ -63,7 +63,7 @@ struct LaneGroup {  // one direction
 
 struct RequestAtRoot {
   std::int64_t readable = 0;
-  std::size_t writes_before = 0;  // TLPs that came ahead of it
+  std::size_t writes_before = 0;  // TLPs that arrived before it
   Tlp tlp;
 };
 
@@ -169,7 +169,7 @@ class ClockedDma {
       completion.transfer = request.transfer;
       completion.header = profile_.completion_header_bytes;
       completion.payload = std::min(left, profile_.max_payload_bytes);
-      // As much as fits, and where more comes, up to a boundary.
+      // As much as fits and, unless it is the last, up to a boundary.
       while (completion.payload < left &&
              (address + completion.payload) % profile_.read_completion_boundary_bytes != 0) {
         --completion.payload;
@@ -183,7 +183,7 @@ class ClockedDma {
     }
   }
 
-  // 3. A request joins what waits for the lane when it has a tag; writes that were asked for meanwhile are ahead of it.
+  // 3. A request with a tag joins the lane's queue; writes requested meanwhile are ahead of it.
   void issue() {
     if (!reads_.empty() && free_tags_ == 0) note(DmaOccasion::kTagsUsedUp);
     while (!reads_.empty() && free_tags_ > 0) {
@@ -254,7 +254,8 @@ class ClockedDma {
     }
   }
 
-  // What the CPU stores leaves in order; a doorbell, which takes no time on the line, when all before it has left.
+  // Stores of the CPU leave in order; a doorbell, which takes no time on the line, leaves after all earlier
+  // stores.
   void flush() {
     for (; !combining_.empty() && combining_.front().first <= now_; combining_.pop_front()) {
       const std::uint32_t transfer = combining_.front().second;
@@ -306,7 +307,7 @@ class ClockedDma {
   std::uint32_t free_tags_;
   std::deque<WaitingRead> reads_;
   std::deque<RequestAtRoot> requests_;
-  std::deque<std::pair<std::int64_t, Tlp>> writes_;  // on their way into memory
+  std::deque<std::pair<std::int64_t, Tlp>> writes_;  // on their way to memory
   std::size_t writes_at_root_ = 0, writes_visible_ = 0;
   std::deque<std::pair<std::int64_t, std::uint32_t>> combining_;  // time, transfer
   std::uint32_t next_ask_ = 0;

@@ -32,7 +32,7 @@ std::vector<Passing> ClockedFabric::run() {
   return log_;
 }
 
-// Every packet has come or is lost, and no frame follows that pauses or resumes: nothing is going to leave a buffer.
+// Every packet has arrived or is lost, and no further pause frame follows: nothing will leave a buffer.
 bool ClockedFabric::is_at_rest() const {
   if (arrived_ + dropped_ < fabric_.packets.size()) return false;
   const auto has_pauses = [](const LinkCase& link) { return link.control == Control::kPauses; };
@@ -148,7 +148,7 @@ void ClockedFabric::bytes() {
     ++port.unit.position;
     port.last_edge = now_;
     const Unit& unit = port.unit;
-    // On the other bytes nobody acts.
+    // Other bytes have no effect.
     const bool matters = unit.position == unit.head_at || unit.position == unit.tail_at || unit.position == unit.length;
     if (matters) port.flying.push_back({now_ + port.link->propagation_ps, unit});
     if (unit.kind == Unit::Kind::kData && unit.position == unit.tail_at && unit.waiting.buffer_port >= 0) {

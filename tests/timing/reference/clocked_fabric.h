@@ -1,16 +1,16 @@
-// The clocked reference: links, flow control, lane arbitration and switches, stepped byte by byte and cycle by cycle with
-// nothing clever. It shares no code with sim/fabric. Time goes from one edge to the next: of a line's byte clock, of a
+// The clocked reference: links, flow control, lane arbitration and switches, stepped byte by byte and cycle by cycle in
+// the simplest manner. It shares no code with sim/fabric. Time advances from edge to edge: of a line's byte clock, of a
 // switch's core clock, of a timer. At each edge, in this order:
 //
-//   1. bytes leave lines, and bytes come out at the far ends, of one instant in the order of the ports that receive them;
-//      frames that pause or resume have effect;
+//   1. bytes leave lines, and bytes arrive at the far ends, at one instant in the order of the receiving ports;
+//      frames that pause or resume take effect;
 //   2. switches whose clock ticks look packets up and move them through their pipelines;
 //   3. buffer space becomes free, timers of flow control fire;
-//   4. idle lines start a data packet, unless a frame of flow control has been due since before; then first packets that
-//      have waited too long are dropped, which may let others start;
-//   5. adapters are handed packets, the first of which may start at once;
-//   6. lanes that a packet has left in this instant are resumed if there is room; lines that are still idle start a frame of
-//      flow control that is due.
+//   4. idle lines start a data packet, unless a frame of flow control has been due since before; then first packets
+//      that have waited too long are dropped, which may let others start;
+//   5. adapters get packets, the first of which may start at once;
+//   6. lanes that a packet has left at this instant are resumed if there is room; lines that are still idle start a
+//      frame of flow control that is due.
 #pragma once
 
 #include <set>
@@ -101,7 +101,7 @@ class ClockedFabric {
   std::vector<std::uint64_t> cycle_;    // next cycle of each switch's clock
   std::vector<std::int64_t> tick_;      // and its time
   std::vector<Passing> log_;
-  // Port and packet that came in by it: it goes no further; no room for it.
+  // Port and arriving packet: it is not forwarded; there is no room for it.
   std::set<std::pair<std::uint32_t, std::uint32_t>> refused_, overflowed_;
   std::set<std::uint32_t> marked_;  // packets
   std::size_t arrived_ = 0, dropped_ = 0;

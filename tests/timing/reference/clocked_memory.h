@@ -1,5 +1,5 @@
-// Packet memory of a device for what comes in by links without credits, as the heads of sim/fabric/shared_buffer.h and
-// switch_buffer.h word it. Each cell is counted in the place where it is.
+// Packet memory of a device for links without credits, as specified at the heads of
+// sim/fabric/shared_buffer.h and switch_buffer.h. Each cell is counted where it is.
 #pragma once
 
 #include <algorithm>

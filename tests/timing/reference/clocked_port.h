@@ -1,4 +1,4 @@
-// What the clocked reference keeps of a port: transmitter, line, receiver, switch input.
+// State of a port in the clocked reference: transmitter, line, receiver, switch input.
 #pragma once
 
 #include <algorithm>
@@ -64,13 +64,13 @@ inline constexpr std::uint32_t kPriorities = 8;
 inline constexpr std::uint32_t kFrameBytes = 64;    // of a frame that pauses or resumes
 inline constexpr std::uint32_t kQuantumBytes = 64;  // of the line's time
 
-// The timers of a frame: for so many quanta its lanes are paused; kUnchanged: nothing is said of a lane.
+// Timers of a frame: quanta for which each lane is paused; kUnchanged: the lane's timer is not set.
 struct PauseTimers {
   static constexpr std::int32_t kUnchanged = -1;
   std::array<std::int32_t, kPriorities> quanta;
 };
 
-// What the transmitter puts on the line, or a packet on it: one byte after the other.
+// A frame or packet that the transmitter puts on the line, one byte after the other.
 struct Unit {
   enum class Kind : std::uint8_t { kData, kCredits, kPause };
   Kind kind = Kind::kCredits;
@@ -144,13 +144,13 @@ struct ReferencePort {
   std::vector<ReceiveLane> input;  // but VL15
   std::uint32_t vl15_used = 0;     // blocks
   std::vector<SpaceFreed> frees;
-  std::vector<MemoryGroup> groups;  // by lane; none: the link has credits
-  // Pauses, as the transmitter obeys them: until when, and frames that have come and have no effect yet.
+  std::vector<MemoryGroup> groups;  // by lane; empty: the link has credits
+  // Pauses obeyed by the transmitter: their ends, and frames that have arrived but not taken effect.
   std::array<std::int64_t, kPriorities> paused_until{};
   std::deque<std::pair<std::int64_t, PauseTimers>> coming_pauses;
-  // As the receiver asks for them.
+  // Pauses requested by the receiver.
   std::array<PauseWish, kPriorities> wishes{};
-  std::int64_t frame_due = kNo;   // since a wish is news
+  std::int64_t frame_due = kNo;   // since a request has changed
   std::int64_t repeat_due = kNo;  // half of the quanta after the last frame
   // Switch input.
   std::deque<Moving> moving;

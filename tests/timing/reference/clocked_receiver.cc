@@ -1,4 +1,4 @@
-// Packets that come in by a port: the memory in which they wait, their way through a switch, marks.
+// Packets arriving at a port: the memory in which they wait, their path through a switch, marks.
 #include <algorithm>
 
 #include "tests/timing/reference/clocked_fabric.h"
@@ -65,7 +65,8 @@ void ClockedFabric::refuse(std::uint32_t in, std::uint32_t number, DropReason re
   log_drop(static_cast<std::uint32_t>(ports_.size()) + ports_[in].device, number, reason);
 }
 
-// A switch with several lanes classifies what comes in by Ethernet anew; credits are of the lane that the sender chose.
+// A switch with several lanes classifies arriving Ethernet packets anew; credits belong to the lane chosen by
+// the sender.
 std::uint32_t ClockedFabric::arrival_lane(const ReferencePort& in, std::uint32_t number, std::uint32_t sent_on) const {
   const DeviceCase& device = device_of(in);
   if (in.groups.empty() || !device.is_switch || device.lanes == 1 || !fabric_.packets[number].is_roce) return sent_on;
@@ -114,7 +115,7 @@ void ClockedFabric::give_space(ReferencePort& port, std::uint32_t lane, std::uin
   }
 }
 
-// Where a packet goes in a switch, and by which lane.
+// Output and lane of a packet in a switch.
 std::uint32_t ClockedFabric::port_towards(std::uint32_t d, std::uint32_t packet) const {
   return first_[d] + fabric_.devices[d].output[fabric_.packets[packet].to] - 1;
 }
@@ -193,7 +194,7 @@ void ClockedFabric::tick_input(std::uint32_t d, std::uint32_t p, Done* done) {
   }
 }
 
-// Bytes of all packets that are to leave by a lane of an output and have not started, from when their heads came in.
+// Bytes of all packets waiting for a lane of an output, from the arrival of their heads until they start.
 std::uint64_t ClockedFabric::waiting_bytes(std::uint32_t out, std::uint32_t lane) const {
   const std::uint32_t d = ports_[out].device;
   std::uint64_t bytes = 0;

@@ -32,9 +32,9 @@ struct DmaCase {
 enum class DmaMoment : std::uint8_t {
   kMemoryRead,   // all bytes of a read have been taken from memory
   kAtAdapter,    // and are in the adapter; or a doorbell, or pushed bytes
-  kLeftAdapter,  // the last byte of a write is on its way
+  kLeftAdapter,  // the last byte of a write has left the adapter
   kVisible,      // and can be read in memory
-  kOvertaking,   // a read took its bytes before a write that was asked for earlier was visible: never
+  kOvertaking,   // a read took its bytes before an earlier write was visible: never
 };
 
 struct DmaPassing {
@@ -44,12 +44,12 @@ struct DmaPassing {
   friend auto operator<=>(const DmaPassing&, const DmaPassing&) = default;
 };
 
-// What comes into play in a case.
+// Situations that occur in a case.
 enum class DmaOccasion : std::uint8_t {
   kTagsUsedUp,         // a read waits for a tag
-  kLaneBusy,           // a TLP waits for the one before it
-  kReadBehindWrites,   // a request waits in the root complex for writes that came before it
-  kCutAtPage,          // a request or a write ends at a page's end, and more comes
+  kLaneBusy,           // a TLP waits for the previous one
+  kReadBehindWrites,   // a request waits in the root complex for earlier writes
+  kCutAtPage,          // a request or a write ends at a page's end, and another one continues
   kCutAtBoundary,      // a completion is shorter than MPS because it ends at a completion boundary
   kDoorbellWaits,      // a doorbell waits for pushes before it
 };
@@ -60,7 +60,7 @@ DmaCase random_dma(std::uint64_t seed);
 // For people: everything about a case.
 std::string describe(const DmaCase& dma);
 
-// What happens, sorted.
+// Events, sorted.
 std::vector<DmaPassing> run_event_model(const DmaCase& dma);
 std::vector<DmaPassing> run_reference(const DmaCase& dma, DmaOccasions& met);
 

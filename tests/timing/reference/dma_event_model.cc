@@ -64,7 +64,7 @@ class Asker final : public host::DmaClient {
     }
   }
 
-  // Writes become visible in the order in which they were asked for, when write() has said.
+  // Writes become visible in the order of the requests, at the times returned by write().
   void on_dma_write(std::uint64_t transfer) override {
     while (written_ < transfer && dma_case_.transfers[written_].ask != Ask::kWrite) ++written_;
     const DmaPassing said{static_cast<std::uint32_t>(transfer), DmaMoment::kVisible, to_ps(engine_.now())};

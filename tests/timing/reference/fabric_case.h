@@ -41,7 +41,7 @@ struct DeviceCase {
   std::vector<Weight> high, low;
   // By service level; modulo the lanes of both ends; 15: dropped, at switches only.
   std::array<std::uint32_t, 16> lane_of_level = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7};
-  // Of switches.
+  // For switches.
   std::uint64_t clock_hz = 400'000'000;
   std::uint32_t cut_through_cycles = 36, lookup_interval_cycles = 1;
   std::uint32_t crossbar_speedup = 0;
@@ -99,12 +99,12 @@ struct FabricCase {
   }
 };
 
-// A packet starts at a port, is marked or is dropped there, or its head (the last of its link's header bytes) or its tail comes
-// in by it; or a frame leaves by the port that pauses or resumes.
+// A packet starts at a port, is marked or dropped there, or its head (the last of its link's header bytes) or
+// its tail arrives; or a frame that pauses or resumes leaves by the port.
 enum class Moment : std::uint8_t { kStart, kHead, kTail, kDrop, kMark, kPause };
 
 struct Passing {
-  std::uint32_t port = 0;  // or behind all ports, the number of a switch: it drops what came in
+  std::uint32_t port = 0;  // or, after all ports, the number of a switch that drops an arriving packet
   std::int64_t ps = 0;
   Moment moment = Moment::kStart;
   std::uint32_t packet = 0;  // of a frame: lanes that it pauses or resumes, as bits
@@ -113,13 +113,13 @@ struct Passing {
   friend auto operator<=>(const Passing&, const Passing&) = default;
 };
 
-// What comes into play in a case. A case without any of them is agreed upon by every two models.
+// Situations that occur in a case. Without any of them all models agree.
 enum class Occasion : std::uint8_t {
-  kCreditsMissing,   // a first packet waits for credits and for nothing else
+  kCreditsMissing,   // a first packet waits for credits only
   kLanesCompete,     // the arbiter chooses among several lanes
   kHighLimitReached, // the high table could send, and the low one does
   kUpdateFirst,      // a packet waits while a flow control packet is sent before it
-  kRefreshed,        // a flow control packet that tells nothing new
+  kRefreshed,        // a flow control packet without new information
   kStored,           // a head is looked up, and waits for its tail: the output is faster
   kLookupBusy,       // a head waits for the lookup of the one before
   kCrossbarBusy,     // a first packet waits for its buffer to be read by fewer
@@ -127,7 +127,7 @@ enum class Occasion : std::uint8_t {
   kStalled,          // a packet is dropped because its lane is stalled
   kTooOld,           // a packet is dropped after the lifetime in a switch
   kRefused,          // a service level has no lane
-  kManagement,       // a packet of VL15 goes before others that could
+  kManagement,       // a packet of VL15 precedes other ready packets
   kManagementLost,   // a packet of VL15 finds no room
   // Where some links have no credits.
   kPaused,           // a first packet waits because its lane is paused, and for nothing else

@@ -98,7 +98,8 @@ class Generator {
     link.credit_bytes = rng_.chance(1, 2) ? 8 : 1 + below(rng_.chance(1, 3) ? 64 : 16);
     static constexpr std::int64_t kIntervals[] = {0, 0, 0, 50'000, 256'000, 1'000'000};
     link.credit_interval_ps = kIntervals[below(6)];
-    // Often enough that refreshes meet data packets all the time, and shorter than nothing that goes in between.
+    // Often enough that refreshes compete with data packets, but not shorter than the time of a packet in
+    // between.
     const auto round = static_cast<std::int64_t>(link.rate.ps * 17 * link.credit_bytes / link.rate.per_bytes);
     if (rng_.chance(2, 3)) link.refresh_interval_ps = on_grid(4 * round + below(rng_.chance(1, 2) ? 600'000 : 20'000));
     fabric_.links.push_back(link);

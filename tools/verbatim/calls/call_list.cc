@@ -53,7 +53,7 @@ void CallList::on_call(const supervisor::ProgramCall& told) {
 void CallList::begin(Caller& caller, Begun begun) {
   auto& inside = caller.begun;
   if (std::ranges::any_of(
-          inside, [](const Begun& one) { return one.number != 0; })) {  // the new program's first call
+          inside, [](const Begun& one) { return one.number != 0; })) {  // the first call after execve()
     leave(caller, static_cast<std::size_t>(
                       std::ranges::find_if(inside, [](const Begun& one) { return one.number != 0; }) -
                       inside.begin() + 1));
@@ -61,7 +61,7 @@ void CallList::begin(Caller& caller, Begun begun) {
     inside.pop_back();
     leave(caller, 0);
   }
-  // The program has jumped out of a call, and is at the same place of its stack again.
+  // The program has left a call by longjmp(), because it makes a call at the same stack address again.
   const auto same = std::ranges::find(inside, begun.place, &Begun::place);
   leave(caller, static_cast<std::size_t>(same - inside.begin()));
   inside.push_back(std::move(begun));
@@ -97,7 +97,7 @@ void CallList::add(const Caller& caller, const Begun& begun, const std::string& 
   lines_.push_back({begun.time_ps, begun.order, caller.who + " " + begun.text.call() + rest});
 }
 
-// What it is in, but for the first `kept`, it has not ended.
+// The caller's open calls except the outermost `kept` never ended.
 void CallList::leave(Caller& caller, std::size_t kept) {
   while (caller.begun.size() > kept) {
     end_rows(caller);

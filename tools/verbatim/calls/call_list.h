@@ -1,7 +1,7 @@
-// The calls of a run's programs, a line each, in the order of virtual time: what `--calls` writes.
+// The calls of a run's programs, one line each, in the order of virtual time: the output of `--calls`.
 //
-// A call that asks in vain, or for the time, and is made again by the same thread with nothing but such calls
-// between is counted: the rows of those who wait by asking are one line each.
+// Unsuccessful polls and reads of the clock that a thread repeats without another call in between are counted
+// on one line.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace verbatim::cli {
 class CallList {
  public:
   void on_call(const supervisor::ProgramCall& told);
-  // The run is over: who is in a call has not left it. Every line with its newline, to `write`.
+  // Ends the run: threads that are in a call never left it. Passes every line, with its newline, to `write`.
   void finish(const std::function<void(const std::string& line)>& write);
 
  private:
@@ -30,14 +30,14 @@ class CallList {
     CallText text;
   };
   struct Row {
-    std::uint64_t more = 0;  // behind the first
+    std::uint64_t more = 0;  // number of repetitions
     std::int64_t since_ps = 0, until_ps = 0;
     std::uint64_t order = 0;
-    std::string one;  // the second one's line: a row of two is shown as it is
+    std::string one;  // line of the second call, shown if there are just two
   };
   struct Caller {
     std::string who;           // "server 1000/1002"
-    std::vector<Begun> begun;  // the innermost last: a signal handler makes calls within another
+    std::vector<Begun> begun;  // innermost call last: a signal handler makes calls within another one
     std::map<std::string, Row> rows;
   };
   struct Line {

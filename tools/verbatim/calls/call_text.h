@@ -1,6 +1,6 @@
-// A call of a program in words, as strace shows them: as it begins, with what it reads from memory, and when
-// it has ended, with what it has written there. An address that leads nowhere is shown as a number, and so is
-// whatever is not decoded.
+// The text of a program's call, in the style of strace: at its start with the data that it reads from memory,
+// and at its end with the data that it has written there. Invalid addresses, and data that is not decoded,
+// are shown as numbers.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace verbatim::cli {
 
-// Copies from the program's memory as much as is mapped there, from the beginning on; how many bytes.
+// Copies the mapped beginning of a range of the program's memory; returns the number of bytes.
 using ReadMemory = std::function<std::size_t(std::uint64_t address, std::span<std::byte> to)>;
 
 template <class T>
@@ -31,24 +31,25 @@ std::string in_hex(std::uint64_t value);
 struct CallText {
   std::string name;
   std::vector<std::string> arguments;
-  std::string result;  // " = 3", once it has ended
+  std::string result;  // " = 3", after the call's end
   std::string
-      subject;  // of a call that says no more than those before it: "polls of CQ 129 in vain"; else empty
+      subject;  // text for repeated calls: "polls of CQ 129 in vain"; empty if the call cannot be combined with others
 
   std::string call() const;  // "close(3)"
 };
 
 CallText text_of(const protocol::ToldCall& call, const ReadMemory& read);
-// `call`: as text_of() was given it, and ended. What the program has changed meanwhile is believed.
+// `call` is the call given to text_of(), after its end. Memory is read again, so it may show changes made by
+// the program.
 void add_result(CallText& text, const protocol::ToldCall& call, const ReadMemory& read);
 
-// The parts of these two.
+// Used by the two functions above.
 CallText text_of_system_call(const protocol::ToldCall& call, const ReadMemory& read);
 void add_result_of_system_call(CallText& text, const protocol::ToldCall& call, const ReadMemory& read);
 CallText text_of_verb(const protocol::ToldCall& call, const ReadMemory& read);
 void add_result_of_verb(CallText& text, const protocol::ToldCall& call, const ReadMemory& read);
 
-// "EAGAIN (Resource temporarily unavailable)"; a number for what is no errno.
+// "EAGAIN (Resource temporarily unavailable)"; a number if it is not an errno.
 std::string error_text(std::int64_t error);
 
 }  // namespace verbatim::cli

@@ -158,7 +158,7 @@ std::string map_flags_text(std::uint64_t flags) {
   return text;
 }
 
-// The lowest byte is the signal that tells of the end.
+// The lowest byte is the child's termination signal.
 std::string clone_flags_text(std::uint64_t flags) {
   std::string text =
       (flags & ~std::uint64_t{0xff}) != 0 ? flag_text(flags & ~std::uint64_t{0xff}, kCloneFlags) : "";

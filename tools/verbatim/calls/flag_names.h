@@ -1,4 +1,4 @@
-// Flags and constants of system calls by name.
+// Names of flags and constants of system calls.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ struct FlagName {
   const char* name;
 };
 
-// "O_RDONLY|O_CLOEXEC"; what has no name in hexadecimal behind it. `none`: of 0.
+// "O_RDONLY|O_CLOEXEC"; unnamed bits follow in hexadecimal. `none` is the text for 0.
 std::string flag_text(std::uint64_t value, std::span<const FlagName> names, const char* none = "0");
-// The name of the one that `value` is; else a number.
+// The name of the value, or its number.
 std::string constant_text(std::int64_t value, std::span<const FlagName> names);
 
 std::string open_flags_text(std::uint64_t flags);

@@ -24,12 +24,12 @@ namespace verbatim::cli {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 32;  // of a buffer, as strace has it
+constexpr std::size_t kMostBytes = 32;  // of a buffer, as in strace
 constexpr std::size_t kMostPath = 4096;
 constexpr std::int64_t kMostEntries = 8;  // of an array
 constexpr std::int64_t kLastError = -4095;
 
-// See system_call_table.h.
+// Format letters of the arguments; see system_call_table.h.
 const char* letters_of(std::uint32_t number, const std::int64_t (&a)[6]) {
   if (number == SYS_futex) {
     const auto operation = static_cast<int>(a[1]) & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
@@ -38,7 +38,7 @@ const char* letters_of(std::uint32_t number, const std::int64_t (&a)[6]) {
     if (operation == FUTEX_WAIT_BITSET) return "xUutxx";
     return "xUuxxx";
   }
-  // What follows is of calls that create something alone.
+  // The mode argument exists only if the call can create a file.
   if (number == SYS_open && (a[1] & O_CREAT) == 0) return "po";
   if (number == SYS_openat && (a[2] & O_CREAT) == 0) return "fpo";
   if (number == VERBATIM_START_REMOTE_SHELL) return "xu";
@@ -105,7 +105,7 @@ std::string strings_text(const ReadMemory& read, std::uint64_t address) {
   });
 }
 
-// `left`: of the bytes that there are in all.
+// `left` is the total number of bytes that may be shown.
 std::string vector_text(const ReadMemory& read, std::uint64_t address, std::int64_t count,
                         std::uint64_t left) {
   return list_text(count, address, [&](std::int64_t i) -> std::string {
@@ -137,7 +137,7 @@ std::string address_text(const ReadMemory& read, std::uint64_t address, std::uin
       return family + ", [" + inet_ntop(AF_INET6, &in.sin6_addr, text, sizeof text) +
              "]:" + std::to_string(ntohs(in.sin6_port)) + "}";
     }
-    case AF_UNIX: {  // a name without a file begins with a zero
+    case AF_UNIX: {  // abstract names begin with a zero
       const auto path = bytes.subspan(std::min<std::size_t>(offsetof(sockaddr_un, sun_path), bytes.size()));
       const bool is_abstract = !path.empty() && path.front() == std::byte{};
       const auto end = is_abstract ? path.end() : std::ranges::find(path, std::byte{});
@@ -242,7 +242,7 @@ std::string constant(char letter, std::int64_t value) {
   }
 }
 
-// `result`: of a call that has succeeded.
+// `result` is set if the call has succeeded.
 std::string argument(char letter, std::size_t i, const std::int64_t (&a)[6], const ReadMemory& read,
                      std::optional<std::int64_t> result) {
   const auto address = static_cast<std::uint64_t>(a[i]);

@@ -68,7 +68,7 @@ const char* opcode_of(protocol::WqeOpcode opcode) {
 
 std::string bytes_of(std::uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
 
-// Of the entries that there are; their sum.
+// Sum of the lengths of the list's entries.
 std::uint64_t length_of(const ReadMemory& read, std::uint64_t list, std::int64_t count) {
   std::uint64_t length = 0;
   for (std::size_t i = 0;
@@ -79,7 +79,7 @@ std::uint64_t length_of(const ReadMemory& read, std::uint64_t list, std::int64_t
   return length;
 }
 
-// `add` is given each request of a list and says where the next one is.
+// `add` gets each request of a list and returns the address of the next.
 template <class Request, class Add>
 void add_list(CallText& text, const ReadMemory& read, std::uint64_t address, const Add& add) {
   std::size_t count = 0;
@@ -113,7 +113,7 @@ void add_receives(CallText& text, const ReadMemory& read, std::uint64_t address)
   });
 }
 
-// Of the extended calls, whose requests are in the ring already.
+// Shows a call of the extended interface, whose requests are in the ring already.
 void add_ring(CallText& text, const ToldCall& call, const ReadMemory& read) {
   const auto ring = static_cast<std::uint64_t>(call.arguments[0]),
              entries = static_cast<std::uint64_t>(call.arguments[1]),
@@ -149,7 +149,7 @@ std::string completion_text(std::uint64_t wr_id, std::uint32_t status) {
   return named("wr_id", wr_id) + " " + text;
 }
 
-// What a command asks for, and what it has given.
+// Text of a command and of its response.
 struct CommandWords {
   std::string name;
   std::vector<std::string> arguments;
@@ -286,12 +286,12 @@ CommandWords of_queues(const ReadMemory& read, std::uint64_t at, CommandType typ
   }
 }
 
-// Of the rest: the verb, and what the first word behind the header is; nullptr: it is not shown.
+// All other commands: the verb, and the meaning of the first word after the header; nullptr: it is not shown.
 struct PlainCommand {
   CommandType type;
   const char* name;
   const char* word;
-  const char* made;  // that word is given
+  const char* made;  // meaning of that word in the response
 };
 constexpr PlainCommand kPlain[] = {
     {CommandType::kListDevices, "ibv_get_device_list", nullptr, nullptr},

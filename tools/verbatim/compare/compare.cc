@@ -1,4 +1,4 @@
-// `verbatim compare`: figures of two or more runs side by side.
+// `verbatim compare`: shows figures of two or more runs side by side.
 #include <string>
 #include <vector>
 

@@ -22,7 +22,7 @@ class Figures {
  public:
   explicit Figures(const std::vector<RunSummary>& runs) : runs_(runs) {}
 
-  template <class Value>  // of a run: a number, or an optional one
+  template <class Value>  // from a run: a number, or an optional one
   void add(const std::string& section, const std::string& name, FigureUnit unit, const Value& value) {
     Figure figure{.section = section, .name = name, .unit = unit, .values = {}, .texts = {}};
     for (const RunSummary& run : runs_) figure.values.push_back(value(run));
@@ -90,7 +90,7 @@ void add_run(Figures& figures, const std::vector<RunSummary>& runs) {
   figures.add(section, "rate changes", kCount, [](const RunSummary& run) { return std::optional(run.rate_changes); });
 }
 
-using ClassKey = std::tuple<bool, std::uint64_t, bool>;  // any size, bytes, exactly so many
+using ClassKey = std::tuple<bool, std::uint64_t, bool>;  // any size, bytes, exact
 ClassKey key_of(const SizeClass& one) { return {one.most_bytes == 0, one.most_bytes, one.is_exact}; }
 
 void add_workload(Figures& figures, const std::vector<RunSummary>& runs, const std::string& name) {
@@ -101,7 +101,7 @@ void add_workload(Figures& figures, const std::vector<RunSummary>& runs, const s
     if (const WorkloadSummary* const of = workload(run); of != nullptr)
       for (const SizeClass& one : of->classes) classes.emplace(key_of(one), one.name());
   }
-  // With one size, the flows of any size are the same.
+  // With a single size, the row of any size would repeat it.
   if (classes.size() == 2) classes.erase(std::prev(classes.end()));
   for (const auto& [key, size] : classes) {
     const auto one = [&](const RunSummary& run) -> const SizeClass* {
@@ -143,7 +143,7 @@ void add_collective(Figures& figures, const std::string& name) {
   add("bus bandwidth", kBandwidth, &CollectiveSummary::bus_bandwidth);
 }
 
-// The ports that are worst in any of the runs, the worst first; of equal ones in the order of their names.
+// Ports with the highest value in any of the runs, the highest first; ties by name.
 void add_ports(Figures& figures, const std::vector<RunSummary>& runs, const char* section, FigureUnit unit,
                std::uint64_t PortSummary::*member) {
   constexpr std::size_t kMostPorts = 5;
@@ -190,7 +190,7 @@ std::vector<std::string> workloads_to_compare(const std::vector<RunSummary>& run
     for (const WorkloadSummary& one : run.workloads)
       if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
   }
-  // A single workload has all flows, unless the scenario has "flows", too.
+  // A single workload includes all flows, unless the scenario also has "flows".
   const bool is_one =
       names.size() == 2 && std::ranges::all_of(runs, [&](const RunSummary& run) {
         const WorkloadSummary* const one = workload_of(run, names[1]);
@@ -254,7 +254,7 @@ void align_classes(std::vector<RunSummary>& runs) {
     for (const WorkloadSummary& one : run.workloads) names.insert(one.name);
   for (const std::string& name : names) {
     std::map<ClassKey, std::size_t> counts;
-    std::set<bool> kinds;  // whether classes are exact
+    std::set<bool> kinds;  // whether classes are exact sizes
     std::size_t all = 0;
     for (const RunSummary& run : runs) {
       const WorkloadSummary* const one = workload_of(run, name);

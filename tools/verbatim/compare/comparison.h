@@ -1,5 +1,4 @@
-// Figures of several runs side by side: one list, from which the table, the page and the JSON document are
-// made.
+// Figures of several runs side by side: one list for the table, the page and the JSON document.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +19,33 @@ std::string figure_text(std::uint64_t value, FigureUnit unit);
 struct Figure {
   std::string section, name;
   FigureUnit unit = FigureUnit::kCount;
-  std::vector<std::optional<std::uint64_t>> values;  // of each run; nullopt: it has none
-  std::vector<std::string> texts;                    // with kText, instead
+  std::vector<std::optional<std::uint64_t>> values;  // by run; nullopt: the run has no value
+  std::vector<std::string> texts;                    // by run, with kText
 
-  // As tables show it: the value, and behind the first run's the ratio to that, "x1.25".
+  // The table's text: the value and, after the first run, its ratio to the first run, "x1.25".
   std::string cell(std::size_t run) const;
-  // In thousandths, rounded; nullopt: one of the two has no value, or the first is 0.
+  // In thousandths, rounded; nullopt if a value is missing or the first is 0.
   std::optional<std::uint64_t> ratio_to_first(std::size_t run) const;
 };
 
-// At least two runs. Sections in their order: inputs that differ, the run, collectives, flows by workload
-// and size, ports.
+// Needs at least two runs. Sections in order: differing inputs, the run, collectives, flows by workload and
+// size, ports.
 std::vector<Figure> comparison_of(const std::vector<RunSummary>& runs);
 
-// Names of the workloads that are compared, in the order of the runs; an empty one: all flows, where they are
-// not those of a single workload.
+// Names of the workloads to compare, in the order of the runs. An empty name means all flows, if they are not
+// a single workload's.
 std::vector<std::string> workloads_to_compare(const std::vector<RunSummary>& runs);
 // Names of the collectives, in the order of the runs.
 std::vector<std::string> collectives_to_compare(const std::vector<RunSummary>& runs);
-// nullptr: the run has none of that name.
+// nullptr if the run has none of that name.
 const CollectiveSummary* collective_of(const RunSummary& run, const std::string& name);
 const WorkloadSummary* workload_of(const RunSummary& run, const std::string& name);
 
-// Takes away classes of sizes that cannot be compared: where one run has classes of exact sizes and another
-// of ranges, or where sizes are too many, those that not all runs have.
+// Removes classes of sizes that cannot be compared: if one run has exact sizes and another ranges, or if
+// there are too many sizes, all classes that some run lacks.
 void align_classes(std::vector<RunSummary>& runs);
 
-// Labels that differ: what a sweep has set, as far as the runs differ in it, else the last part of the path.
+// Sets distinct labels: the settings of a sweep in which the runs differ, else the last part of the path.
 void label_runs(std::vector<RunSummary>& runs);
 
 // A table for people; whole lines.

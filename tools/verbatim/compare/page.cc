@@ -10,7 +10,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// Beyond page.css: plots beside each other, and a colour for each place.
+// In addition to page.css: plots side by side, and a colour for each series.
 constexpr std::string_view kStyle = R"(
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(430px, 1fr)); gap: 8px 20px; }
 figure { margin: 4px 0; max-width: 640px; } figcaption { font-weight: 600; font-size: 13px; }
@@ -25,7 +25,7 @@ figure { margin: 4px 0; max-width: 640px; } figcaption { font-weight: 600; font-
 
 bool has_percentiles(const SizeClass& one) { return one.p50_ps && one.p95_ps && one.p99_ps; }
 
-// Percentiles of the flows of any size.
+// Percentiles over flows of all sizes.
 std::string percentile_bars(const std::vector<RunSummary>& runs, const std::string& workload, const std::string& title) {
   std::vector<std::string> labels;
   std::vector<BarGroup> groups = {{"p50", {}}, {"p95", {}}, {"p99", {}}, {"longest", {}}};
@@ -44,7 +44,7 @@ std::string percentile_bars(const std::vector<RunSummary>& runs, const std::stri
   return bar_plot(title, labels, groups, FigureUnit::kTime);
 }
 
-// The 99th percentile of each class of sizes.
+// 99th percentile of each size class.
 std::string size_bars(const std::vector<RunSummary>& runs, const std::string& workload, const std::string& title) {
   std::vector<std::string> labels;
   std::vector<BarGroup> groups;
@@ -96,7 +96,7 @@ std::string plots_of(const std::vector<RunSummary>& runs, const std::vector<Figu
     plots += percentile_bars(runs, name, "Completion times" + of + ": percentiles");
     plots += size_bars(runs, name, "99th percentile of completion times" + of + ", by size");
   }
-  // Figures of the whole runs, one beside the other.
+  // Figures of whole runs, side by side.
   std::vector<std::string> labels;
   for (const RunSummary& run : runs) labels.push_back(run.label);
   for (const Figure& figure : figures) {

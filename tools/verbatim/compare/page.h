@@ -1,5 +1,4 @@
-// A page with tables and plots as one HTML file that needs nothing else, in the style of the page of
-// `verbatim report`.
+// A self-contained HTML page with tables and plots, in the style of `verbatim report`.
 #pragma once
 
 #include <string>
@@ -9,19 +8,19 @@
 
 namespace verbatim::cli {
 
-// As text of an element or the value of an attribute.
+// Escapes text for an element or an attribute's value.
 std::string for_html(std::string_view text);
 
-// The whole page; `body` is HTML, `title` is not.
+// The whole page; `body` is HTML, `title` is plain text.
 std::string page_of(const std::string& title, const std::string& body);
 
-// Names with the colours that plots have for them, in their order.
+// Legend with the names and the plot colours, in order.
 std::string legend_html(const std::vector<std::string>& labels);
 
-// Rows of cells as text, the first of them a head; columns from the second on are numbers.
+// Rows of cells as plain text, the first row a heading; columns after the first are numbers.
 std::string table_html(const std::vector<std::vector<std::string>>& rows);
 
-// Tables of all figures, and plots of the flows' times, under a legend of the runs.
+// Tables of all figures, and plots of flow times, with a legend of the runs.
 std::string comparison_page(const std::vector<RunSummary>& runs, const std::vector<Figure>& figures);
 
 }  // namespace verbatim::cli

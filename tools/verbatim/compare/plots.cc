@@ -25,7 +25,7 @@ constexpr int kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop
   return text;
 }
 
-// Three digits, for an axis.
+// Three significant digits, for an axis.
 std::string axis_text(double value, FigureUnit unit) {
   struct Step {
     double factor;
@@ -65,11 +65,11 @@ std::string figure_of(const std::string& title, const std::string& content) {
 
 double height_of(double value, double most) { return kTop + kPlotHeight * (1 - (most <= 0 ? 0 : value / most)); }
 
-// The axis of values from 0 on, with lines across. Returns its end, at least `most`.
+// Draws the value axis from 0 with grid lines. Returns its upper end, at least `most`.
 double value_axis(double most, FigureUnit unit, std::string& content) {
   double step = unit == FigureUnit::kBytes ? 1024 : 1;
   if (most < step) step = 1;
-  // 1, 2, 5, 10 … of the unit, of bytes 1, 2, 4, 8 …: at most five steps.
+  // At most five steps of 1, 2, 5, 10 … units, or of 1, 2, 4, 8 … for bytes.
   for (int i = 0; step * 5 < most; ++i) step *= i % 3 == 1 && unit != FigureUnit::kBytes ? 2.5 : 2;
   const double end = std::max(step, std::ceil(most / step) * step);
   for (double value = 0; value <= end + step / 2; value += step) {
@@ -83,7 +83,7 @@ std::string place_class(std::size_t place) {
   return "place-" + std::to_string(place % 8) + (place >= 8 ? " is-dashed" : "");
 }
 
-// Width of the curve at this place of so many: lower ones are wider, so that they are seen below one that covers them.
+// Line width of a curve. Curves drawn first are wider, so that they show below curves that cover them.
 std::string width_style(std::size_t place, std::size_t count) {
   const std::size_t above = count > place ? count - 1 - place : 0;
   return format(" style=\"stroke-width:%.1f\"", 2 + 1.5 * static_cast<double>(std::min<std::size_t>(above, 4)));
@@ -100,7 +100,7 @@ std::string distribution_plot(const std::string& title, const std::vector<Curve>
     most = std::max(most, static_cast<double>(curve.times.back()));
   }
   if (least == 0) return "";
-  // Room at both ends; what hardly differs gets a tenth of a decade.
+  // Leaves space at both ends; an axis has at least a tenth of a decade.
   double from = std::log10(least) - 0.02, to = std::log10(std::max(most, least)) + 0.02;
   if (to - from < 0.1) {
     from -= 0.05;
@@ -112,7 +112,7 @@ std::string distribution_plot(const std::string& title, const std::vector<Curve>
     const double y = height_of(percent, 100);
     content += line_at(kLeft, y, kWidth - kRight, y) + text_at(kLeft - 6, y + 4, "end", std::to_string(percent) + " %");
   }
-  // 1, 2 and 5 of each decade; of short axes every tenth, and where that is too much of both, what has room.
+  // Ticks at 1, 2 and 5 of each decade, on short axes at every tenth; ticks without enough space are omitted.
   double last = -1e9;
   for (int decade = static_cast<int>(std::floor(from)); decade <= static_cast<int>(std::ceil(to)); ++decade) {
     for (int tenth = 10; tenth < 100; ++tenth) {
@@ -136,7 +136,7 @@ std::string distribution_plot(const std::string& title, const std::vector<Curve>
     for (std::size_t i = 0; i < curve.times.size(); ++i) {
       const double x = x_of(static_cast<double>(curve.times[i])), y = height_of(100 * static_cast<double>(i + 1) / n, 100);
       const bool is_last = i + 1 == curve.times.size();
-      // Steps that are smaller than a third of a pixel are joined.
+      // Steps smaller than a third of a pixel are joined.
       if (!is_last && std::abs(x - shown_x) < 0.3 && std::abs(y - shown_y) < 0.3) continue;
       points += format("H%.1fV%.1f", x, y);
       shown_x = x;
@@ -185,7 +185,7 @@ std::string line_plot(const std::string& title, const std::string& axis, const s
   const double end = value_axis(static_cast<double>(most), unit, content);
   const double room = static_cast<double>(kPlotWidth) / static_cast<double>(labels.size());
   const auto x_of = [&](std::size_t i) { return kLeft + room * (static_cast<double>(i) + 0.5); };
-  const std::size_t each = static_cast<std::size_t>(std::ceil(48 / room));  // that many share the room of a label
+  const std::size_t each = static_cast<std::size_t>(std::ceil(48 / room));  // every each-th label has enough space
   for (std::size_t i = 0; i < labels.size(); i += each)
     content += text_at(x_of(i), kTop + kPlotHeight + 16, "middle", labels[i]);
   content += text_at(kLeft + kPlotWidth / 2.0, kHeight - 6, "middle", axis);

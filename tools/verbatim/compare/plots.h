@@ -1,4 +1,4 @@
-// Plots as SVG elements of a page (page.h): no script draws them, and a reader of the page's source finds
+// Plots as SVG elements of a page (page.h). They are drawn without scripts, and the page's source contains
 // every value.
 #pragma once
 
@@ -11,17 +11,16 @@
 
 namespace verbatim::cli {
 
-// The colour of a run or a series follows from its place: the same in all plots of a page.
+// The index of a run or series sets its colour, the same in all plots of a page.
 struct Curve {
   std::string label;
   std::size_t place = 0;
   std::vector<std::int64_t> times;  // ps, ascending
 };
-// Shares of flows that took at most so long, over a logarithmic axis of times. Curves without times are left
-// out.
+// Cumulative distribution of flow times, on a logarithmic axis. Curves without times are left out.
 std::string distribution_plot(const std::string& title, const std::vector<Curve>& curves);
 
-// Groups of bars, one for each label of `series` in each.
+// Groups of bars; each group has one bar for each label of `series`.
 struct BarGroup {
   std::string label;
   std::vector<std::optional<std::uint64_t>> values;
@@ -29,12 +28,11 @@ struct BarGroup {
 std::string bar_plot(const std::string& title, const std::vector<std::string>& series, const std::vector<BarGroup>& groups,
                      FigureUnit unit);
 
-// A line for each series over values that are equally far apart, through the median of what each has there; a
-// dot for each value.
+// A line for each series through the medians at equally spaced labels; a dot for each value.
 struct Series {
   std::string label;
   std::size_t place = 0;
-  std::vector<std::vector<std::uint64_t>> values;  // of each label of the axis; several: of several seeds
+  std::vector<std::vector<std::uint64_t>> values;  // by label of the axis; several values for several seeds
 };
 std::string line_plot(const std::string& title, const std::string& axis, const std::vector<std::string>& labels,
                       const std::vector<Series>& series, FigureUnit unit);

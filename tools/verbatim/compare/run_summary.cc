@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Null where there is none. `object` may be of any kind.
+// The member, or null if absent. `object` may be of any kind.
 const nlohmann::json& member(const nlohmann::json& object, const char* key) {
   static const nlohmann::json none;
   if (!object.is_object()) return none;
@@ -134,7 +134,7 @@ void add_ports(RunSummary& run, const nlohmann::json& ports) {
   }
 }
 
-// The elements with these keys alone.
+// The list's elements, reduced to these keys.
 nlohmann::json picked(const nlohmann::json& list, std::initializer_list<const char*> keys) {
   nlohmann::json all = nlohmann::json::array();
   if (!list.is_array()) return all;
@@ -156,8 +156,8 @@ std::string programs_text(const nlohmann::json& programs) {
   return text;
 }
 
-// Flows by who sends how much to whom: what two runs that are compared mostly have in common, and too long to
-// be shown.
+// Identifies the flows by sender, receiver and size, for comparing inputs of two runs; the list itself is too
+// long to show.
 std::string flows_text(const nlohmann::json& report) {
   const nlohmann::json& flows = member(report, "flows");
   const nlohmann::json rows = picked(flows, {"from", "to", "operation", "bytes", "message_size", "queue_pairs", "workload"});
@@ -230,7 +230,7 @@ RunSummary summary_of(const nlohmann::json& report) {
 
 namespace {
 
-// A point of a sweep is called what the sweep has set there.
+// The label of a sweep's point is made of the values that the sweep set.
 void read_point(RunSummary& run, const std::string& folder) {
   const std::string path = folder + "/" + kPointFile;
   std::error_code ignored;

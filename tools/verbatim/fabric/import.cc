@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::imports::Source;
 
-// Folders hold a folder for each switch at the most, and other files besides.
+// Depth of the search: a folder may contain one folder for each switch, and other files.
 constexpr int kDeepest = 2;
 
 std::vector<std::string> files_in(const std::string& folder) {
@@ -33,7 +33,7 @@ std::vector<std::string> files_in(const std::string& folder) {
 
 struct Sources {
   std::vector<Source> known;
-  std::size_t left_out = 0;  // files of folders that are in no known format
+  std::size_t left_out = 0;  // files of folders in unknown formats
 };
 
 Sources read_sources(const ImportOptions& options, bool has_format, config::Diagnostics& diagnostics) {
@@ -57,7 +57,7 @@ Sources read_sources(const ImportOptions& options, bool has_format, config::Diag
   return sources;
 }
 
-// The quantities and rates of the command line.
+// Checks the quantities and rates of the command line.
 void check_defaults(const ImportOptions& options, config::Diagnostics& diagnostics) {
   std::string problem, hint;
   if (!config::parse_quantity(options.length, config::Dimension::kLength, &problem, &hint))
@@ -66,7 +66,8 @@ void check_defaults(const ImportOptions& options, config::Diagnostics& diagnosti
     diagnostics.add("--rate", "", config::in_quotes(options.rate) + " " + problem, hint);
 }
 
-// Name of the profile of switches for which files have values of their own; empty: it is not found, as the topology's check says.
+// Text of the profile for switches whose files have values of their own; empty if it is not found, which the
+// topology's check reports.
 std::string switch_profile_text(const std::string& reference) {
   for (const std::string& folder : profile_folders()) {
     for (const std::string& path : {folder + "/" + reference + ".json", reference}) {
@@ -126,13 +127,13 @@ int import_fabric(const ImportOptions& options) {
   if (!diagnostics.empty()) return refuse();
   const std::string folder = fs::path(options.out).parent_path().string();
   const auto beside_topology = [&](const std::string& name) { return folder.empty() ? name : folder + "/" + name; };
-  // Checked as it will be read, before there is a file.
+  // The topology is checked before it is written.
   config::FileTexts texts;
   texts.texts[options.out] = written.text;
   for (const auto& one : written.profiles) texts.texts[beside_topology(one.name)] = one.text;
   config::Diagnostics of_topology;
   config::load_topology(options.out, {profile_folders(), &texts, "import"}, of_topology);
-  // One cause can have a finding for each host.
+  // One cause may produce a finding for each host.
   constexpr std::size_t kMostShown = 10;
   for (const config::Finding& finding : of_topology.findings()) {
     if (diagnostics.findings().size() < kMostShown) diagnostics.add(finding);

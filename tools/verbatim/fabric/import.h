@@ -11,8 +11,8 @@ namespace verbatim::cli {
 struct ImportOptions {
   std::vector<std::string> sources;  // files and folders
   std::string out;
-  std::string format;  // empty: by content
-  std::string lengths;  // a file; empty: there is none
+  std::string format;  // empty: recognised by content
+  std::string lengths;  // a file; empty: none
   std::string length = "2 m", rate, hca, switch_profile, cpu = "cpu";
   AnswerStyle style;
 };

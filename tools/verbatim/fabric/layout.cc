@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFar = ~std::size_t{0};
 
-// Sets of nodes that are joined.
+// Union-find over nodes.
 class Islands {
  public:
   explicit Islands(std::size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), std::size_t{0}); }
@@ -29,7 +29,7 @@ bool has_room(const std::vector<FabricBox>& boxes, std::size_t most) {
   return std::ranges::none_of(boxes, [&](const FabricBox& box) { return ++counts[box.layer] > most; });
 }
 
-// Nodes of a layer with the same key are one box.
+// Groups nodes of a layer with the same key in a box.
 template <class Key>
 std::vector<FabricBox> boxes_by(const FabricLayers& layers, const Key& key_of) {
   std::map<std::pair<std::size_t, std::size_t>, FabricBox> by_key;
@@ -78,7 +78,7 @@ FabricLayers::FabricLayers(const config::TopologySpec& topology) {
     }
   }
   for (std::size_t& layer : layer_) {
-    if (layer == kFar) layer = 1;  // a switch without a way to any adapter
+    if (layer == kFar) layer = 1;  // a switch without a path to any adapter
     top_ = std::max(top_, layer);
   }
   for (Cable& cable : cables_) {
@@ -89,7 +89,7 @@ FabricLayers::FabricLayers(const config::TopologySpec& topology) {
 std::vector<FabricBox> boxes_of(const FabricLayers& layers, std::size_t most) {
   std::vector<FabricBox> boxes = boxes_by(layers, [](std::size_t node) { return node; });
   for (std::size_t joined = 1; joined <= layers.top() && !has_room(boxes, most); ++joined) {
-    std::vector<std::vector<std::size_t>> keys;  // by layer up to which cables join, then by node
+    std::vector<std::vector<std::size_t>> keys;  // by highest layer of the joining cables, then by node
     for (std::size_t highest = 0; highest <= layers.top(); ++highest) {
       Islands islands(layers.size());
       for (const FabricLayers::Cable& cable : layers.cables()) {

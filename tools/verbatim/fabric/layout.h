@@ -1,6 +1,6 @@
-// A fabric as layers: adapters are layer 0, switches with adapters layer 1, switches behind these layer 2, and so on. It
-// follows from the cables alone, so any topology has layers. For a picture, nodes of a layer are boxes, and boxes collapse
-// until each layer has few of them.
+// Divides a fabric into layers: adapters are layer 0, switches with adapters layer 1, switches behind these
+// layer 2, and so on. Layers follow from the cables, so every topology has them. For pictures, nodes of a
+// layer are grouped in boxes until each layer has few boxes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ class FabricLayers {
   std::size_t size() const { return layer_.size(); }
   std::size_t layer(std::size_t node) const { return layer_[node]; }
   std::size_t top() const { return top_; }
-  // Least index of an adapter that leads up to the node, layer by layer; orders the nodes of a layer from left to right.
+  // Least index of an adapter below the node, following one layer at a time; orders the nodes of a layer from
+  // left to right.
   std::size_t place(std::size_t node) const { return place_[node]; }
   struct Cable {
     std::size_t a, b;  // nodes; a is not in a higher layer than b
@@ -37,9 +38,9 @@ struct FabricBox {
   std::vector<std::size_t> nodes;  // from left to right
 };
 
-// Boxes layer by layer, each layer from left to right. All nodes are boxes of their own if no layer has more than `most`;
-// else adapters of one switch are one box, then switches of one layer that cables below them join, in ever higher layers;
-// and at the last each layer is a box.
+// Boxes layer by layer, each layer from left to right. If no layer has more than `most` nodes, each node has
+// its own box. Otherwise adapters of one switch are grouped, then switches of a layer that are joined by
+// cables to lower layers, for higher and higher layers; in the end each layer is one box.
 std::vector<FabricBox> boxes_of(const FabricLayers& layers, std::size_t most);
 
 }  // namespace verbatim::cli

@@ -11,9 +11,9 @@ namespace verbatim::cli {
 
 namespace {
 
-// Lengths in units of the picture, about a pixel each.
+// Lengths in SVG units, about a pixel each.
 constexpr long kLetter = 7, kLine = 15, kPadding = 8, kGap = 14, kBetweenLayers = 110, kMargin = 20, kLegend = 190;
-constexpr std::size_t kMostBoxes = 24;  // of a layer
+constexpr std::size_t kMostBoxes = 24;  // in a layer
 constexpr const char* kColours[] = {"#dbeafe", "#dcfce7", "#fef3c7", "#fce7f3", "#ede9fe", "#e5e7eb"};
 
 std::string svg_text(const std::string& text) {
@@ -33,7 +33,7 @@ std::string svg_text(const std::string& text) {
   return out;
 }
 
-// 1024 as 1,024.
+// 1024 is written 1,024.
 std::string with_commas(std::size_t number) {
   const std::string digits = std::to_string(number);
   std::string text;
@@ -118,7 +118,7 @@ class Picture {
     }
   }
 
-  // The nodes' names in their natural order, and how many they are.
+  // Names of the box's nodes in natural order, and their number.
   std::vector<std::string> lines_of(const FabricBox& box) const {
     if (box.nodes.size() == 1) return {name(box.nodes.front())};
     std::vector<std::string> lines;
@@ -143,7 +143,7 @@ class Picture {
     return lines;
   }
 
-  // How many adapters have a cable to each switch of a box; 0: none, or not all have as many.
+  // Number of adapters at each switch of a box; 0 if there are none or the numbers differ.
   std::size_t adapters_at_each(const FabricBox& box) const {
     if (box.layer != 1) return 0;
     std::map<std::size_t, std::size_t> counts;
@@ -154,7 +154,7 @@ class Picture {
     return std::ranges::all_of(box.nodes, [&](std::size_t node) { return counts[node] == first; }) ? first : 0;
   }
 
-  // Each layer is spread over the width of the widest.
+  // Spreads each layer over the width of the widest one.
   void place() {
     std::map<std::size_t, std::pair<long, long>> sizes;  // width and height by layer
     std::map<std::size_t, long> counts;
@@ -186,7 +186,7 @@ class Picture {
 
   static std::string number(long value) { return std::to_string(value); }
 
-  // Wider for more cables. Within a layer an arc below the boxes.
+  // A line for cables, wider for more cables; an arc below the boxes if both ends are in one layer.
   static std::string line(const Drawn& a, const Drawn& b, const std::map<std::int64_t, std::size_t>& rates) {
     std::size_t count = 0;
     for (const auto& [rate, n] : rates) count += n;
@@ -215,7 +215,7 @@ class Picture {
               number(one.width) + "\" height=\"" + number(one.height) + "\" rx=\"4\" fill=\"" + colour +
               "\" stroke=\"#334155\"/>\n";
     };
-    // Several nodes look like a stack.
+    // Several nodes are drawn as a stack.
     if (is_group) rectangle(4);
     rectangle(0);
     for (std::size_t i = 0; i < one.lines.size(); ++i) {
@@ -226,7 +226,7 @@ class Picture {
     return text;
   }
 
-  // At the left: what each layer is, and the cables below it.
+  // On the left: the kind of each layer, and the cables below it.
   std::string legend() const {
     std::string text;
     const auto put = [&](long y, const std::string& line, const char* style) {
@@ -244,7 +244,8 @@ class Picture {
     std::map<std::size_t, long> lines;
     for (const auto& [layers, rates] : between_) {
       const auto [low, high] = layers;
-      // Between the two layers; of a layer's own cables below it; of cables past a layer above the lower one.
+      // Placed between both layers; for cables within a layer below it; for cables that skip a layer above
+      // the lower one.
       const long under = tops_.at(low == high ? low : low + 1).first + tops_.at(low == high ? low : low + 1).second;
       const std::string what = low == high ? " in one layer" : high == low + 1 ? "" : " past a layer";
       const std::size_t below = low == high ? low : low + 1;
@@ -261,8 +262,8 @@ class Picture {
       cables_;  // between boxes: how many of each rate
   std::map<std::pair<std::size_t, std::size_t>, std::map<std::int64_t, std::size_t>> between_;  // between layers
   std::map<std::size_t, std::size_t> inside_;                                                   // cables by box
-  std::vector<Drawn> drawn_;                                                                    // as boxes_
-  std::map<std::size_t, std::pair<long, long>> tops_;  // by layer: its place from the top, and its height
+  std::vector<Drawn> drawn_;                                                                    // parallel to boxes_
+  std::map<std::size_t, std::pair<long, long>> tops_;  // by layer: distance from the top, and height
   long width_ = 0, height_ = 0;
 };
 

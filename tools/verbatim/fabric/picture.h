@@ -1,4 +1,4 @@
-// A fabric as a picture (SVG) and as text of Graphviz (DOT).
+// A fabric as a picture (SVG) or as text for Graphviz (DOT).
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace verbatim::cli {
 
-// Hosts below, switches above them layer by layer; large fabrics as boxes that say how many nodes and cables they stand for.
+// Hosts at the bottom, switches above them layer by layer. Large fabrics are drawn with boxes that show the
+// number of nodes and cables.
 std::string picture_of(const config::TopologySpec& topology);
 
-// Every host, switch and cable, switches of one layer at one rank.
+// Every host, switch and cable; switches of one layer have one rank.
 std::string dot_of(const config::TopologySpec& topology);
 
 }  // namespace verbatim::cli

@@ -32,7 +32,7 @@ std::optional<T> value_at(const ProgramCall& told, std::int64_t address) {
 // Objects that a system call waits for.
 struct Wait {
   enum class Kind { kNone, kRead, kReadiness } kind = Kind::kNone;
-  bool is_limited = false;                     // it returns by itself after a time
+  bool is_limited = false;                     // has a time limit
   std::optional<std::set<std::int32_t>> among;  // descriptors; nullopt: any of the process
 };
 
@@ -110,7 +110,7 @@ void ArmingOrder::end(const ProgramCall& told, Process& process, Thread& thread)
         found->second.is_known_empty = !process.can_complete;
       }
       return;
-    case ToldKind::kPoll:  // fewer than there is room for: it is empty
+    case ToldKind::kPoll:  // fewer than requested: the CQ is empty
       if (const auto found = queue(); found != process.queues.end() && call.result >= 0 && call.result < call.arguments[0])
         found->second.is_known_empty = true;
       return;

@@ -1,11 +1,11 @@
-// Whether a program arms a CQ, then polls it until it is empty, and only then sleeps for a completion event.
+// Checks that a program arms a CQ, then polls it until it is empty, and only then sleeps for a completion event.
 //
-// A completion that arrives between the last poll and ibv_req_notify_cq raises no event. Whether one arrives there in some run is
-// luck; the order of calls is not, so it is what a grader looks at. A sleep is a read of the completion channel
-// (ibv_get_cq_event), or a poll(), select() or epoll_wait() without a time limit. These need no poll after arming:
-// - a CQ that is armed before any queue pair of the process has reached RTR, since it has no completions then;
-// - a read after poll(), select() or epoll_wait() has reported something, and one that fails with EAGAIN: neither sleeps;
-// - a wait with a time limit, after which the program looks again.
+// A completion that arrives between the last poll and ibv_req_notify_cq raises no event. Whether one arrives there in a
+// given run is chance, but the order of calls is not, so a grader checks the order. A sleep is a read of the completion
+// channel (ibv_get_cq_event), or a poll(), select() or epoll_wait() without a time limit. These need no poll after arming:
+// - a CQ that is armed before any queue pair of the process has reached RTR, since it has no completions yet;
+// - a read after poll(), select() or epoll_wait() has reported an event, and one that fails with EAGAIN: neither sleeps;
+// - a wait with a time limit, after which the program polls again.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace verbatim::cli {
 
 class ArmingOrder {
  public:
-  // Every call of the run's programs, in the order of the run (Supervisor::tell_calls_to).
+  // Called for every call of the run's programs, in the order of the run (Supervisor::tell_calls_to).
   void on_call(const supervisor::ProgramCall& told);
-  // The run is over: a thread that is in a sleep never left it.
+  // Ends the run: a thread that is in a sleep never left it.
   void finish();
 
   std::uint64_t sleeps() const { return sleeps_; }
@@ -34,15 +34,15 @@ class ArmingOrder {
   struct Queue {
     std::int32_t channel = -1;  // descriptor
     bool is_armed = false;
-    bool is_known_empty = false;  // polled until empty since it was armed
+    bool is_known_empty = false;  // polled until empty since it was last armed
   };
   struct Process {
     std::map<std::uint32_t, Queue> queues;  // by number
     bool can_complete = false;              // a queue pair has reached RTR
   };
   struct Thread {
-    bool is_ready = false;  // a wait without reading has reported something
-    std::optional<std::string> sleep;  // the one it is in: the sentence, empty where the order is right
+    bool is_ready = false;  // a poll(), select() or epoll_wait() has reported an event
+    std::optional<std::string> sleep;  // current sleep: the sentence, empty if the order was right
   };
 
   void begin(const supervisor::ProgramCall& told, Process& process, Thread& thread);

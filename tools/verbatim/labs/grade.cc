@@ -1,4 +1,4 @@
-// `verbatim grade`: points for a submission.
+// `verbatim grade`: grades a submission.
 #include <algorithm>
 #include <sstream>
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Seeds that the author of the submission does not know: whole numbers with white space between them.
+// Reads seeds that the submission's author does not know: whole numbers separated by white space.
 std::optional<std::vector<std::int64_t>> read_seeds(const std::string& file) {
   std::vector<std::int64_t> seeds;
   InputFile input(file, InputFile::Accepts::kRegularFilesAndPipes);

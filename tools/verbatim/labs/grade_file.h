@@ -1,5 +1,5 @@
-// grade.json of a lab: its title, its topology, and the criteria that give points. One table describes the keys: grade.json is
-// checked with it, and topologies/schema/grade.schema.json is generated from it (`verbatim schema`).
+// grade.json of a lab: title, topology, and criteria that give points. It is checked with one table, from
+// which topologies/schema/grade.schema.json is generated as well (`verbatim schema`).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace verbatim::cli {
 
-// One condition, and the points for it. A number that is 0 sets no condition.
+// One criterion: its points, and its conditions. A number 0 sets no condition.
 struct Criterion {
   std::string name;
   unsigned points = 0;
@@ -21,12 +21,12 @@ struct Criterion {
   unsigned schedules = 0;                  // runs with freedom spec, with the seeds 1 to this number
   unsigned losses = 0;                     // runs in which packet 1, 2, … to this number of each side is lost
   bool has_no_findings = false;            // every check is an error
-  bool polls_after_arming = false;         // order of calls, see arming_order.h
-  bool has_no_rnr_naks = false;            // every message finds a receive posted
+  bool polls_after_arming = false;         // checks the order of calls, see arming_order.h
+  bool has_no_rnr_naks = false;            // a receive is posted for every message
   std::uint64_t most_packets = 0;
   std::optional<std::uint64_t> most_pauses;  // of all ports, by priority flow control
   Duration most_time{};                    // virtual time from the start of the last program to the end of the run
-  std::string hint;                        // replaces the reason for lost points, which would give the answer away
+  std::string hint;                        // replaces the reason for lost points if that would reveal the answer
   std::string pointer;                     // JSON pointer of the criterion
 };
 
@@ -46,7 +46,7 @@ struct GradeFile {
 
 const config::Object& grade_table();
 
-// Checks the file alone. nullopt: it cannot be used, and `diagnostics` says why.
+// Checks this file only. nullopt, with findings in `diagnostics`, if it cannot be used.
 std::optional<GradeFile> read_grade_file(const std::string& path, config::Diagnostics& diagnostics);
 
 // File name and text of the JSON Schema.

@@ -1,4 +1,4 @@
-// Points as people, JSON, JUnit and Gradescope read them.
+// Points for people, and in JSON, JUnit and Gradescope format.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace verbatim::cli {
 
-// Says the points and fills the document.
+// Prints the points and fills the document.
 void say_grades(Answer& answer, const Lab& lab, const std::vector<Grade>& grades);
 std::string junit_of(const Lab& lab, const std::vector<Grade>& grades);
 // Gradescope's results.json.

@@ -26,18 +26,18 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Real time after which a run that does not end is killed: only a program that never waits comes near it.
+// Real time after which a run is killed; only a program that never waits takes nearly as long.
 constexpr unsigned kRunSeconds = 60;
-// Limits of a run: processes at a time, and bytes of the disk that all runs share.
+// Limits: processes of a run, and disk space of all runs together.
 constexpr std::size_t kMostProcesses = 200;
 constexpr std::uintmax_t kMostWritten = std::uintmax_t{1} << 30;
-constexpr int kWatchMs = 200;  // real time between two looks at these limits
+constexpr int kWatchMs = 200;  // real time between checks of these limits
 constexpr const char* kOrderFile = "arming_order.json";
 
-// When the last program of the scenario starts, picoseconds.
+// Start time of the scenario's last program, in ps.
 std::int64_t last_start_ps(const fs::path& scenario) {
   std::int64_t last = 0;
-  config::Diagnostics ignored;  // the run of it has shown what is wrong
+  config::Diagnostics ignored;  // its run has reported the findings
   const auto json = config::read_json(scenario, ignored);
   if (!json || !json->is_object()) return 0;
   for (const auto& program : json->value("programs", Json::array())) {
@@ -48,7 +48,7 @@ std::int64_t last_start_ps(const fs::path& scenario) {
   return last;
 }
 
-// Descendants of the process, up to a few more than kMostProcesses.
+// Number of the process's descendants; counting stops a few above kMostProcesses.
 std::size_t descendants_of(pid_t process) {
   std::vector<pid_t> open = {process};
   std::size_t count = 0;
@@ -93,7 +93,7 @@ bool Grader::run() {
   progress_.show(lab_.name + ": compiles");
   const bool is_built = submission_.build();
   if (submission_.is_interrupted()) return false;
-  bool has_said = false;  // what the compiler had to say
+  bool has_said = false;  // the compiler's output has been reported
   for (std::size_t i = 0; i < lab_.criteria.size(); ++i) {
     const Criterion& criterion = lab_.criteria[i];
     if (!is_built || (criterion.builds && !submission_.complaint().empty())) {
@@ -165,7 +165,7 @@ bool Grader::run_all() {
   WorkerPool pool(0, -1);
   std::size_t next = 0;
   while (next < runs_.size() || !pool.is_idle()) {
-    // Once a run took too much, no other is started.
+    // After a run has exceeded a limit, no other is started.
     for (; next < runs_.size() && !too_much_.empty(); ++next) runs_[next].failure = {too_much_.begin()->second};
     while (next < runs_.size() && pool.has_room()) {
       const bool started = pool.start(static_cast<std::int64_t>(next), [&](int core, int output) {
@@ -188,8 +188,8 @@ bool Grader::run_all() {
   return true;
 }
 
-// In a process of its own. A run whose order of calls counts is made twice: calls are seen call by call alone, and that is slow
-// where a program polls for long, as some do that fail.
+// Runs in a process of its own. If the order of calls counts, a run that succeeds is repeated with its calls
+// observed one by one. This is slow for programs that poll for long, as some failing ones do.
 int Grader::run_one(std::size_t number, int core) {
   ::alarm(kRunSeconds);
   RunOptions options = runs_[number].options;
@@ -209,7 +209,7 @@ int Grader::run_one(std::size_t number, int core) {
   return code;
 }
 
-// Kills runs that take more of the machine than a lab needs.
+// Kills runs that exceed the limits of a lab.
 void Grader::watch(const WorkerPool& pool) {
   std::error_code error;
   const std::uintmax_t free = fs::space(submission_.folder(), error).available;
@@ -277,7 +277,7 @@ std::vector<std::string> Grader::judge(const Criterion& criterion, const Run& ru
   return {};
 }
 
-// A criterion with many runs gives a share of its points for each that is right, rounded down.
+// A criterion with many runs gives a share of its points for each correct run, rounded down.
 void Grader::count_points() {
   Causes causes;
   for (std::size_t i = 0; i < lab_.criteria.size(); ++i) {

@@ -1,5 +1,5 @@
-// Points for one submission: the runs that the criteria of its lab ask for, each in a process of its own, and what came of them.
-// Criteria that ask for the same run share it.
+// Grades a submission: makes the runs that the lab's criteria need, each in a process of its own, and
+// evaluates them. Criteria that need the same run share it.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,32 @@ namespace verbatim::cli {
 
 struct Grade {
   unsigned points = 0;
-  std::vector<std::string> why;  // lines; empty: no points are missing
+  std::vector<std::string> why;  // lines; empty: full points
 };
 
 struct GraderOptions {
-  std::vector<std::int64_t> seeds;  // for `schedules`; empty: 1, 2, … as many as the criterion says
+  std::vector<std::int64_t> seeds;  // for `schedules`; empty: 1, 2, … as in the criterion
   bool call_by_call = false;
   bool shows_progress = false;
 };
 
 class Grader {
  public:
-  // Both outlive the grader.
+  // `lab` and `submission` must outlive the grader.
   Grader(const Lab& lab, Submission& submission, GraderOptions options);
 
-  // False: interrupted.
+  // Returns false if interrupted.
   bool run();
   const std::vector<Grade>& grades() const { return grades_; }  // by criterion
   unsigned points() const { return points_of(grades_); }
 
  private:
-  // One run, for one criterion or several.
+  // A run for one or several criteria.
   struct Run {
-    std::string key;  // what is run, and how: the same for the same run
+    std::string key;  // identifies the scenario and options of the run
     RunOptions options;
-    bool watches_order = false;  // ArmingOrder sees its calls
-    // Once it has ended:
+    bool watches_order = false;  // ArmingOrder observes its calls
+    // Set at its end:
     std::vector<std::string> failure;  // lines; empty: as the scenario expects
     std::uint64_t rnr_naks = 0, packets = 0, pauses = 0, sleeps = 0;
     std::int64_t end_ps = 0;
@@ -60,7 +60,8 @@ class Grader {
   int run_one(std::size_t number, int core);
   void watch(const WorkerPool& pool);
   void collect(const WorkerPool::Ended& ended);
-  // Why the run is not right for the criterion, in lines; empty: it is right. `ever_sleeps`: in some run of the criterion.
+  // Reasons why the run does not satisfy the criterion, in lines; empty: it does. `ever_sleeps`: the program
+  // sleeps in some run of the criterion.
   std::vector<std::string> judge(const Criterion& criterion, const Run& run, bool ever_sleeps) const;
   void count_points();
 
@@ -71,9 +72,9 @@ class Grader {
   std::vector<Grade> grades_;
   std::vector<Run> runs_;
   std::vector<Question> questions_;  // in the order of the criteria
-  std::size_t ended_ = 0;            // runs
-  std::uintmax_t free_before_ = 0;   // bytes of the disk, when the grading began
-  std::map<std::size_t, std::string> too_much_;  // why a run was killed
+  std::size_t ended_ = 0;            // number of runs
+  std::uintmax_t free_before_ = 0;   // bytes of free disk space at the start
+  std::map<std::size_t, std::string> too_much_;  // reason for which a run was killed, by run
 };
 
 }  // namespace verbatim::cli

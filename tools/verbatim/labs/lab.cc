@@ -1,4 +1,4 @@
-// `verbatim lab`: shows the labs, starts one in a new folder, builds and runs a program, checks a lab.
+// `verbatim lab`: lists labs, starts one in a new folder, builds and runs a program, checks a lab.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ int copy_out(const std::string& number, const fs::path& to, Answer& answer) {
     fs::copy_file(lab->topology, to / "topology.json");
     for (const char* shared : kSharedFiles) fs::copy_file(lab->shared_file(shared), to / shared);
     for (const fs::path& file : files_beside_program(*lab)) {
-      // The scenarios with a dash are for the grader alone.
+      // Scenarios with a dash in their name are used by the grader only.
       if (!file.filename().string().starts_with("scenario-")) fs::copy_file(file, to / file.filename(), fs::copy_options::skip_existing);
     }
     std::ofstream mark(to / kLabMark);
@@ -84,7 +84,7 @@ int run_in(const fs::path& folder, RunOptions options) {
   return run(options);
 }
 
-// A folder that has the program alone is built like one that is graded, with the files of its lab.
+// Builds a folder that contains only the program like a graded one, with the files of its lab.
 int build_and_run(const fs::path& folder, const std::string& lab_name, const RunOptions& options) {
   std::error_code error;
   const auto has = [&](const char* name) { return fs::is_regular_file(folder / name, error); };

@@ -60,7 +60,7 @@ class LabCheck {
       report(false, file, (finding.pointer.empty() ? "" : finding.pointer + ": ") + finding.text + (finding.hint.empty() ? "" : "; ") + finding.hint);
   }
 
-  // grade.json, and the scenarios as they are in the folder of a submission.
+  // Checks grade.json, and the scenarios as they will be in a submission's folder.
   std::optional<Lab> check_files() {
     std::error_code error;
     if (!fs::is_regular_file(folder_ / "grade.json", error)) return std::nullopt;
@@ -102,7 +102,7 @@ class LabCheck {
     const std::string text = join(points, " of ", lab.points(), " points");
     answer_.document()["points"][name] = points;
     report(is_right(points), name, is_right(points) ? text : text + "; " + expected);
-    // The reasons, where they are not what the author of the lab wants.
+    // Prints the reasons if the points are not those that the lab's author expects.
     if (is_right(points)) return;
     for (std::size_t i = 0; i < lab.criteria.size(); ++i) {
       for (const std::string& line : grader.grades()[i].why) answer_.say_wrong("  %s: %s\n", lab.criteria[i].name.c_str(), line.c_str());

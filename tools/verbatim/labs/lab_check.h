@@ -1,4 +1,5 @@
-// `verbatim lab check`: is the folder of a lab complete, and do its three programs get the points that they should?
+// `verbatim lab check`: checks that a lab's folder is complete and that its three programs get the expected
+// points.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,7 @@
 
 namespace verbatim::cli {
 
-// Exit code.
+// Returns the exit code.
 int check_lab(const std::filesystem::path& folder, Answer& answer);
 
 }  // namespace verbatim::cli

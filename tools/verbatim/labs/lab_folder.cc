@@ -17,7 +17,7 @@ void print_findings(const config::Diagnostics& diagnostics) {
   for (const config::Finding& finding : diagnostics.findings()) complain(config::to_string(finding));
 }
 
-// The file, or empty.
+// Path of the topology; empty if not found.
 fs::path find_topology(const fs::path& folder, const std::string& reference) {
   std::vector<fs::path> candidates = {folder / reference};
   for (const fs::path parent : topology_folders()) candidates.push_back(parent / (reference + ".json"));
@@ -26,7 +26,7 @@ fs::path find_topology(const fs::path& folder, const std::string& reference) {
   return found == candidates.end() ? fs::path() : *found;
 }
 
-// A folder of this path, with a grade.json in it.
+// Whether this is a folder with a grade.json.
 bool is_lab_folder(const fs::path& folder) {
   std::error_code error;
   return fs::is_regular_file(folder / "grade.json", error);

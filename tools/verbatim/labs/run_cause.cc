@@ -31,7 +31,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 bool is_missing_output(std::string_view line) { return line.find(", the output of `") != line.npos; }
 bool is_limit(std::string_view line) { return line.starts_with("the limit of "); }
 
-// What this program said: every sentence of its own, without "verbatim: ", but for what is no cause.
+// Sentences that this program printed, without "verbatim: " and without those that are no cause.
 std::vector<std::string> sentences_of(const std::string& output) {
   std::vector<std::string> sentences;
   std::istringstream lines(output);
@@ -39,14 +39,15 @@ std::vector<std::string> sentences_of(const std::string& output) {
     if (!line.starts_with(kOurs)) continue;
     line.erase(0, kOurs.size());
     if (line.starts_with("warning: ") || line.starts_with("freedom: ")) continue;
-    if (line.starts_with("the check ") && line.ends_with(", has found something")) continue;  // run.json says what
+    if (line.starts_with("the check ") && line.ends_with(", has found something")) continue;  // run.json has the finding
     sentences.push_back(std::move(line));
   }
-  // Where something says why, it is not news that the output has not come.
+  // Missing output is reported only if no other reason is known.
   const auto is_reason = [](const std::string& one) { return !is_missing_output(one) && !is_limit(one); };
   const bool has_reason = std::ranges::any_of(sentences, is_reason);
   if (has_reason) std::erase_if(sentences, is_missing_output);
-  // The cause of a hang repeats what the thread with the mistake waits for: "cause: client: lab (pid 1001), thread 1001: QP 72 …".
+  // The cause of a hang repeats the state of the faulty thread: "cause: client: lab (pid 1001), thread 1001:
+  // QP 72 …".
   const auto cause = std::ranges::find_if(sentences, [](const std::string& one) { return one.starts_with("cause: "); });
   const std::size_t thread = cause == sentences.end() ? std::string::npos : cause->find(", thread ");
   if (const std::size_t at = thread == std::string::npos ? thread : cause->find(": ", thread); at != std::string::npos) {
@@ -60,7 +61,7 @@ std::vector<std::string> sentences_of(const std::string& output) {
   return sentences;
 }
 
-// Findings of checks whose level is error, each with its advice.
+// Findings of checks with level error, each with its remedy.
 std::vector<std::string> findings_of(const nlohmann::json& run) {
   std::vector<std::string> lines;
   for (const auto& entry : run.value("checks", nlohmann::json::array())) {
@@ -72,7 +73,7 @@ std::vector<std::string> findings_of(const nlohmann::json& run) {
   return lines;
 }
 
-// The last line that a program with an exit code other than 0 wrote to standard error.
+// The last line that a failed program wrote to standard error.
 std::vector<std::string> last_words_of(const nlohmann::json& run, const fs::path& out) {
   std::vector<std::string> lines;
   for (const auto& program : run.value("programs", nlohmann::json::array())) {
@@ -117,7 +118,7 @@ std::vector<std::string> Causes::text_for(const std::string& criterion, std::siz
     std::size_t count;
     const Failure* first;
   };
-  std::vector<Group> groups;  // in the order of their first failure
+  std::vector<Group> groups;  // in the order of their first failures
   for (const Failure& failure : failures) {
     const std::string key = key_of(failure.lines);
     const auto found = std::ranges::find(groups, key, &Group::key);

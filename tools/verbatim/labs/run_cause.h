@@ -1,4 +1,4 @@
-// Why a run was not right, in words for students; and causes of many runs, each once.
+// Explains to students why a run failed, and combines equal causes of many runs.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,21 @@
 
 namespace verbatim::cli {
 
-// `output`: what the run wrote to standard error. `out`: its --out folder. `folder`: where the program was built; its name is
-// left out of the text, since it differs from one grading to the next. Lines without a newline at the end; never empty.
+// `output` is the run's standard error, `out` its --out folder. `folder` is the program's build folder; its
+// name is removed from the text because it differs between gradings. Returns at least one line, without
+// newlines.
 std::vector<std::string> cause_of_run(const std::string& output, const std::filesystem::path& out,
                                       const std::filesystem::path& folder);
 
-// Causes that differ in numbers alone are one. A cause is written out where it is first used, and its first place is named after
-// that.
+// Combines causes that differ only in numbers. A cause is written in full where it first occurs; later it
+// refers to that place.
 class Causes {
  public:
   struct Failure {
-    std::string run;  // "with seed 7"; empty: the only one
+    std::string run;  // "with seed 7"; empty: the only run
     std::vector<std::string> lines;
   };
-  // The text for one criterion with these failures among `runs` runs: lines.
+  // Lines for a criterion with these failures among `runs` runs.
   std::vector<std::string> text_for(const std::string& criterion, std::size_t runs, const std::vector<Failure>& failures);
 
  private:

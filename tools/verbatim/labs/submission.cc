@@ -33,7 +33,7 @@ constexpr rlim_t kLongestObject = 64 << 20;  // bytes of a file that the compile
 
 bool is_source(const fs::path& path) { return path.extension() == ".c" || path.extension() == ".h"; }
 
-// The files in a compiler's list of what it has read, which is written for make(1): a backslash precedes a blank in a name.
+// Files in a compiler's dependency list for make(1), where a backslash escapes a blank in a name.
 std::vector<std::string> words_of_list(const fs::path& file) {
   const std::string list = InputFile(file).rest().value_or("");
   std::vector<std::string> words(1);
@@ -50,7 +50,8 @@ std::vector<std::string> words_of_list(const fs::path& file) {
   return words;
 }
 
-// The name of a file of `labs` or below that the compiler has read, by its lists. Empty: none.
+// Name of a file in `labs` or below that the compiler has read, according to its dependency lists; empty:
+// none.
 std::string foreign_source(const fs::path& folder, const std::vector<fs::path>& labs) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".d") continue;
@@ -65,7 +66,7 @@ std::string foreign_source(const fs::path& folder, const std::vector<fs::path>& 
   return "";
 }
 
-// Without the lines in which make says that it gives up: the compiler has said why.
+// Removes make's own error lines, because the compiler has given the reason.
 std::string without_lines_of_make(const std::string& text) {
   std::istringstream lines(text);
   std::string kept;
@@ -115,7 +116,7 @@ bool Submission::build() {
   const int said = ::memfd_create("verbatim-build", MFD_CLOEXEC);
   const std::string folder = folder_;
   const pid_t child = start_child(ChildOutput::kFile, said, [&] {
-    ::setpgid(0, 0);  // with the compilers that it starts
+    ::setpgid(0, 0);  // a process group with the compilers that make starts
     const rlimit size{kLongestObject, kLongestObject}, time{kCompilerSeconds, kCompilerSeconds};
     ::setrlimit(RLIMIT_FSIZE, &size);
     ::setrlimit(RLIMIT_CPU, &time);

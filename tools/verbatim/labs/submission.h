@@ -1,4 +1,4 @@
-// A program for a lab, built from C files of one person with the lab's own Makefile, headers, topology and scenarios.
+// A program for a lab: a student's C files, built with the lab's Makefile, headers, topology and scenarios.
 #pragma once
 
 #include <filesystem>
@@ -9,20 +9,20 @@
 
 namespace verbatim::cli {
 
-// It is built in a temporary folder, which exists as long as the object.
+// It is built in a temporary folder, which is removed with the object.
 class Submission {
  public:
-  // `source`: a folder whose C files are copied, or one file that becomes lab.c. A file of the lab replaces one with its name.
-  // Throws std::filesystem::filesystem_error when the machine has no room.
+  // `source` is a folder whose C files are copied, or one file that becomes lab.c. Files of the lab replace
+  // files with the same name. Throws std::filesystem::filesystem_error if the disk is full.
   Submission(const Lab& lab, const std::filesystem::path& source);
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
-  // Compiles it, for a minute at most. False: there is no program, and complaint() has the reason.
+  // Compiles it within a minute. Returns false, with a reason in complaint(), if there is no program.
   bool build();
-  // The user ended build().
+  // The user interrupted build().
   bool is_interrupted() const { return is_interrupted_; }
-  // What the compiler wrote, all of it, or our reason; empty: nothing.
+  // The compiler's output, or our reason; empty: none.
   const std::string& complaint() const { return complaint_; }
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -34,7 +34,7 @@ class Submission {
   bool is_interrupted_ = false;
 };
 
-// The files of a lab's folder that are copied beside the program: all but its texts and its three programs.
+// Files of the lab's folder that are copied beside the program: all but its texts and its three programs.
 std::vector<std::filesystem::path> files_beside_program(const Lab& lab);
 
 }  // namespace verbatim::cli

@@ -1,10 +1,10 @@
 "use strict";
-// The blocks of the page (page_block.h): columns of numbers, read when they are asked for.
+// The blocks of the page (page_block.h): columns of numbers, decoded on demand.
 const verbatimBlocks = (head) => {
   const kMostKept = 128;  // blocks of rows: a million rows take 70 MB
   let read = 0;
 
-  // The text of an element behind this script, as soon as all of it is there.
+  // The text of an element that follows this script, as soon as it is complete.
   const textOf = (name) => new Promise((resolve) => {
     const look = () => {
       const found = document.getElementById(name), isWhole = document.readyState !== "loading";
@@ -42,7 +42,7 @@ const verbatimBlocks = (head) => {
     }
     signed() { return Columns.unfolded(this.number()); }
     static unfolded(value) { return value % 2 ? -(value + 1) / 2 : value / 2; }
-    // Goes to the next column, and fills `into` with what `each` makes of it.
+    // Moves to the next column and fills `into` with the results of `each`.
     fill(into, each) {
       this.number();
       for (let i = 0; i < into.length; ++i) into[i] = each(i);
@@ -55,7 +55,7 @@ const verbatimBlocks = (head) => {
     ++read;
     return new Columns(bytes);
   };
-  // What stands in texts: pieces around numbers. The numbers of a block are differences to the last ones of their places.
+  // The numbers in texts. Within a block they are differences to the previous number at the same place.
   const numbersOf = (from, texts, uses) => {
     const last = [], numbers = [], starts = new Uint32Array(uses[0].length + 1);
     from.number();
@@ -115,14 +115,14 @@ const verbatimBlocks = (head) => {
     if (keeps) {
       kept.set(b, own);
       if (kept.size > kMostKept) {
-        for (const old of kept.keys()) if (old !== 0) { kept.delete(old); break; }  // the first is for printing
+        for (const old of kept.keys()) if (old !== 0) { kept.delete(old); break; }  // the first block is needed for printing
       }
     }
     return own;
   };
   const textAt = (own, k) => words(rows.texts[own.text[k]], own.numbers, own.starts[k]);
   const noteAt = (own, k) => words(rows.texts[own.note[k]], own.numbers, own.starts[k] + rows.texts[own.text[k]].length - 1);
-  // Of a row whose block is here; else nothing.
+  // A row, if its block is loaded.
   const row = (i) => {
     const b = Math.floor(i / rows.block), own = kept.get(b), k = i - b * rows.block;
     if (!own || k >= own.count) return null;
@@ -157,7 +157,7 @@ const verbatimBlocks = (head) => {
       own.times = [];
       for (let step = 0; step < 8; ++step) own.times.push(from.plain(numbers()));
       own.status = from.plain(numbers());
-      // What is known first is a difference to that of the request before.
+      // The first known time is a difference to that of the previous request.
       let before = 0;
       for (let i = 0; i < count; ++i) {
         let last = -1;
@@ -178,7 +178,8 @@ const verbatimBlocks = (head) => {
 
   // ---- what is drawn over time
   let allSeries = [];
-  // Runs of equal values of one series: from which of its `bins` equal parts of the time with packets, and the value.
+  // A series' runs of equal values: their first part of its `bins` parts of the time with packets, and the
+  // value.
   const series = (number) => allSeries[number];
   const readSeries = async () => {
     const of = head.series, all = of.runs.reduce((a, b) => a + b, 0), from = await columns("series-0");
@@ -191,7 +192,7 @@ const verbatimBlocks = (head) => {
       return own;
     });
   };
-  // When packets were dropped, of each of head.links.
+  // Times of dropped packets, by link of head.links.
   const drops = async () => {
     const from = await columns("drops-0");
     from.number();

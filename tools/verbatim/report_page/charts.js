@@ -1,6 +1,7 @@
 "use strict";
-// Charts over time. All show the same range (time.js), and the same hands move it: drag to move, Shift and drag to choose a part,
-// Ctrl and wheel to zoom, Shift and wheel to move, click for a moment, double click for the time with packets.
+// Charts over time. All share one range (time.js) and the same gestures: drag to move, Shift and drag to
+// select a part, Ctrl and wheel to zoom, Shift and wheel to move, click to select a time, double click to
+// show the time with packets.
 const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo, now }) => {
   const { fullName, byName, hostOf, nodeOf } = columns;
   const kWide = 1000, kLeft = 150, kRight = 10, kRoom = kWide - kLeft - kRight;
@@ -35,7 +36,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
   time.onRange(() => changed(true));
   const drawAll = () => { for (const plot of plots.values()) draw(plot); };
 
-  // Charts of some hosts alone; null: of all.
+  // Shows the charts of these hosts only; null: all.
   let shownHosts = null;
   const hide = (plot) => { plot.box.style.display = shownHosts && plot.hosts && !plot.hosts.some((host) => shownHosts.has(host)) ? "none" : ""; };
   const only = (hosts) => {
@@ -44,7 +45,8 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     id("only").textContent = shownHosts ? "Only charts of " + [...shownHosts].join(" and ") + " are shown; Esc shows all." : "";
     for (const plot of plots.values()) hide(plot);
   };
-  // `draw(body)` draws the shown range; `tell(t)` says in words what there is at a time. `hosts`: whose chart it is; none: nobody's.
+  // `draw(body)` draws the shown range; `tell(t)` returns text for a time. `hosts`: hosts of the chart, if
+  // any.
   const chart = (parent, high, label, draw_, tell, hosts) => {
     const box = svg("svg", { viewBox: "0 0 " + kWide + " " + high, role: "img", "aria-label": label, class: "plot" });
     const plot = { box, body: svg("g"), cursor: svg("line", { class: "cursor", y1: 0, y2: high }), draw: draw_, tell, label, hosts: hosts && hosts.map(hostOf), isSeen: false };
@@ -56,7 +58,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     observer.observe(box);
     return plot;
   };
-  // The charts that were in an element are gone.
+  // Removes the charts of an element.
   const forget = (parent) => { for (const box of [...plots.keys()]) if (!box.isConnected || parent.contains(box)) { observer.unobserve(box); plots.delete(box); } };
   const axis = (parent) => chart(parent, 16, "time", (body) => {
     for (const [t, words] of time.ticks(6)) {
@@ -64,9 +66,10 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
       if (x(t) < kWide - 45) body.append(svg("text", { x: Math.max(x(t), kLeft + 40), y: 14, "text-anchor": "middle" }, words));
     }
   });
-  // `draw(parent, one)` for each of a list: the first ones at once, the others when the fold that they are behind is opened.
+  // Calls `draw(parent, one)` for each of a list: at once for the first ones, for the others when their fold
+  // is opened.
   const count = (n, word) => n.toLocaleString("en") + " " + word + (n === 1 ? "" : "s");
-  const kMany = 40;  // of charts that have no worst one, none is behind a fold if they are not more
+  const kMany = 40;  // if charts have no ranking, up to this many are shown without a fold
   const foldRest = (parent, list, draw, words, leftOut, most = 0) => {
     const kMostInside = 2000, first = list.length <= most ? most : 12;
     for (const one of list.slice(0, first)) draw(parent, one);
@@ -86,7 +89,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     if (leftOut) parent.append(element("p", "hint", count(leftOut, "more " + words) + " with less are not in this page."));
   };
   const names = (plot, first, second) => {
-    // What is longer would run into the chart.
+    // Longer text would overlap the chart.
     [first, second].forEach((words, k) => {
       if (!words) return;
       const text = svg("text", { x: 0, y: 13 + 14 * k }, words.length > 22 ? words.slice(0, 21) + "…" : words);
@@ -102,7 +105,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     }
     parent.before(box);
   };
-  // A section is there when it has something to show.
+  // Shows a section, once it has content.
   const show = (parent) => { parent.closest("section").hidden = false; };
 
   // ---- by mouse
@@ -160,7 +163,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     tip.hidden = false;
   };
   const hideTip = () => { tip.hidden = true; };
-  // Of all charts in an element.
+  // Adds listeners for all charts of an element.
   const listen = (parent) => {
     parent.addEventListener("wheel", onWheel, { passive: false });
     parent.addEventListener("pointerdown", onDown);
@@ -180,8 +183,9 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     while (low < high) { const mid = (low + high) >> 1; if (own.starts[mid] <= bin) low = mid + 1; else high = mid; }
     return low - 1;
   };
-  // What the shown range has of a series, as { from, to, value, isOld }. What is narrower than can be seen is joined. Below zero
-  // nothing is known: the value before goes on, as an old one, if `isHeld`; else there is none.
+  // The visible part of a series, as { from, to, value, isOld }. Pieces too narrow to see are joined.
+  // Negative values mean unknown: with `isHeld` the previous value continues, marked as old; otherwise there
+  // is no piece.
   const pieces = (number, join, isHeld, shape = (v) => v) => {
     const own = series(number), each = span / own.bins, unit = time.span() / kRoom, list = [];
     let k = Math.max(0, runAt(own, time.from())), known = -1;
@@ -206,7 +210,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     if (isHeld) while (k > 0 && own.values[k] < 0) --k;
     return k < 0 ? -1 : own.values[k];
   };
-  // The sum of a part of the time, of a series of sums.
+  // Sum over a part of the time, for a series of sums.
   const sumOf = (number, from, to) => {
     const own = series(number), each = span / own.bins;
     let sum = 0;
@@ -217,8 +221,8 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     }
     return sum;
   };
-  // Pieces as one area: far fewer elements than a bar for each. `most`: the value that is as high as the chart; `least`: the width
-  // that a piece has at least.
+  // Draws pieces as one area, which needs far fewer elements than bars. `most`: value at the full height;
+  // `least`: minimal width of a piece.
   const area = (list, most, high, className, least = .7) => {
     const floor = high - 2, y = (v) => (floor - (high - 6) * Math.min(1, Math.max(0, v) / most)).toFixed(1);
     let path = "";
@@ -229,13 +233,14 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     }
     return svg("path", { class: className, d: path });
   };
-  // Between two values, `least` and `most`, over time. Where the fewest is far below the most, the part between is paler. `bound`:
-  // the value at the top. `shape` makes values of the series' ones and turns them round if it falls. `whenNone`: marks where none is left.
+  // Draws the band between two series, `least` and `most`. It is paler where they differ much. `bound`: value
+  // at the top. `shape` converts values, and swaps the series if it is decreasing. `whenNone`: marks times at
+  // which nothing is left.
   const band = (parent, { least, most }, { first, words, label, bound, isHeld, shape, whenNone, unit, hosts }) => {
     const high = 34, top = Math.max(1, bound), [low, up] = shape ? [most, least] : [least, most];
     const plot = chart(parent, high, first + ": " + label, (body) => {
       const above = pieces(up, Math.max, isHeld, shape), below = pieces(low, Math.min, isHeld, shape);
-      const wide = isHeld ? .7 : 2.5;  // single looks are seen
+      const wide = isHeld ? .7 : 2.5;  // single samples must be visible
       body.append(area(above.filter((one) => one.isOld), top, high, "load is-old"), area(above.filter((one) => !one.isOld), top, high, "load is-between", wide),
         area(below.filter((one) => !one.isOld), top, high, "load", wide));
       if (whenNone) for (const one of below) if (!one.isOld && one.value === 0 && isShown(one.from, one.to)) body.append(svg("rect", { class: "lost", x: x(one.from), width: Math.max(2, x(one.to) - x(one.from)), y: 0, height: 6 }));
@@ -246,7 +251,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     names(plot, first, words);
   };
 
-  // ---- the charts that need nothing but the head of the page and the series
+  // ---- charts that need only the head of the page and the series
   const lives = () => {
     const parent = id("lives"), own = new Map();
     for (const change of data.changes) own.has(change[1]) ? own.get(change[1]).push(change) : own.set(change[1], [change]);
@@ -291,14 +296,15 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
         bound: Math.max(...series(told.most).values), isHeld: true, whenNone: true, unit: "credits of the receiver", hosts });
     }, "queue pair", 0, kMany);
   };
-  // Hosts at the ends of the cable of "port/h0:1"; the adapter of "hca/h0".
+  // Hosts at the ends of the cable of "port/h0:1"; the adapter for "hca/h0".
   const cableOf = new Map(data.sides.cables.flatMap((cable) => [[cable[0], cable], [cable[1], cable]]));
   const hostsOf = (port) => {
     const name = port.slice(port.indexOf("/") + 1), cable = cableOf.get(name);
     return cable ? [nodeOf(cable[0]), nodeOf(cable[1])] : [port.startsWith("hca/") ? name : nodeOf(name)];
   };
-  // Rates of ports are those of parts of the shown range, each at least as long as the longest packet takes. A packet counts where it
-  // begins, so that a part may have more than the link carries; it is drawn as much as that.
+  // Rates of ports are averages over parts of the shown range; a part is at least as long as the longest
+  // packet takes. A packet counts in the part in which it begins, so a part may exceed the link's rate; it is
+  // drawn at that rate.
   const kLanes = { SDR: 2.5, DDR: 5, QDR: 10, FDR: 14, EDR: 25, HDR: 50, NDR: 100, XDR: 200 }, kLongestPacket = 4200 * 8, kParts = 300;
   const gigabits = (rate) => {
     const [name, width] = rate.split(" ");
@@ -314,7 +320,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
       list.push({ from: k * part, to: (k + 1) * part, value: rateOf(link, k * part, (k + 1) * part) });
     return list;
   };
-  // Of all ports in the shown range.
+  // Peak over all ports in the shown range.
   let peakRange = "", peak = 0;
   const peakRate = () => {
     const range = time.from() + ":" + time.to();
@@ -324,7 +330,7 @@ const verbatimCharts = ({ data, id, element, svg, time, columns, series, moveTo,
     }
     return peak;
   };
-  // `drops`: times, of each of data.links.
+  // `drops`: times, by link of data.links.
   const links = (drops) => {
     const parent = id("links"), all = data.links.map((link, k) => ({ ...link, times: drops[k] }));
     if (!all.length) return;

@@ -1,12 +1,12 @@
 "use strict";
-// The columns of the ladder. Where there are too many to be seen together, those of a host stand in one lane, and hosts in groups: by
-// the switch that they are connected to, or by the beginning of their names. A lane opens and closes by its head.
+// The columns of the ladder. If there are too many, columns of a host share a lane, and hosts are grouped by
+// switch or by prefix of their names. A click on a lane's head opens or closes it.
 const verbatimColumns = (data) => {
   const kMostColumns = 8, kMostHosts = 8, kGroupHosts = 8;
   const byName = new Intl.Collator("en", { numeric: true }).compare;  // h2 before h12
   const nodeNames = new Set(data.sides.nodes.map((node) => node[0]));
   const nodeOf = (endpoint) => endpoint.slice(0, endpoint.lastIndexOf(":"));
-  // Adapters of a host with several are named after it.
+  // Adapters of a host with several are named after the host.
   const hostOf = (name) => {
     let host = name;
     while (!nodeNames.has(host) && host.includes("-")) host = host.slice(0, host.lastIndexOf("-"));
@@ -33,7 +33,7 @@ const verbatimColumns = (data) => {
     return groups;
   };
   const isUseful = (groups, hosts) => groups.size > 1 && groups.size < hosts.length;
-  // Of each host the name of its group; null: there are few hosts.
+  // Name of each host's group; null: few hosts, no groups.
   const groupsOf = (hosts) => {
     if (hosts.length <= kMostHosts) return null;
     let groups = collect(hosts, (host) => leafOf.get(hostOf(host)) || "");
@@ -48,7 +48,7 @@ const verbatimColumns = (data) => {
   const opened = new Set();  // "group leaf0", "host h3"
   let lanes = [], laneOf = [], closable = [], hasGroups = false;
   const few = (names) => names.length <= 2 ? names.join(", ") : names[0] + " … " + names[names.length - 1];
-  // `columns`: those that are shown.
+  // `columns`: the shown ones.
   const arrange = (columns) => {
     const hosts = [...new Set(columns.map((c) => data.columns[c].host))];
     const groups = groupsOf(hosts), closesHosts = columns.length > kMostColumns;
@@ -71,14 +71,14 @@ const verbatimColumns = (data) => {
     lanes.forEach((lane, k) => lane.columns.forEach((c) => { laneOf[c] = k; }));
   };
   const toggle = (key) => opened.has(key) ? opened.delete(key) : opened.add(key);
-  // Opens what is closed; if all is open, closes it.
+  // Opens all lanes; if all are open, closes them.
   const toggleAll = () => {
     const closed = closable.filter((key) => !opened.has(key));
     if (closed.length) for (const key of closed) opened.add(key);
     else for (const key of closable) opened.delete(key);
   };
 
-  // What a lane with several columns leaves open: which of them it is. `c`: a column.
+  // Name of a column within its lane; empty if the lane has only one. `c`: a column.
   const exact = (c) => {
     const lane = lanes[laneOf[c]], column = data.columns[c];
     if (!lane || lane.columns.length === 1) return "";

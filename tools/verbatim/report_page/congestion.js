@@ -1,6 +1,6 @@
 "use strict";
-// Congestion below the ladder: lanes of ports, rates of queue pairs, the utilisation of links as a heat map, flows. Of many the worst
-// are drawn, and the others when the fold that they are behind is opened.
+// Congestion below the ladder: lanes of ports, rates of queue pairs, utilisation of links as a heat map,
+// flows. The worst are shown; the others are in a fold.
 const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => {
   const { chart, foldRest, area, pieces, valueAt, sumOf, band, names, legend, count, x, isShown } = charts;
   const { lanes, rates, lanes_left_out, rates_left_out } = data.congestion;
@@ -45,7 +45,7 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
     foldRest(parent, lanes, drawLane, "lane", lanes_left_out);
   };
 
-  // Rates are drawn up to that of the fastest queue pair.
+  // The scale ends at the rate of the fastest queue pair.
   const drawRates = () => {
     const parent = id("rates");
     if (!rates.length) return;
@@ -58,11 +58,11 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
     }, "queue pair", rates_left_out);
   };
 
-  // A row for each port. `kSteps`: shares from which a colour is used.
+  // A row for each port. `kSteps`: thresholds of the colours.
   const kSteps = [.02, .25, .5, .75, .95];
   const drawHeat = () => {
     const parent = id("heat"), all = data.links.filter((link) => link.port.startsWith("port/") && charts.limitOf(link));
-    // With the load of the whole fabric above, each port of a large one is too much.
+    // For a large fabric the section with loads replaces this.
     if (!all.length || (data.overview && data.overview.parts && (data.overview.is_part || data.sides.cables.length > 24))) return;
     charts.show(parent);
     legend(parent, ...kSteps.map((share, k) => ["heat-" + (k + 1), "from " + Math.round(100 * share) + " %"]));

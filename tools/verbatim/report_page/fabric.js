@@ -1,6 +1,6 @@
 "use strict";
-// The picture of the fabric: switches in rows by their distance from hosts, hosts below. It shows the moment: what ports sent just
-// before it, and what has been dropped until then.
+// The picture of the fabric: switches in rows by their distance from hosts, hosts at the bottom. It shows the
+// selected time: rates of ports just before it, and packets dropped so far.
 const verbatimFabric = ({ data, drops, id, svg, time, columns, charts }) => {
   const kMostNodes = 160;
   const { count, kWide } = charts;
@@ -34,7 +34,7 @@ const verbatimFabric = ({ data, drops, id, svg, time, columns, charts }) => {
       const [from, to] = [hostOf(nodeOf(a)), hostOf(nodeOf(b))], key = from + "|" + to, nth = between.get(key) || 0;
       between.set(key, nth + 1);
       const [x1, y1] = where.get(from), [x2, y2] = where.get(to), shift = 5 * nth;
-      // One line for each direction, from its sender to the middle.
+      // One line for each direction, from the sender to the middle.
       const xm = (x1 + x2) / 2 + shift, ym = (y1 + y2) / 2;
       for (const [port, x, y, far] of [[a, x1, y1, b], [b, x2, y2, a]]) {
         const line = svg("line", { class: "cable", x1: x + shift, y1: y, x2: xm, y2: ym }), words = svg("title", {}, port);
@@ -70,7 +70,7 @@ const verbatimFabric = ({ data, drops, id, svg, time, columns, charts }) => {
       cable.words.textContent = cable.port + " to " + cable.far + ", " + cable.rate + ": " + rate.toFixed(2) + " Gbit/s" + (lost ? ", " + lost + " dropped so far" : "");
       if (rate) told.push([rate, cable]);
     }
-    // Adapters drop as well, and stand at no cable.
+    // Adapters drop packets, too, but not at a cable.
     for (const [port, link] of links) if (port.startsWith("hca/")) lostInAll += link.drops.filter((t) => t <= now).length;
     told.sort((a, b) => b[0] - a[0]);
     id("fabric-now").textContent = "In the " + time.text(length) + " before " + time.text(now) + ": " +

@@ -1,12 +1,13 @@
 "use strict";
-// The ladder: which rows are shown, their places, and those in sight.
+// The ladder: the shown rows, their places, and the visible ones.
 const verbatimFlags = { kDropped: 1, kRetransmission: 2, kNak: 4, kRnrNak: 8, kFlushed: 16, kError: 32, kFault: 64, kDuplicate: 128, kProblem: 255 };
 
-// `state`: chosen (a row), followed (a request), only (a column), each -1 for none. `onPick(i, row)`: a row was clicked.
+// `state`: chosen (a row), followed (a request), only (a column); -1: none. `onPick(i, row)`: a row was
+// clicked.
 const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick, onFirst }) => {
   const { kDropped, kRetransmission, kNak, kRnrNak, kFlushed, kError, kFault, kDuplicate, kProblem } = verbatimFlags;
   const kRow = 22, kTime = 150, kPrinted = 3000, kCharacter = 6.8, kLane = 100;  // pixels
-  const kTallest = 3e6;  // pixels of what is scrolled: browsers end at 17 millions
+  const kTallest = 3e6;  // limit of the scrolled height: browsers fail at 17 million
   const { nameOf, fullName, exact, laneOf } = columns;
   const ladder = id("ladder");
 
@@ -18,10 +19,10 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
   };
 
   // ---- which rows are shown
-  let filtered = null;  // { index, time, flags } of the rows that are shown; null: all are
+  let filtered = null;  // { index, time, flags } of the shown rows; null: all
   const shownCount = () => filtered ? filtered.index.length : rows.count;
   const shownAt = (k) => filtered ? filtered.index[k] : k;
-  // The first place in a sorted list that is not below.
+  // Index of the first element of a sorted list that is not less.
   const lowest = (list, value, count = list.length) => {
     let low = 0, high = count;
     while (low < high) { const mid = (low + high) >> 1; if (list[mid] < value) low = mid + 1; else high = mid; }
@@ -34,23 +35,23 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     const own = await rows.loadBlock(b);
     return b * rows.block + lowest(own.time, ps, own.count);
   };
-  // The place of the first of the shown rows at or after a time.
+  // Place of the first shown row at or after a time.
   const placeAt = async (ps) => filtered ? lowest(filtered.time, ps) : rowAt(ps);
-  // The place of a row among the shown ones, or of the first after it.
+  // Place of a row among the shown ones, or of the next shown one.
   const placeOf = (i) => filtered ? lowest(filtered.index, i) : i;
   const isShown = (i) => !filtered || filtered.index[placeOf(i)] === i;
 
   const matcher = () => {
     const words = id("find").value.trim().toLowerCase();
     if (!words) return null;
-    // Words without digits stand between the numbers of a text, or nowhere.
+    // A search text without digits can only match within the pieces of a text.
     const hasDigits = /[0-9]/.test(words);
     const fits = rows.texts.map((pieces) => pieces.some((piece) => piece.toLowerCase().includes(words)));
     return (own, k) => fits[own.text[k]] || fits[own.note[k]] || (own.bytes[k] > 0 && String(own.psn[k]) === words) ||
       (hasDigits && (rows.textAt(own, k).toLowerCase().includes(words) || rows.noteAt(own, k).toLowerCase().includes(words)));
   };
   let filterTurn = 0;
-  // False: another filter has begun meanwhile.
+  // Returns false if another filter was started meanwhile.
   const filter = async () => {
     const turn = ++filterTurn, fits = matcher(), problems = id("problems").checked, only = state.only;
     const [from, to] = id("inrange").checked ? [time.from(), time.to()] : [-Infinity, Infinity];
@@ -88,7 +89,8 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     layOut();
     return true;
   };
-  // The next row in this direction behind a row that `fits` (of a block and a place in it); undefined: there is none.
+  // The next row in this direction for which `fits` (called with block and index) is true; undefined if there
+  // is none.
   const findRow = async (i, by, fits) => {
     for (let k = i + by; k >= 0 && k < rows.count;) {
       const b = Math.floor(k / rows.block), start = b * rows.block;
@@ -146,7 +148,8 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
   };
   const middle = (c) => kTime + (laneOf(c) ?? 0) * width + width / 2;
 
-  // ---- rows in sight. Where all of them are taller than the browser can scroll, `offset` is what is left out above.
+  // ---- visible rows. If all of them are taller than a browser can scroll, `offset` is the height omitted
+  // above.
   let offset = 0, lastTop = 0, lastLeft = 0, version = 0, isPending = false, forPrint = false;
   let made = new Map(), madeVersion = -1, seenLeft = 0, seenRight = 0;
   const allHeight = () => shownCount() * kRow;
@@ -162,13 +165,13 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     paint();
   };
   const scrolled = () => {
-    // Labels are where they are seen.
+    // Labels stay in the visible part.
     if (ladder.scrollLeft !== lastLeft) { lastLeft = ladder.scrollLeft; stale(); }
     if (allHeight() > kTallest) {
       const at = ladder.scrollTop, least = scrolledHeight() - ladder.clientHeight, most = allHeight() - ladder.clientHeight;
       const isFar = Math.abs(at - lastTop) > 2 * ladder.clientHeight;
       lastTop = at;
-      // The bar goes over all rows; the wheel goes from row to row until it comes to an end that is none.
+      // The scroll bar covers all rows; the wheel moves row by row beyond an apparent end.
       if (isFar) return scrollTo(at / least * most);
       if ((at <= 0 && top() > 0) || (at >= least - 1 && top() < most - 1)) return scrollTo(top());
     }
@@ -186,14 +189,14 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     const arrow = element("span", "arrow " + (to >= from ? "right" : "left"));
     arrow.style.left = left + "px";
     arrow.style.width = span + "px";
-    // Names that the columns do not give, or whose column is out of sight.
+    // Names that the columns do not show, or whose column is not visible.
     const isOut = (at) => at < seenLeft || at > seenRight;
     const own = exact(row.from) || (isOut(from) ? fullName(row.from) : ""), far = row.to < 0 ? "" : exact(row.to) || (isOut(to) ? fullName(row.to) : "");
     const names = own || far ? (own || nameOf(row.from)) + (row.to < 0 ? "" : " → " + (far || nameOf(row.to))) + ": " : "";
     const label = element("span", "label");
     const words = names + row.text + " PSN " + row.psn + ", " + row.bytes + " B" + (row.note ? " — " + row.note : "");
     label.append(element("span", "", words));
-    // Above the part of the arrow that is seen. What is longer goes beyond its ends.
+    // Above the visible part of the arrow; longer text extends beyond it.
     let start = Math.max(left, seenLeft) + 6, stop = Math.min(right, seenRight) - 6;
     const least = Math.min(seenRight - seenLeft, words.length * kCharacter + 12);
     if (stop - start < least) {
@@ -210,14 +213,14 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     const name = exact(row.from) || (isOut ? fullName(row.from) : "");
     cell.append(element("span", "", (isLeft ? "◂ " : isOut ? "▸ " : "") + (name ? name + ": " : "") + row.text + (row.note ? " — " + row.note : "")));
     if (isOut) {
-      // At the side where its column is.
+      // At the side of its column.
       cell.style.left = seenLeft + "px";
       cell.style.width = seenRight - seenLeft + "px";
       cell.style.textAlign = isLeft ? "left" : "right";
       box.append(cell);
       return;
     }
-    // Long words may use the room to the right; those of the last column to the left.
+    // Long text may use the space to the right; in the last column, to the left.
     const start = from - width / 2, count = columns.lanes().length, whole = kTime + width * count;
     if (count > 1 && laneOf(row.from) === count - 1) {
       cell.style.right = "0";
@@ -253,7 +256,7 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     box.addEventListener("click", () => onPick(i, row));
     return box;
   };
-  // Rows that stay in sight stay as they are, until something else than the place changes.
+  // Visible rows are kept unless something other than the scroll position changes.
   const paintNow = () => {
     isPending = false;
     const count = shownCount(), high = ladder.clientHeight;
@@ -280,7 +283,7 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     if (state.chosen >= 0 && document.getElementById("row-" + state.chosen)) ladder.setAttribute("aria-activedescendant", "row-" + state.chosen);
     else ladder.removeAttribute("aria-activedescendant");
     for (const b of wanted) rows.loadBlock(b).then(paint);
-    // What comes into sight next.
+    // Loads the rows that will become visible next.
     if (!wanted.size && !filtered) for (const k of [first - 300, last + 300]) if (k >= 0 && k < count && !rows.row(k)) rows.loadBlock(Math.floor(k / rows.block));
     if (!wanted.size) onFirst();
   };
@@ -291,13 +294,13 @@ const verbatimLadder = ({ data, rows, id, element, time, columns, state, onPick,
     stale();
     scrollTo(top());
   };
-  // Down, so that a place is seen.
+  // Scrolls vertically to a place.
   const reveal = (k) => {
     const at = k * kRow;
     if (at < top() || at + kRow > top() + ladder.clientHeight) scrollTo(at - ladder.clientHeight / 3);
   };
   const toPlace = (k) => scrollTo(k * kRow - ladder.clientHeight / 3);
-  // Sideways, so that the row's columns are seen; of a long arrow where it begins.
+  // Scrolls horizontally to the row's columns; for a long arrow to its start.
   const revealColumns = (row) => {
     const both = row.bytes ? ends(row) : [middle(row.from)];
     const left = Math.min(...both) - width / 2, right = Math.max(...both) + width / 2, seen = ladder.clientWidth;

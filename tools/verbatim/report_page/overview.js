@@ -1,6 +1,7 @@
 "use strict";
-// The run from above: distributions of flows, collectives and what their hosts did, the load of the fabric and its queues by tier. Of
-// many hosts or ports those of a group are one row; a choice above the rows opens one group.
+// The run as a whole: distributions of flows, collectives and the activity of their hosts, the load of the
+// fabric and queues by tier. Many hosts or ports are shown in groups, one row each; a selector above the rows
+// opens one group.
 const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, lanes }) => {
   const over = data.overview, plots = verbatimPlots({ id, element, svg });
   const { timeText, bytesText, kColours } = plots, { chart, axis, area, names, legend, count, x, isShown, byName } = charts;
@@ -45,7 +46,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       const times = shown.flatMap((one) => one.curve.map(([t]) => Math.max(1, t)));
       if (!times.length) { parent.append(element("p", "hint", "No flow with an end has finished.")); return; }
       const least = Math.min(...times), most = Math.max(...times, least * 1.0001);
-      // The tail: from 90 % on, each step to the right place of the nines is as wide as the one before.
+      // The tail: from 90 % on, each further nine (99 %, 99.9 %) takes the same width.
       const largest = Math.max(...shown.map((one) => one.finished)), nines = Math.max(2, Math.ceil(Math.log10(Math.max(10, largest))));
       const tailAxis = { at: (v) => Math.min(1, Math.max(0, (-Math.log10(Math.max(10 ** -nines, 1 - v)) - 1) / (nines - 1))), marks: Array.from({ length: nines }, (_, k) => 1 - 10 ** -(k + 1)) };
       const last = [0, .25, .5, .75, 1], y = isTail ? tailAxis : { at: (v) => v, marks: last };
@@ -64,7 +65,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       parent.textContent = "";
       if (!rows.length) return;
       if (rows.length === 1) {
-        // All flows have one size: how slowdown is distributed says more than one point.
+        // If all flows have one size, the distribution of slowdowns says more than one point.
         const curve = own.slowdown_curve.map(([v, k]) => [v / 1000, k / own.flows]), last = curve[curve.length - 1][0];
         plots.plot(parent, {
           title: "Slowdown: share of flows with at most so much; time over the least time that the path allows", isStep: true,
@@ -109,7 +110,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     if (of.left_out) fold.after(element("p", "hint", count(of.left_out, "flow") + " beyond the first " + of.count.toLocaleString("en") + " are not in this page."));
   };
 
-  // ---- groups of hosts or ports: those of `groups` that are used, and blocks of them where they are many
+  // ---- groups of hosts or ports: the groups in use, and blocks of groups if there are many
   const kMostRows = 16, kMostSingle = 24;
   const blocksOf = (list) => {
     const each = Math.ceil(list.length / kMostRows), blocks = [];
@@ -124,7 +125,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     for (const one of members) { const name = groupOf(one); groups.has(name) ? groups.get(name).push(one) : groups.set(name, [one]); }
     return [...groups].map(([name, own]) => ({ name, members: own })).sort((a, b) => byName(a.name, b.name));
   };
-  // A name at the left that opens what it names.
+  // A name at the left; a click opens the named group.
   const rowName = (plot, words, title, onClick, className = "") => {
     const text = svg("text", { x: 0, y: 11, class: className + (onClick ? " chooses" : "") }, words.length > 22 ? words.slice(0, 21) + "…" : words);
     text.append(svg("title", {}, title));
@@ -136,7 +137,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     box.append(svg("text", { class: "tier", x: 0, y: 14 }, words));
     parent.append(box);
   };
-  // A choice of one group, and what draws it. `draw(parent, name)`; name "": all.
+  // A selector of one group, and the function that draws it. `draw(parent, name)`; name "": all.
   const chooser = (bar, parent, groups, words, draw) => {
     const put = (name) => { parent.textContent = ""; charts.forget(parent); draw(parent, name); };
     if (groups.length < 2) return { set: null, put };
@@ -177,7 +178,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       return list;
     };
     const busy = (at) => Math.max(lanes.sends[at], lanes.gets[at]);
-    // Single messages where they can be distinguished.
+    // Draws single messages if they are wide enough.
     const drawSingle = (body, lane, high) => {
       if (!line.operations || width * charts.kRoom / time.span() < 6) return false;
       const kMost = 4000, top = hasCompute ? high / 2 : 1;
@@ -217,7 +218,8 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
     };
     const runBars = (box) => {
       for (const one of over.collectives.slice(0, 12)) {
-        // Some hosts begin with the next run while others are not done: neighbours are in two rows.
+        // Some hosts start the next repetition before others have finished, so successive ones alternate
+        // between two rows.
         const rows = one.runs.length > 1 ? 2 : 1;
         const plot = chart(box, 2 + 16 * rows, one.name + ": " + count(one.runs.length, "run"), (body) => one.runs.forEach((run, k) => {
           const until = run.finish_ps === null ? time.end : run.finish_ps;
@@ -263,7 +265,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       const cells = Array.from({ length: parts }, (_, k) => value(k)), high = own.length > 1 ? 16 : 13, until = Math.max(1, Math.min(parts, Math.ceil((over.last - over.begin) / over.part)));
       const mean = Math.round(cells.reduce((sum, cell) => sum + cell[0], 0) / until), most = Math.max(...cells.map((cell) => cell[1]));
       const label = title + ": " + (own.length > 1 ? count(own.length, "port") + ", " : "") + "mean " + mean + " %, the busiest port at most " + most + " % of its rate in " + timeText(over.part);
-      const rows = own.length > 1 ? [[1, "1h", 8], [0, "9h", 13]] : [[1, "1h", 12]];  // of a cell: the busiest, the mean
+      const rows = own.length > 1 ? [[1, "1h", 8], [0, "9h", 13]] : [[1, "1h", 12]];  // of a cell: the busiest port, the mean
       const plot = chart(box, high, label, (body) => {
         const shapes = kSteps.map(() => []);
         cells.forEach((cell, k) => {

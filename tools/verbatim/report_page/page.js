@@ -1,5 +1,5 @@
 "use strict";
-// Puts the page together: figures, failures, the chosen row, output, the moment, keys and links.
+// Assembles the page: figures, failures, the selected row, output, the selected time, keyboard and links.
 (() => {
   const { kDropped, kRetransmission, kError, kFlushed, kProblem } = verbatimFlags;
   const kMostFailures = 50;
@@ -28,17 +28,17 @@
     return made;
   };
 
-  // `only`: the queue pair that is shown alone; `picked`: it was chosen by hand, and is kept.
+  // `only`: the queue pair shown alone; `picked`: selected by the user, so it is kept.
   const state = { chosen: -1, followed: -1, only: -1, picked: false };
   let now = begin;
   const ladder = verbatimLadder({ data, rows, id, element, time, columns, state, onPick: (i, row) => { choose(i, false); follow(row.request); }, onFirst: () => shownFirst() });
   const { spoken, shownCount, shownAt, placeAt, placeOf } = ladder;
   const charts = verbatimCharts({ data, id, element, svg, time, columns, series: blocks.series, moveTo: (ps, from) => moveTo(ps, from), now: () => now });
 
-  // ---- one moment for all parts, always within the shown range
+  // ---- one selected time for all parts, always within the shown range
   const toSlider = (ps) => Math.round(1e6 * (ps - time.from()) / time.span());
   let showViews = () => {}, moveTurn = 0;
-  // `from`: what has moved, and needs not be moved.
+  // `from`: the part that was moved by the user, and need not be moved again.
   const moveTo = async (ps, from) => {
     const turn = ++moveTurn;
     now = Math.min(end, Math.max(begin, ps));
@@ -76,7 +76,7 @@
     if (id("inrange").checked) rangeTimer = setTimeout(search, 150);
   });
 
-  // ---- the whole run, and which part of it is shown
+  // ---- a bar of the whole run with the shown range
   const overview = () => {
     const box = svg("svg", { viewBox: "0 0 1000 16", preserveAspectRatio: "none" }), { kLeft, kRoom } = charts;
     const at = (t) => kLeft + kRoom * (t - begin) / (end - begin);
@@ -117,7 +117,7 @@
   };
   const follow = (request) => { state.followed = request; ladder.stale(); showDetails(); ladder.paint(); };
 
-  // ---- the chosen row, and the parts of its request's time
+  // ---- the selected row, and the parts of its request's time
   const kSteps = ["the program posts it", "the doorbell is rung", "the adapter fetches it", "its first packet leaves",
     "its last packet leaves", "its last packet arrives", "it is acknowledged", "its completion is written"];
   const showDetails = async () => {
@@ -143,7 +143,7 @@
     };
     request.times.forEach((t, k) => {
       if (t < 0) return;
-      // Steps are in the order in which a request usually goes through them; a lost packet may arrive after the acknowledgement of another.
+      // Steps are in their usual order; a lost packet may arrive after the acknowledgement of another.
       line(kSteps[k], before < 0 ? time.text(t) : t >= before ? "+ " + time.text(t - before) : time.text(before - t) + " earlier");
       if (first < 0) first = t;
       before = t;
@@ -152,7 +152,7 @@
     box.append(table, button(state.followed === row.request ? "stop following (Esc)" : "follow this request (Enter)", () => follow(state.followed === row.request ? -1 : row.request)));
   };
 
-  // ---- output: of very much only what is around the moment
+  // ---- output: long output is limited to the part around the selected time
   const kMostPieces = 1500;
   const pieceTimes = data.output.map((piece) => piece[0]);
   let pieces = [], firstPiece = 0, saidUntil = 0;
@@ -183,7 +183,7 @@
     const before = saidUntil;
     for (; saidUntil < said; ++saidUntil) pieces[saidUntil - firstPiece].classList.remove("later");
     for (; saidUntil > said; --saidUntil) pieces[saidUntil - 1 - firstPiece].classList.add("later");
-    // The last output before the moment is seen.
+    // Scrolls to the last output before the selected time.
     const last = pieces[said - 1 - firstPiece], box = id("output");
     if (before !== said && last) box.scrollTop = last.offsetTop - box.offsetTop + last.offsetHeight - box.clientHeight / 2;
     else if (before !== said) box.scrollTop = 0;
@@ -232,11 +232,11 @@
     }
   };
 
-  // ---- what went wrong. Programs that were ended by SIGKILL or SIGTERM had to: a fault did it, or the end of the run.
+  // ---- failures. Programs ended by SIGKILL or SIGTERM do not count: a fault or the end of the run did that.
   const ended = ((data.run && data.run.programs) || []).filter((p) => p.exit_code || (p.signal && p.signal !== 9 && p.signal !== 15)).map((p) => ({
     time_ps: p.ended_ps, what: p.host + ": " + p.argv.join(" ") + (p.signal ? " was killed by signal " + p.signal : " ended with exit code " + p.exit_code),
     causes: lastWords(p.host, p.ended_ps).map((evidence) => ({ evidence })) }));
-  // Of what a host's programs wrote before a moment.
+  // The last line that a host's programs wrote before a time.
   function lastWords(host, until) {
     const own = data.output.filter((piece) => piece[1] === host && piece[0] <= until);
     const text = own.length ? own[own.length - 1][2].trim().split("\n").pop() : "";
@@ -263,8 +263,8 @@
     if (all.length > kMostFailures) box.append(element("p", "hint", all.length - kMostFailures + " later ones are not listed; press n to visit each."));
   };
 
-  // ---- problems. Going to one shows its queue pair and its peers, and problems alone, until Esc.
-  let showsProblems = true;  // until the box is unticked by hand
+  // ---- problems. Selecting one shows its queue pair with peers, and problems only, until Esc.
+  let showsProblems = true;  // until the user clears the check box
   const show = async (i) => {
     const row = await rows.loadRow(i), pair = [row.from, row.to].find((c) => c >= 0 && data.columns[c].qp);
     const isElsewhere = pair === undefined || (state.only !== row.from && state.only !== row.to);
@@ -285,7 +285,7 @@
     const i = await ladder.findRow(-1, 1, (own, k) => own.flags[k] & flags);
     if (i !== undefined) await show(i);
   };
-  // The first row at or after a time, whatever filters leave out.
+  // Goes to the first row at or after a time, regardless of filters.
   const goTo = async (ps) => {
     const i = await ladder.rowAt(ps);
     if (i >= rows.count) return;
@@ -311,7 +311,7 @@
     else moveTo(now);
   };
 
-  // ---- by hand
+  // ---- keyboard and buttons
   const step = async (by) => {
     const count = shownCount();
     if (!count) return;
@@ -352,7 +352,8 @@
   addEventListener("resize", () => { ladder.place(); ladder.paint(); });
   addEventListener("beforeprint", () => { drawAll(); charts.drawAll(); ladder.print(true); });
   addEventListener("afterprint", () => { ladder.print(false); moveTo(now); });
-  // "#t=100285.5&qp=client:72": microseconds, and a queue pair as host and number, or its number; "from" and "to": the shown range.
+  // "#t=100285.5&qp=client:72": microseconds; a queue pair as host and number, or number; "from" and "to":
+  // the shown range.
   const open = async () => {
     const asked = new URLSearchParams(location.hash.slice(1)), number = (name) => parseFloat(asked.get(name)) * 1e6;
     const qp = asked.get("qp");
@@ -370,7 +371,7 @@
   };
   addEventListener("hashchange", open);
 
-  // ---- start: the ladder first, then what is below it, piece by piece
+  // ---- start: the ladder first, then the parts below it, one by one
   const page = document.documentElement.dataset;
   let parts = [], isReady = false;
   const drawAll = () => { while (parts.length) parts.shift()(); };
@@ -405,7 +406,7 @@
     }));
   };
 
-  // Flows and collectives are above the packets, of which a long run shows a part.
+  // Flows and collectives precede the packets, which cover only a part of a long run.
   const over = data.overview, hasTraffic = over && (over.flows || over.collectives.length);
   if (hasTraffic) document.querySelector("main").before(...["collectives-part", "flows-part", "loads-part", "depths-part"].map(id));
   if (over && over.is_part) {

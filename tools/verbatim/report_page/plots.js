@@ -1,10 +1,10 @@
 "use strict";
-// Plots whose axes are not the run's time: curves over logarithmic axes, with a reading under the mouse.
+// Plots over other quantities than time: curves with logarithmic axes, and a tooltip.
 const verbatimPlots = ({ id, element, svg }) => {
   const kWide = 1000, kHigh = 270, kLeft = 90, kRight = 20, kTop = 24, kBottom = 44;
   const kColours = 8;
 
-  // "1.5 µs": a time on an axis or in a reading, to four digits.
+  // "1.5 µs": a time on an axis or in a tooltip, with up to four digits.
   const timeText = (ps) => {
     const units = [[1e12, "s"], [1e9, "ms"], [1e6, "µs"], [1e3, "ns"], [1, "ps"]];
     const [unit, name] = units.find(([one]) => ps >= one) || units[4];
@@ -17,15 +17,15 @@ const verbatimPlots = ({ id, element, svg }) => {
     return Number(bytes.toPrecision(3)) + " " + units[unit];
   };
 
-  // An axis of values from `least` to `most`: where they are (0 to 1), and its marks. Sizes have powers of 2, others those of 10
-  // with what is between them as far as there is room.
+  // A logarithmic axis from `least` to `most`: function from value to position (0 to 1), and ticks. Sizes
+  // have ticks at powers of 2, other values at powers of 10 and, if there is space, between them.
   const logAxis = (least, most, base = 10) => {
     const low = Math.log(least), span = Math.max(1e-9, Math.log(most) - low), marks = [];
     const decades = span / Math.log(10), steps = base === 2 ? [1] : decades < 1.2 ? [1, 1.5, 2, 3, 4, 5, 7] : decades < 4 ? [1, 2, 5] : [1];
     const unit = base === 2 ? 2 ** Math.max(1, Math.ceil(span / Math.log(2) / 12)) : 10;
     for (let power = unit ** Math.floor(Math.log(least) / Math.log(unit) - 1e-9); power <= most * 1.000001; power *= unit)
       for (const step of steps) if (power * step >= least * .999999 && power * step <= most * 1.000001) marks.push(power * step);
-    // Between two powers there may be none of these: round values then.
+    // A range with too few such values gets ticks at round values.
     if (marks.length < 3 && base !== 2) {
       const step = [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10((most - least) / 6))).find((one) => one >= (most - least) / 6);
       marks.length = 0;
@@ -35,7 +35,8 @@ const verbatimPlots = ({ id, element, svg }) => {
   };
   const linearAxis = (least, most, marks) => ({ at: (v) => (v - least) / (most - least), value: (share) => least + share * (most - least), marks });
 
-  // `curves`: { name, points: [[x, y]], dots }. `x`, `y`: { axis, text, label }. `tell(value of x)`: words for the reading.
+  // `curves`: { name, points: [[x, y]], dots }. `x`, `y`: { axis, text, label }. `tell(value of x)`: text of
+  // the tooltip.
   const plot = (parent, { title, x, y, curves, tell, isStep }) => {
     const wide = kWide - kLeft - kRight, high = kHigh - kTop - kBottom;
     const box = svg("svg", { viewBox: "0 0 " + kWide + " " + kHigh, role: "img", "aria-label": title });
@@ -87,7 +88,7 @@ const verbatimPlots = ({ id, element, svg }) => {
     parent.append(box);
     return box;
   };
-  // Names with the colours of the curves.
+  // Legend with the colours of the curves.
   const legend = (parent, names) => {
     const box = element("p", "legend");
     names.forEach((name, k) => { box.append(element("span", "swatch dot-" + k % kColours), document.createTextNode(" " + name + "   ")); });

@@ -1,5 +1,6 @@
 "use strict";
-// Queues, threads and memory below the ladder. Gives back what draws them, part by part, and what is called when the moment changes.
+// Queues, threads and memory below the ladder. Returns the functions that draw them, part by part, and one to
+// call when the selected time changes.
 const verbatimViews = ({ data, writes, waits, id, element, svg, time, fullName, charts }) => {
   const { chart, axis, band, names, legend, byName, count, x, isShown, kLeft, kRoom } = charts;
   const sides = data.sides;
@@ -17,7 +18,7 @@ const verbatimViews = ({ data, writes, waits, id, element, svg, time, fullName, 
     }
     parent.append(thead, tbody);
   };
-  // The first place in a list, sorted by what `key` gives, that is not below.
+  // Index of the first element that is not less, in a list sorted by `key`.
   const lowest = (length, key, value) => {
     let low = 0, high = length;
     while (low < high) { const mid = (low + high) >> 1; if (key(mid) < value) low = mid + 1; else high = mid; }
@@ -51,7 +52,7 @@ const verbatimViews = ({ data, writes, waits, id, element, svg, time, fullName, 
     for (const wait of waits) own[wait.thread].push(wait);
     sides.threads.slice(0, kMostThreads).forEach((thread, k) => {
       const until = thread.to >= 0 ? thread.to : time.end, all = own[k];
-      // The last wait of a thread that has not ended lasts to the end of the run.
+      // The last wait of an unfinished thread lasts until the end of the run.
       if (all.length && thread.to < 0) all[all.length - 1].to = time.end;
       const sums = new Map();
       for (const w of all) sums.set(w.what, (sums.get(w.what) || 0) + w.waited);
@@ -60,7 +61,7 @@ const verbatimViews = ({ data, writes, waits, id, element, svg, time, fullName, 
       const plot = chart(parent, 18, name + (most.length ? ": " + most.join(", ") : ": never waits"), (body) => {
         const bar = (from, to, kind) => body.append(svg("rect", { class: "is-" + kinds[kind][1], x: x(from), y: 2, height: 14, width: Math.max(.7, x(to) - x(from)) }));
         if (isShown(thread.from, until)) bar(thread.from, until, 0);
-        // What is too short to be seen is drawn with its neighbours.
+        // Waits too short to be visible are joined with their neighbours.
         let drawn = 0;
         for (let w = lowest(all.length, (n) => all[n].to, time.from()); w < all.length && all[w].from <= time.to(); ++w) {
           if (x(all[w].to) - drawn < .5) continue;
@@ -109,7 +110,7 @@ const verbatimViews = ({ data, writes, waits, id, element, svg, time, fullName, 
       const high = 54, name = region.host + ", rkey " + region.rkey;
       const plot = chart(parent, high, name + ": " + count(list.length, "write") + ", " + region.written + " bytes, the first at " + time.text(writes.time[list[0]]), (body) => {
         body.append(svg("rect", { class: "frame", x: kLeft, y: 1, width: kRoom, height: high - 4 }));
-        // Of many writes those of a writer are one shape.
+        // If there are many writes, those of one writer become one shape.
         const cells = new Set(), shapes = new Map();
         for (let n = lowest(list.length, (m) => writes.time[list[m]] + writes.took[list[m]], time.from()); n < list.length && writes.time[list[n]] <= time.to(); ++n) {
           const k = list[n], offset = writes.offset[k], length = writes.length[k], left = x(writes.time[k]);
@@ -133,7 +134,7 @@ const verbatimViews = ({ data, writes, waits, id, element, svg, time, fullName, 
     axis(parent);
     if (drawn.length > kMostRegions) parent.append(element("p", "hint", drawn.length - kMostRegions + " more regions are not drawn."));
   };
-  // The writes before a moment, the last first.
+  // The writes before the selected time, the latest first.
   const showWrites = (now) => {
     if (!writes.count) return;
     const rows = [];

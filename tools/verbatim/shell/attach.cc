@@ -1,4 +1,4 @@
-// `verbatim attach`: this real terminal gets a shell of a session that goes on elsewhere.
+// `verbatim attach`: connects this terminal to a shell of a session that runs elsewhere.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// The last of the names that `shell` gives to sessions of this folder.
+// The latest of the default session names in this folder.
 std::string last_session() {
   struct stat status;
   std::string last = "session.rec";

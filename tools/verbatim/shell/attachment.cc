@@ -16,10 +16,10 @@ namespace verbatim::cli {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 16;  // of one frame
+constexpr std::size_t kMostBytes = 1 << 16;  // of a frame
 constexpr std::size_t kHead = 5;
 
-// A name for the socket that is short enough, wherever it lies: by a descriptor of its folder.
+// A path of the socket that is short enough for sun_path: through a descriptor of its folder.
 class SocketName {
  public:
   explicit SocketName(const std::string& path) {
@@ -82,7 +82,7 @@ AttachmentServer::~AttachmentServer() {
 
 std::string AttachmentServer::listen(const std::string& session_file) {
   path_ = socket_of(session_file);
-  ::unlink(path_.c_str());  // of a session that was ended by force: this one's file is new
+  ::unlink(path_.c_str());  // of a killed session: this session's file is new
   const SocketName name(path_);
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const mode_t before = ::umask(077);
@@ -130,7 +130,7 @@ bool AttachmentServer::next_event(Client& client, Event& event, bool& is_wrong) 
   return true;
 }
 
-// False: it has gone, or says what makes no sense.
+// Returns false if the client has closed the connection or sent invalid data.
 bool AttachmentServer::read(Client& client, std::vector<Event>& events) {
   char bytes[4096];
   bool is_wrong = false;
@@ -176,7 +176,7 @@ void AttachmentServer::write(std::size_t number, std::string_view text) {
     pollfd wait{client->descriptor, POLLOUT, 0};
     if (errno == EAGAIN && ::poll(&wait, 1, kPatienceMs) > 0) continue;
     if (errno == EINTR) continue;
-    ::shutdown(client->descriptor, SHUT_RDWR);  // seen as gone when it is read
+    ::shutdown(client->descriptor, SHUT_RDWR);  // noticed as closed when it is read
     return;
   }
 }

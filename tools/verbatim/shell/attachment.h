@@ -1,5 +1,5 @@
-// Further real terminals of a session: a socket beside its file, where `verbatim attach` says on which host it wants a shell, and
-// then brings keys and takes what the screen shows.
+// Further terminals of a session: a socket beside its file, to which `verbatim attach` sends the wanted host
+// and then keys, and from which it receives screen output.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace verbatim::cli {
 
-// Where the socket of a session's file is.
+// Path of the socket for a session's file.
 std::string socket_of(const std::string& session_file);
 
 struct AttachmentSize {
   std::uint16_t rows = 24, columns = 80;
 };
 
-// What the far side says: a kind, the length of what follows (network byte order), and that.
+// A frame from the client: a kind, the length of the body (network byte order), the body.
 enum class AttachmentFrame : char { kHello = 'h', kKeys = 'k', kSize = 's' };  // hello: the size, and the host's name
 std::string frame_of(AttachmentFrame kind, std::string_view body);
 std::string body_of(const AttachmentSize& size);
 
-// A connected socket, or -1 and a sentence.
+// A connected socket, or -1 with a sentence.
 int connect_to_session(const std::string& session_file, std::string* failure);
 
 class AttachmentServer {
@@ -33,20 +33,20 @@ class AttachmentServer {
   AttachmentServer(const AttachmentServer&) = delete;
   AttachmentServer& operator=(const AttachmentServer&) = delete;
 
-  // Empty on success, else a sentence.
+  // Returns "" on success, else a sentence.
   std::string listen(const std::string& session_file);
 
   struct Event {
-    std::size_t client = 0;  // never used again
+    std::size_t client = 0;  // never reused
     AttachmentFrame kind = AttachmentFrame::kKeys;
     std::string text;  // keys, or the host's name
     AttachmentSize size;
     bool has_gone = false;
   };
-  // Descriptors that are waited for: with something to read at each of them take() gives events.
+  // Descriptors to wait for; when one is readable, take() returns events.
   std::vector<int> descriptors() const;
   std::vector<Event> take();
-  // What does not go out within a moment ends the connection.
+  // Closes the connection if the text cannot be sent soon.
   void write(std::size_t client, std::string_view text);
   void close(std::size_t client);
 

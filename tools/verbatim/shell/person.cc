@@ -24,7 +24,7 @@ volatile std::sig_atomic_t is_raw = 0;
 char farewell[64];
 volatile std::sig_atomic_t farewell_size = 0;
 
-// Also in a handler of a signal.
+// Also called in signal handlers.
 void restore_settings() {
   if (is_raw == 0) return;
   is_raw = 0;
@@ -185,7 +185,7 @@ bool Person::wait(int timeout_ms) {
     for (const AttachmentServer::Event& event : server_.take()) take(event);
   }
   take_size();
-  // A signal counts as well.
+  // A signal counts as input.
   return !ready.empty() || timeout_ms < 0 || std::chrono::steady_clock::now() - began < std::chrono::milliseconds(timeout_ms);
 }
 
@@ -204,9 +204,9 @@ void Person::show_status(bool is_idle) {
 std::optional<TerminalInput> Person::typed(std::int64_t wait_ms) {
   if (typed_.empty()) {
     show_status(wait_ms != 0);
-    // Virtual time that keeps pace goes on in the status line, too.
+    // If virtual time follows real time, the status line must be updated.
     constexpr int kStepMs = 500;
-    bool is_over = false;  // something came, or a signal
+    bool is_over = false;  // input or a signal arrived
     for (; status_ && wait_ms > kStepMs && !is_over; wait_ms -= kStepMs) {
       is_over = wait(kStepMs) || !typed_.empty();
       status_time_ += std::chrono::milliseconds(kStepMs);

@@ -1,4 +1,4 @@
-// A person at the caller's own terminal, which is in raw mode as long as the run lasts, and at others that have been attached.
+// A person at the caller's terminal, which is in raw mode during the run, and at attached terminals.
 #pragma once
 
 #include <termios.h>
@@ -20,7 +20,8 @@
 
 namespace verbatim::cli {
 
-// The terminal behind descriptor 0 in raw mode; as it was when this goes, or the process ends by a signal that says so.
+// Sets the terminal of descriptor 0 to raw mode; restores it on destruction, or when a handled signal ends
+// the process.
 class RawTerminal {
  public:
   RawTerminal();
@@ -34,9 +35,9 @@ class RawTerminal {
     bool operator==(const Size&) const = default;
   };
   static Size size();
-  // Whether it has another size than at the last call, or than the first one. SIGWINCH says when to ask.
+  // Whether its size has changed since the previous call. Call after SIGWINCH.
   bool take_size_change();
-  // What is written to it as it gets its settings back, at most 64 bytes.
+  // Text written to it before its settings are restored, at most 64 bytes.
   static void set_farewell(std::string_view text);
 
  private:
@@ -45,10 +46,10 @@ class RawTerminal {
 
 class Person final : public SessionUser {
  public:
-  // `keeps_pace`: see TerminalUser. `hosts`: names, by number; `own`: numbers of the hosts of the terminals, at least one.
-  // `has_status`: a status line is in the last row, which is not the terminals'.
+  // `keeps_pace`: see TerminalUser. `hosts`: names by number; `own`: host numbers of the terminals, at least
+  // one. `has_status`: the last row is a status line, and not part of the terminals.
   Person(bool keeps_pace, SessionWriter* writer, std::vector<std::string> hosts, std::vector<std::size_t> own, bool has_status);
-  // Others may be attached. Empty on success, else a sentence.
+  // Lets clients attach. Returns "" on success, else a sentence.
   std::string listen(const std::string& session_file) { return server_.listen(session_file); }
 
   bool is_person() const override { return true; }
@@ -66,7 +67,7 @@ class Person final : public SessionUser {
  private:
   void take_keys();
   void take_size();
-  // Whether there was something to read.
+  // Returns whether there was input.
   bool wait(int timeout_ms);
   void show_status(bool is_idle);
   void take(const AttachmentServer::Event& event);
@@ -78,7 +79,7 @@ class Person final : public SessionUser {
   const bool keeps_pace_;
   RawTerminal::Size size_;
   std::optional<StatusLine> status_;
-  Instant status_time_{};  // that it shows
+  Instant status_time_{};  // time shown in the status line
   std::chrono::steady_clock::time_point status_shown_{};
   std::deque<supervisor::TerminalInput> typed_;
   bool is_gone_ = false;
@@ -88,7 +89,7 @@ class Person final : public SessionUser {
   std::deque<std::size_t> opening_;                     // clients whose terminals are about to be opened
   std::map<std::size_t, std::size_t> clients_;          // by terminal
   std::map<std::size_t, std::size_t> terminals_of_;     // by client
-  std::set<std::size_t> left_;                          // clients that went before their terminals were opened
+  std::set<std::size_t> left_;                          // clients that left before their terminals were opened
 };
 
 }  // namespace verbatim::cli

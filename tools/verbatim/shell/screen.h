@@ -1,4 +1,4 @@
-// What the caller's own terminal shows of the terminals of a run: one of them at a time.
+// The caller's terminal, which shows one of a run's terminals at a time.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@ namespace verbatim::cli {
 
 class Screen {
  public:
-  // Writes to this descriptor. `repaints`: what a terminal had shown before comes again when it is shown; else a line says which
-  // it is, and what it has said meanwhile follows.
+  // Writes to this descriptor. With `repaints`, switching to a terminal shows its earlier output again;
+  // without, a line names the terminal, and its output since then follows.
   Screen(int descriptor, bool repaints) : descriptor_(descriptor), repaints_(repaints) {}
 
   void write(std::size_t terminal, std::string_view text);
   void show(std::size_t terminal);
   std::size_t shown() const { return shown_; }
-  // Bytes of all terminals so far.
+  // Number of bytes of all terminals so far.
   std::uint64_t bytes() const { return bytes_; }
-  // Nobody is there any more who could read it.
+  // The descriptor is closed at the other end.
   bool is_gone() const { return is_gone_; }
-  // Writes what is no terminal's.
+  // Writes text of no terminal.
   void put(std::string_view text);
 
  private:
@@ -33,7 +33,7 @@ class Screen {
   std::size_t shown_ = 0;
   std::uint64_t bytes_ = 0;
   bool is_gone_ = false;
-  std::map<std::size_t, std::string> kept_;  // by terminal: its last, or what nobody has seen
+  std::map<std::size_t, std::string> kept_;  // by terminal: its latest output, or its unseen output
 };
 
 }  // namespace verbatim::cli

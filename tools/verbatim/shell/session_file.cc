@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kBeginning = "{\"session\":";
 constexpr std::size_t kMostTerminals = 1000;
 
-// Keys are any bytes: each is the character with its number.
+// Keys are arbitrary bytes; each is stored as the character with its value.
 std::string to_text(const std::string& bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -62,7 +62,7 @@ Json to_json(const Session::Event& event) {
 Session::Event event_of(const Json& json) {
   Session::Event event;
   TerminalInput& input = event.input;
-  // After the end of virtual time nothing is typed.
+  // No input after the end of virtual time.
   event.time_ps = whole_number<std::int64_t>(json.at("at_ps"), 0, to_ps(kEndOfTime));
   constexpr std::size_t kLastTerminal = kMostTerminals - 1;
   if (json.contains("show")) {
@@ -103,12 +103,12 @@ void read_head(const Json& json, Session& session) {
   json.at("repaints").get_to(session.repaints);
 }
 
-// Takes lines one after the other.
+// Parses lines in order.
 class LineReader {
  public:
   explicit LineReader(const std::string& path) : path_(path) {}
 
-  // Empty, or a sentence: the line is none of a session here.
+  // Returns "", or a sentence if the line is invalid.
   std::string take(std::string_view line) {
     ++number_;
     const std::string place = path_ + ":" + std::to_string(number_);
@@ -173,7 +173,8 @@ std::optional<Session> parse_session(std::string_view text, const std::string& p
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    // A last line without a newline was being written when the simulator was ended, unless it is whole.
+    // A last line without a newline was being written when the simulator was killed; it is used only if it is
+    // complete.
     if (end == text.npos && !Json::accept(line)) break;
     if (std::string problem = reader.take(line); !problem.empty()) {
       *failure = std::move(problem);

@@ -1,6 +1,6 @@
-// A session at the terminals of a run as a file: JSON, an object a line. The first says what is run, the last how it ended, those
-// between are what came from outside, each with its virtual time. Written as the session goes on, so that what was typed is
-// there however it ends.
+// A session at the terminals of a run as a file: JSON, one object a line. The first describes the run, the
+// last its end, and those between are input with its virtual time. It is written during the session, so the
+// input is available however the session ends.
 #pragma once
 
 #include <cstdio>
@@ -20,13 +20,13 @@ namespace verbatim::cli {
 struct Session {
   static constexpr int kFormat = 1;
 
-  // What is run; of `replay`: words, folders, files, version.
+  // The run, in fields of a replay file: words, folders, files, version.
   ReplayFile replay;
   std::map<std::string, std::string> environment;  // of the shells
   std::uint16_t rows = 24, columns = 80;
-  bool repaints = false;  // the screen, when another terminal is shown; else a line says which
+  bool repaints = false;  // when another terminal is shown; else a line names it
 
-  // What came from outside, or another terminal's being shown after `shown` bytes.
+  // Input, or a switch to another terminal after `shown` bytes of output.
   struct Event {
     std::int64_t time_ps = 0;
     supervisor::TerminalInput input;
@@ -35,7 +35,7 @@ struct Session {
   };
   std::vector<Event> events;
 
-  // How it ended; without it the file is not whole, and nothing tells whether a program has changed since.
+  // How the session ended. Without it the file is incomplete, and changed programs cannot be detected.
   struct End {
     std::int64_t time_ps = 0;
     std::string outcome;
@@ -45,11 +45,11 @@ struct Session {
   std::optional<End> end;
 };
 
-// Whether the file begins as one of a session does.
+// Whether the file begins like a session.
 bool is_session(const std::string& path);
-// nullopt: it cannot be used, and a sentence that begins with `path` says why.
+// nullopt, with a sentence that begins with `path`, if the file cannot be used.
 std::optional<Session> read_session(const std::string& path, std::string* failure);
-// The same of the file's content; `path` is its name in sentences.
+// Parses the file's content; `path` is its name in sentences.
 std::optional<Session> parse_session(std::string_view text, const std::string& path, std::string* failure);
 
 class SessionWriter {
@@ -59,11 +59,11 @@ class SessionWriter {
   SessionWriter(const SessionWriter&) = delete;
   SessionWriter& operator=(const SessionWriter&) = delete;
 
-  // Empty on success, else a sentence. A file that is there already is not touched.
+  // Returns "" on success, else a sentence. An existing file is not changed.
   std::string open(const std::string& path, const Session& session);
   void write(const Session::Event& event);
   void write(const Session::End& end);
-  // A sentence when something could not be written.
+  // Returns a sentence if something could not be written, else "".
   std::string close();
 
  private:

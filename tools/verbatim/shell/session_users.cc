@@ -62,7 +62,7 @@ const supervisor::TerminalUser::Next* KeysFromFile::next() {
     typed_at_ = next_behind(typed_at_);
   }
   if (has_ended_.at(typed_at_)) typed_at_ = screen_.shown();
-  constexpr int kMostEnds = 20;  // of programs that read, one after the other
+  constexpr int kMostEnds = 20;  // of programs that read standard input, one after the other
   const bool is_end = at_ == keys_.size();
   if (is_end && ends_++ == kMostEnds) return nullptr;
   std::string keys(1, kEndOfFile);
@@ -81,7 +81,7 @@ const supervisor::TerminalUser::Next* KeysFromFile::next() {
   next_.input.terminal = typed_at_;
   next_.waits_for_reader = is_end || !interrupts(keys.front());
   next_.ends_session = is_end;
-  std::ranges::replace(keys, '\n', '\r');  // as the key sends it
+  std::ranges::replace(keys, '\n', '\r');  // as sent by the key
   next_.input.keys = std::move(keys);
   is_ready_ = true;
   return &next_;
@@ -115,7 +115,7 @@ std::optional<Instant> RecordedKeys::interrupted_at() const {
   return instant_from_ps(session_.end->time_ps);
 }
 
-// Another terminal was shown when so much had been.
+// Shows the terminal that the session showed after this amount of output.
 void RecordedKeys::show_due() {
   for (; shows_at_ < session_.events.size(); ++shows_at_) {
     const Session::Event& event = session_.events[shows_at_];
@@ -131,7 +131,7 @@ void RecordedKeys::on_screen(Instant when, std::size_t terminal, std::string_vie
       SessionUser::on_screen(when, terminal, text);
       return show_due();
     case SessionView::Kind::kOne:
-      // The first of the screen, which shows no other.
+      // The screen's only terminal has index 0.
       if (terminal == view_.terminal) SessionUser::on_screen(when, 0, text);
       return;
     case SessionView::Kind::kAll:

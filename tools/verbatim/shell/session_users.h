@@ -1,5 +1,5 @@
-// Who sits at the terminals of a run without being a person: keys from a file, and a session that is shown again. And what both
-// have in common with a person: the screen, and the record that is kept.
+// Terminal users other than a person: keys from a file, and a replayed session. The base class, also of a
+// person, has the screen and the session's record.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@ inline constexpr char kNextTerminal = 0x1d;  // Ctrl-]
 
 class SessionUser : public supervisor::TerminalUser {
  public:
-  // `terminals` there are at the beginning. `writer`: nullptr: no record is kept.
+  // `terminals`: number at the start. `writer`: nullptr: no record.
   SessionUser(std::size_t terminals, bool repaints, SessionWriter* writer)
       : screen_(1, repaints), terminals_(terminals), open_(terminals), writer_(writer) {}
 
@@ -36,22 +36,22 @@ class SessionUser : public supervisor::TerminalUser {
   Screen& screen() { return screen_; }
 
  protected:
-  // Of those that the caller's own terminal shows: the next behind `terminal` whose shell has not ended.
+  // Among terminals shown on the caller's own: the next after `terminal` whose shell has not ended.
   std::size_t next_behind(std::size_t terminal) const;
   void show(std::size_t terminal);
-  // All shells have ended.
+  // Called when all shells have ended.
   virtual void on_last_end() {}
 
   Screen screen_;
   std::size_t terminals_;
   std::size_t open_;
   std::vector<bool> has_ended_ = std::vector<bool>(terminals_);
-  Instant now_{};  // when something was last told
+  Instant now_{};  // of the last notification
   SessionWriter* writer_;
 };
 
-// A line is typed when a program waits for it, keys that interrupt (Ctrl-C, Ctrl-Z, Ctrl-\) some time after what came before. At
-// its end Ctrl-D is typed until the shells have ended.
+// Types a line when a program waits for input, and keys that interrupt (Ctrl-C, Ctrl-Z, Ctrl-\) some time
+// after the previous input. At the end of the file it types Ctrl-D until all shells have ended.
 class KeysFromFile final : public SessionUser {
  public:
   KeysFromFile(std::string keys, std::size_t terminals, SessionWriter* writer);
@@ -63,26 +63,26 @@ class KeysFromFile final : public SessionUser {
   std::size_t at_ = 0;
   Next next_;
   bool is_ready_ = false;
-  std::size_t typed_at_ = 0;  // the terminal
+  std::size_t typed_at_ = 0;  // terminal that gets the keys
   int ends_ = 0;
 };
 
-// Which terminals of a session are shown when it is had again.
+// The terminals that a replayed session shows.
 struct SessionView {
   enum class Kind { kAsSeen, kOne, kAll, kNone };
   Kind kind = Kind::kAsSeen;
-  std::size_t terminal = 0;  // of kOne
+  std::size_t terminal = 0;  // with kOne
 };
 
-// What came in a session comes again, at its times.
+// Repeats the input of a session at its recorded times.
 class RecordedKeys final : public SessionUser {
  public:
   RecordedKeys(const Session& session, std::size_t terminals, SessionView view);
-  // What appeared at each terminal; of kNone alone.
+  // Output of each terminal; with kNone only.
   const std::vector<std::string>& texts() const { return texts_; }
   const Next* next() override;
   void take_next() override { ++at_; }
-  bool hangs_up_at_end() const override { return false; }  // that would be in the record
+  bool hangs_up_at_end() const override { return false; }  // a hang-up would be in the record
   std::optional<Instant> interrupted_at() const override;
   void on_screen(Instant when, std::size_t terminal, std::string_view text) override;
   void on_end(Instant when, std::size_t terminal) override;

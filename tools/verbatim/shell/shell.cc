@@ -1,5 +1,5 @@
-// `verbatim shell`: shells on simulated hosts, at the caller's own terminal or with keys from a file. And a session that is shown
-// again.
+// `verbatim shell`: shells on simulated hosts, at the caller's terminal or with keys from a file; and the
+// replay of a session.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,11 +24,11 @@ namespace verbatim::cli {
 
 namespace {
 
-// In a folder of the host's own: what is written there is gone with the session, so that it can be had again. `cd -` leads to
-// where the caller is.
+// Starts in a folder of the host's own, whose files vanish with the session, so that it can be repeated. `cd
+// -` changes to the caller's folder.
 constexpr char kShell[] = "sh -c 'cd; export OLDPWD; exec bash --noprofile --norc -i'";
 
-// What the folder, or this one, has no file for yet.
+// A file name that does not exist yet in the folder, or in the current one.
 std::string free_name(const std::string& folder) {
   const std::string start = folder.empty() ? "" : folder + "/";
   struct stat status;
@@ -61,7 +61,7 @@ void seat(RunPlan& plan, const Session& session) {
   }
 }
 
-// Greeting of a shell: what this is, how to leave, how to see another terminal.
+// Greeting of a shell: explains the session, how to leave, and how to switch terminals.
 std::string greeting(const std::vector<std::string>& hosts) {
   std::string text = "verbatim: a shell on the simulated host " + hosts.front() + ". Virtual time passes only while something runs.\n" +
                      "exit or Ctrl-D: leave.";
@@ -82,7 +82,7 @@ Session::End end_of(const RunReport& report) {
   return {report.virtual_end_ps, report.outcome, {report.digest}, contents_of(report.code_files)};
 }
 
-// The host of each terminal, attached ones behind the others.
+// The host of each terminal, attached terminals last.
 std::vector<std::string> hosts_of_terminals(const Session& session, const RunPlan& plan) {
   std::vector<std::string> hosts;
   for (const config::ProgramSpec& program : plan.scenario.programs) hosts.push_back(program.host);
@@ -93,7 +93,7 @@ std::vector<std::string> hosts_of_terminals(const Session& session, const RunPla
   return hosts;
 }
 
-// nullopt: there is no such terminal, and a sentence has said so.
+// nullopt, after an error message, if there is no such terminal.
 std::optional<SessionView> view_of(const ReplayOptions& asked, const std::vector<std::string>& hosts) {
   if (asked.terminal.empty()) return SessionView{};
   if (asked.terminal == "all") return SessionView{SessionView::Kind::kAll, 0};
@@ -128,7 +128,7 @@ int shell(ShellOptions asked) {
 
   const bool at_terminal = ::isatty(0) != 0 && ::isatty(1) != 0;
   const char* const kind = std::getenv("TERM");
-  // Nothing is kept of what was typed but the session.
+  // The session file is the only record of the input.
   session.environment = {{"HISTFILE", ""}, {"PS1", "\\h:\\w\\$ "}, {"TERM", at_terminal && kind != nullptr ? kind : "dumb"}};
   session.repaints = at_terminal;
   const bool has_status = at_terminal && StatusLine::fits(kind, RawTerminal::size().rows);

@@ -23,7 +23,7 @@ bool StatusLine::fits(const char* kind, std::uint16_t rows) {
   return !name.empty() && name != "dumb" && name != "unknown" && rows >= kFewestRows;
 }
 
-// A cursor in the last line moves up, with what is above.
+// If the cursor is in the last row, scrolls up by one row.
 std::string StatusLine::begin() const { return "\n\033[A" + std::string(kSaveCursor) + region_above(rows_) + std::string(kRestoreCursor); }
 
 void StatusLine::resize(std::uint16_t rows, std::uint16_t columns) {
@@ -32,7 +32,8 @@ void StatusLine::resize(std::uint16_t rows, std::uint16_t columns) {
   must_set_region_ = is_stale_ = true;
 }
 
-// Sequences that take the region or the line away: a new region over all rows, erasing the screen, a reset, the other screen.
+// Detects sequences that destroy the region or the line: a new region over all rows, clearing the screen, a
+// reset, the alternate screen.
 void StatusLine::follow(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -45,7 +46,7 @@ void StatusLine::follow(std::string_view text) {
         break;
       case State::kEscape:
         state_ = byte == '[' ? State::kSequence : std::string_view("]P_^").find(c) != std::string_view::npos ? State::kString : State::kText;
-        // ESC ( and its like have one byte more, which stands for nothing.
+        // ESC ( and similar sequences have one more byte, without effect here.
         if (byte >= 0x20 && byte < 0x30) state_ = State::kEscape;
         if (byte == 'c') must_set_region_ = is_stale_ = true;
         sequence_.clear();

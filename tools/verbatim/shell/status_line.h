@@ -1,8 +1,8 @@
-// The last line of a real terminal, which says what the lines above show. Programs see one row less, and a scroll region
-// keeps what they write above it.
+// The last row of a real terminal, with information about the session. Programs see one row less, and a
+// scroll region keeps their output above it.
 //
-// It is written between what programs write, never within an escape sequence or a character of theirs, and is no part of what
-// they wrote: a session's record and replay do not have it.
+// It is written between writes of programs, never within an escape sequence or a character, and is not part
+// of their output: a session's record and replay do not contain it.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace verbatim::cli {
 
 class StatusLine {
  public:
-  // A terminal of that kind ($TERM) and size gets one.
+  // Whether a terminal of that kind ($TERM) and size gets one.
   static bool fits(const char* kind, std::uint16_t rows);
 
-  // `rows`, `columns`: of the whole terminal.
+  // `rows`, `columns`: size of the whole terminal.
   StatusLine(std::uint16_t rows, std::uint16_t columns) : rows_(rows), columns_(columns) {}
 
-  // What begins it: the region, and the cursor within it.
+  // Sequence that starts it: sets the region, with the cursor inside.
   std::string begin() const;
-  // The terminal has another size now.
+  // The terminal's size has changed.
   void resize(std::uint16_t rows, std::uint16_t columns);
-  // Programs wrote this.
+  // Processes output of programs.
   void follow(std::string_view text);
-  // What shows `words`. Empty: they are shown already, or it is not the moment.
+  // Sequence that shows `words`; empty if they are shown already, or if output is incomplete.
   std::string draw(std::string_view words);
-  // What ends it: no region, no line, the cursor where it was.
+  // Sequence that ends it: removes region and line, and keeps the cursor.
   std::string end() const { return end(rows_); }
   static std::string end(std::uint16_t rows);
 
@@ -36,8 +36,8 @@ class StatusLine {
 
   std::uint16_t rows_, columns_;
   State state_ = State::kText;
-  unsigned missing_ = 0;      // bytes of the character that is being written
-  std::string sequence_;      // behind ESC [, as far as it has come
+  unsigned missing_ = 0;      // bytes missing of an incomplete character
+  std::string sequence_;      // bytes after ESC [ so far
   bool must_set_region_ = false, is_stale_ = true;
   std::string shown_;
 };

@@ -25,7 +25,7 @@ std::optional<std::int64_t> whole_number_in(std::string_view text) {
   return text.empty() || parsed.ec != std::errc() || parsed.ptr != end ? std::nullopt : std::optional(value);
 }
 
-// Parts between commas that are in no string, list or object.
+// Splits at commas that are not in a string, list or object.
 std::vector<std::string> split_values(std::string_view text) {
   std::vector<std::string> parts = {""};
   int depth = 0;
@@ -54,7 +54,7 @@ void add_value(SweepAxis& axis, Json value) {
   axis.values.push_back(std::move(value));
 }
 
-// False: it is a finding.
+// Returns false with a finding.
 bool add_values(SweepAxis& axis, const std::string& part, config::Diagnostics& diagnostics) {
   if (const std::size_t dots = part.find(".."); dots != part.npos) {
     const auto first = whole_number_in(std::string_view(part).substr(0, dots)),
@@ -75,7 +75,7 @@ bool add_values(SweepAxis& axis, const std::string& part, config::Diagnostics& d
   return true;
 }
 
-// The keys of a pointer without its first slash. A "~1" is a slash, a "~0" a tilde (RFC 6901).
+// Keys of a JSON pointer without its first slash. "~1" is a slash, "~0" a tilde (RFC 6901).
 std::vector<std::string> keys_of(std::string_view path) {
   std::vector<std::string> keys = {""};
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -96,7 +96,8 @@ std::vector<std::string> keys_in(const config::Object& table) {
   return keys;
 }
 
-// Whether the keys are those of the topology. Nothing, and a finding: they are of nothing.
+// Determines whether the keys belong to the topology or the scenario. Returns false, with a finding, if to
+// neither.
 bool find_document(SweepAxis& axis, const std::string& path, config::Diagnostics& diagnostics) {
   const std::vector<std::string> of_scenario = keys_in(config::scenario_table()),
                                  of_topology = keys_in(config::topology_table());
@@ -224,7 +225,7 @@ std::string set_value(Json& document, const SweepAxis& axis, std::size_t value) 
       if (const auto index = whole_number_in(key); index && *index >= 0 && static_cast<std::size_t>(*index) < at->size()) {
         found = &(*at)[static_cast<std::size_t>(*index)];
       } else {
-        // A workload without a name is called by its pattern.
+        // A workload without a name is named by its pattern.
         for (Json& element : *at) {
           if (!element.is_object()) continue;
           const char* const name = element.contains("name") ? "name" : "pattern";

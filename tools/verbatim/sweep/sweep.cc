@@ -1,6 +1,6 @@
-// `verbatim sweep`: a scenario with every combination of values, each run in a process of its own. First all
-// points are checked, then they run, and their results are listed in the order of the points: how many run at
-// a time changes nothing.
+// `verbatim sweep`: runs a scenario with every combination of values, each in a process of its own. All
+// points are checked first. Results are listed in the order of the points, whatever the number of parallel
+// runs.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Json;
 
-// Digest of all that a result follows from but the version of verbatim: 32 digits.
+// Digest of all inputs of a result except the version of verbatim: 32 digits.
 std::string inputs_of(const config::FileTexts& files, const RunPlan& plan) {
   std::vector<std::pair<std::string, std::string>> parts;
   const auto name_of = [](const std::string& path) { return fs::path(path).filename().string(); };
@@ -83,8 +83,8 @@ class Sweep {
     return options_.out + "/points/" + std::string(3 - std::min<std::size_t>(3, number.size()), '0') + number;
   }
 
-  // Reads the topologies of all points. False: one cannot be read, or a path of --vary leads nowhere, and
-  // that has been printed.
+  // Reads the topologies of all points. Returns false, after an error message, if one cannot be read or a
+  // path of --vary does not exist.
   bool read_topologies() {
     config::Diagnostics diagnostics;
     for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -107,13 +107,13 @@ class Sweep {
     return diagnostics.empty();
   }
 
-  // The path of its topology; empty: it names none.
+  // Path of the scenario's topology; empty if it names none.
   std::string topology_of(const Json& scenario) const {
     if (!scenario.contains("topology") || !scenario["topology"].is_string()) return "";
     return config::beside(options_.scenario, scenario["topology"].get<std::string>());
   }
 
-  // Those that are not as they are on the disk.
+  // Files that differ from those on the disk.
   config::FileTexts files_of(std::size_t point) const {
     const auto text_of_file = [](const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); };
     config::FileTexts files;
@@ -134,7 +134,7 @@ class Sweep {
       if (axes_[i].is_of_topology == is_of_topology) set(document, axes_[i], points_[point][i], diagnostics);
     }
   }
-  // Each finding once.
+  // Reports each finding once.
   static void set(Json& document, const SweepAxis& axis, std::size_t value, config::Diagnostics* diagnostics) {
     const std::string problem = set_value(document, axis, value);
     if (problem.empty() || diagnostics == nullptr) return;
@@ -142,7 +142,7 @@ class Sweep {
     if (std::ranges::find(diagnostics->findings(), finding) == diagnostics->findings().end()) diagnostics->add(finding);
   }
 
-  // In a process of the point's own.
+  // Called in the point's own process.
   std::optional<RunPlan> plan_of(std::size_t point, const RunOptions& options, config::FileTexts& files) const {
     files = files_of(point);
     auto plan = make_plan(options, {profile_folders(), &files, "sweep"});
@@ -173,8 +173,8 @@ class Sweep {
     return run_once(*plan, options);
   }
 
-  // Does `body` for each of these points, as many at a time as may be. `take` gets what has come of each, and
-  // says whether to go on.
+  // Runs `body` for each of these points, as many in parallel as allowed. `take` gets each result and returns
+  // whether to continue.
   template <class Body, class Take>
   void for_points(const std::vector<std::size_t>& points, const char* what, const Body& body, const Take& take) {
     std::size_t next = 0, done = 0;
@@ -203,7 +203,7 @@ class Sweep {
     }
   }
 
-  // False: one of them cannot be run, and why has been printed, for the first of them.
+  // Returns false, after error messages about the first of them, if some points cannot be run.
   bool check_points() {
     constexpr std::size_t kMostPrinted = 5;
     std::vector<std::size_t> all(points_.size());
@@ -232,7 +232,7 @@ class Sweep {
     return wrong.empty() && worst_ == kAsExpected;
   }
 
-  // Takes the results that are there. False: there are some of other inputs, and that has been printed.
+  // Uses existing results. Returns false, after an error message, if some belong to other inputs.
   bool keep_done_points() {
     results_.resize(points_.size());
     for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -255,7 +255,7 @@ class Sweep {
     return true;
   }
 
-  // Half a sentence; empty: it is what this sweep would make again.
+  // Half a sentence; empty if this sweep would produce the same result.
   std::string difference_of(const Json& kept, std::size_t point) const {
     const auto text = [&](const char* key) {
       return kept.is_object() && kept.contains(key) && kept[key].is_string() ? kept[key].get<std::string>() : std::string();
@@ -279,7 +279,7 @@ class Sweep {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (results_[i]) continue;
       std::error_code ignored;
-      fs::remove(folder_of(i) + "/run.json", ignored);  // of a run that was interrupted
+      fs::remove(folder_of(i) + "/run.json", ignored);  // of an interrupted run
       left.push_back(i);
     }
     for_points(
@@ -287,7 +287,7 @@ class Sweep {
         [&](std::size_t point, const WorkerPool::Ended& ended) { return take(point, ended); });
   }
 
-  // False: there is no sense in going on.
+  // Returns false if continuing makes no sense.
   bool take(std::size_t point, const WorkerPool::Ended& ended) {
     PointResult result{point + 1, points_[point], 0, "", std::nullopt};
     result.exit_code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : silence_of(ended.status).code;
@@ -297,7 +297,7 @@ class Sweep {
       if (result.finding.empty()) result.finding = silence_of(ended.status).sentence;
       ++failed_;
     }
-    // The machine's doing and bugs of ours say nothing of the point: it is run again next time.
+    // A machine fault or a bug of ours is no result of the point: it runs again next time.
     const bool is_final =
         result.exit_code != kInternalError && result.exit_code != kMachineFault && result.exit_code != kUsage;
     if (is_final && !write_point(point, result)) return false;
@@ -315,7 +315,7 @@ class Sweep {
     return wrote(folder_of(point) + "/" + kPointFile, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
 
-  // False: it has not, and a sentence has said why.
+  // Returns false, after an error message, on failure.
   bool wrote(const std::string& path, const std::string& text) {
     const std::string failure = write_document(path, text);
     if (failure.empty()) return true;
@@ -332,7 +332,7 @@ class Sweep {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       if (!results_[i]) continue;
       PointResult& result = results.emplace_back(std::move(*results_[i]));
-      std::string ignored;  // a run that failed early has left nothing
+      std::string ignored;  // a run that failed early has no folder
       result.run = read_summary(folder_of(i), &ignored);
       if (result.exit_code != kAsExpected) {
         ++failed;
@@ -380,7 +380,7 @@ class Sweep {
   const bool varies_topology_ = std::ranges::any_of(axes_, &SweepAxis::is_of_topology);
   std::map<std::string, std::optional<Json>> topologies_;  // by path, if they are varied
   std::vector<std::string> inputs_;                        // of each point
-  std::vector<std::optional<PointResult>> results_;        // likewise; nullopt: it has not ended
+  std::vector<std::optional<PointResult>> results_;        // by point; nullopt: not ended
   WorkerPool pool_;
   std::size_t kept_ = 0, failed_ = 0;
   int worst_ = kAsExpected;
@@ -402,7 +402,7 @@ int sweep(const SweepOptions& options) {
     print(diagnostics);
     return kUsage;
   }
-  // The sweep's own folder is made later.
+  // The sweep's own folder is created later.
   if (!options.html.starts_with(options.out + "/") && !can_write(options.html)) return kUsage;
   Answer answer("sweep", options.style);
   return answer.end(Sweep(options, std::move(axes), answer).run(std::move(*scenario)));

@@ -22,15 +22,15 @@ Value of_flows(const RunSummary& run, Member member) {
   return all == nullptr ? std::nullopt : Value(all->*member);
 }
 
-// A figure of a run; the key of its JSON and CSV, and the head of its column.
+// A figure of a run: its key in JSON and CSV, and its heading in the table.
 struct Column {
   std::string key;
   std::string head;
   FigureUnit unit;
   std::function<Value(const RunSummary& run)> value;
   bool is_shown;     // in the table
-  bool has_zeros;    // which say nothing: the column is left out of the table if it has no other values
-  std::string plot;  // its title on the page; empty: none
+  bool has_zeros;    // zeros carry no information: a column of zeros is omitted from the table
+  std::string plot;  // title of its plot on the page; empty: no plot
 };
 
 const std::vector<Column>& columns_of_all() {
@@ -65,7 +65,7 @@ const std::vector<Column>& columns_of_all() {
   return all;
 }
 
-// Those of all sweeps, and two for each collective of these points.
+// The columns of all sweeps, and two for each collective of these points.
 std::vector<Column> columns_of(const std::vector<PointResult>& results) {
   std::vector<Column> all = columns_of_all();
   std::vector<RunSummary> runs;
@@ -96,14 +96,13 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
-// The axis that plots have to the right, of those without the seed: the one with most values. An empty sweep
-// has none.
+// The horizontal axis of plots: the one with most values, except the seed. An empty sweep has none.
 std::size_t axis_to_the_right(const std::vector<SweepAxis>& axes) {
   const auto values = [](const SweepAxis& axis) { return axis.name == "seed" ? 0 : axis.values.size(); };
   return static_cast<std::size_t>(std::ranges::max_element(axes, {}, values) - axes.begin());
 }
 
-// A line for each combination of the other axes; points that differ in the seed alone are of one line.
+// A series for each combination of the other axes; points that differ only in the seed share a series.
 std::vector<Series> series_of(const std::vector<SweepAxis>& axes, std::size_t right, const std::vector<PointResult>& results,
                               const std::function<Value(const RunSummary&)>& value) {
   std::vector<Series> series;

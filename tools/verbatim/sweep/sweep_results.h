@@ -1,4 +1,4 @@
-// Results of the points of a sweep: a table, a CSV file, a line of JSON each, a page.
+// Results of a sweep's points: a table, a CSV file, JSON lines, a page.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ struct PointResult {
   std::size_t number = 0;  // from 1
   SweepPoint point;
   int exit_code = 0;
-  std::string finding;            // what it complained about; empty: it was as expected
-  std::optional<RunSummary> run;  // nullopt: it has left no run.json
+  std::string finding;            // its message; empty: as expected
+  std::optional<RunSummary> run;  // nullopt: no run.json
 };
 
 nlohmann::ordered_json to_json(const std::vector<SweepAxis>& axes, const PointResult& result);
-// A line of titles, and a line for each point.
+// A header, and a line for each point.
 std::string csv_of(const std::vector<SweepAxis>& axes, const std::vector<PointResult>& results);
-// For people; the first row is a head. Columns that say nothing of any point are left out.
+// The table for people, with a heading. Columns without information are omitted.
 std::vector<std::vector<std::string>> table_of(const std::vector<SweepAxis>& axes, const std::vector<PointResult>& results);
 std::string sweep_page(const std::string& scenario, const std::vector<SweepAxis>& axes,
                        const std::vector<PointResult>& results);

@@ -1,4 +1,4 @@
-// `verbatim workload FILE`: what the workloads of a scenario ask of its fabric, before any run.
+// `verbatim workload FILE`: the demands of a scenario's workloads on its fabric, before any run.
 #pragma once
 
 #include <string>

@@ -11,14 +11,28 @@
 #include <vector>
 
 #include "sim/supervisor/files/terminal.h"
+#include "sim/supervisor/run_context.h"
 #include "sim/supervisor/spec/terminal_user.h"
-#include "sim/supervisor/supervisor_impl.h"
 
 namespace verbatim::supervisor {
 
-class Supervisor::Impl::Terminals {
+class Kernel;
+class Process;
+class ProcessList;
+class ProgramStarts;
+class RunReport;
+class TokenKeeper;
+
+class Terminals {
  public:
-  Terminals(Impl& impl, TerminalUser& user);
+  struct Parts {
+    RunReport& report;
+    const ProcessList& processes;
+    Kernel& kernel;
+    const TokenKeeper& token;
+    ProgramStarts& starts;
+  };
+  Terminals(const RunContext& run, const Parts& parts, TerminalUser& user);
 
   // Adds the next terminal, on `host`.
   void add(std::size_t host, std::uint16_t rows, std::uint16_t columns);
@@ -51,7 +65,8 @@ class Supervisor::Impl::Terminals {
   void open_shell(const TerminalInput& input);
   bool hang_up_all();
 
-  Impl& impl_;
+  const RunContext& run_;
+  const Parts parts_;
   TerminalUser& user_;
   std::vector<Seat> seats_;
   Timer timer_, check_;

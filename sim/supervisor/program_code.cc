@@ -1,12 +1,18 @@
-// Search of new code in a process's memory, and warnings about instructions that could not be replaced.
+#include "sim/supervisor/program_code.h"
+
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <span>
 
+#include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/machine/host_probes.h"
-#include "sim/supervisor/supervisor_impl.h"
+#include "sim/supervisor/run_after_run.h"
+#include "sim/supervisor/run_report.h"
 #include "sim/supervisor/tasks/store_buffer.h"
 
 namespace verbatim::supervisor {
@@ -18,30 +24,41 @@ bool is_counter(protocol::DecidedInstruction kind) {
   return kind == DecidedInstruction::kRdtsc || kind == DecidedInstruction::kRdtscp;
 }
 
+// File mapped at `address` in the simulator's own process. Programs mostly use the same loader and libc.
+std::string object_at(void* address) {
+  Dl_info info;
+  return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
 }  // namespace
 
-bool Supervisor::Impl::timestamp_counter_traps() {
+ProgramCode::ProgramCode(const RunContext& run, RunReport& report, Kernel& kernel)
+    : run_(run),
+      report_(report),
+      kernel_(kernel),
+      files_(run.options.run_after_run != nullptr ? run.options.run_after_run->code_files()
+             : run.options.code_files != nullptr  ? *run.options.code_files
+                                                  : own_files_) {}
+
+void ProgramCode::search_ahead(int core) {
+  if (&files_ == &own_files_) own_files_.use_table(code::CodeTable(run_.options.shim_directory + "/code.table"));
+  files_.search_ahead({object_at(reinterpret_cast<void*>(getauxval(AT_BASE))), object_at(reinterpret_cast<void*>(&::read))}, core);
+}
+
+bool ProgramCode::timestamp_counter_traps() {
   if (!timestamp_counter_traps_)
-    timestamp_counter_traps_ = options_.machine.timestamp_counter_trap && probe_timestamp_counter_trap() == 0;
+    timestamp_counter_traps_ = run_.options.machine.timestamp_counter_trap && probe_timestamp_counter_trap() == 0;
   return *timestamp_counter_traps_;
 }
 
-void Supervisor::Impl::search_code(Thread& thread) {
-  Process& process = thread.process();
-  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
-  const auto address = static_cast<std::uint64_t>(slot.arguments[0]);
-  const auto length = static_cast<std::uint64_t>(slot.arguments[1]);
-  const auto fd = static_cast<int>(slot.arguments[2]);
-  const auto offset = static_cast<std::uint64_t>(slot.arguments[3]);
-  const auto protection = slot.arguments[4];
-  slot.result = 0;
-  slot.action = protocol::Action::kReturn;
+void ProgramCode::search(Process& process, const request::NewCode& found) {
+  const auto [address, length, fd, offset, protection] = found;
   constexpr std::uint64_t kMost = 1ull << 32, kPage = 4096;
   if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return;
   code::CodePatches& patches = *process.patches();
   const Kernel::OwnFileWork own_work(kernel_, process.host_index());
   const code::FileCode* file =
-      fd < 0 ? nullptr : code_files_.of(fmt::format("/proc/{}/fd/{}", process.native_pid(), fd));
+      fd < 0 ? nullptr : files_.of(fmt::format("/proc/{}/fd/{}", process.native_pid(), fd));
   if (file != nullptr) {
     patches.patch_file(process.memory(), *file, address, length, offset);
   } else {
@@ -52,7 +69,7 @@ void Supervisor::Impl::search_code(Thread& thread) {
     if (timestamp_counter_traps()) {
       process.region().header().traps_timestamp_counter = 1;
     } else {
-      warn(process,
+      report_.warn(process,
            "has memory that is writable and executable: what it writes there is not searched for instructions that "
            "read the machine's clock, and this machine cannot trap them",
            true);
@@ -61,41 +78,33 @@ void Supervisor::Impl::search_code(Thread& thread) {
   report_unpatched(process);
 }
 
-void Supervisor::Impl::replace_call(Thread& thread) {
-  Process& process = thread.process();
-  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
-  const auto address = static_cast<std::uint64_t>(slot.arguments[0]), traps = static_cast<std::uint64_t>(slot.arguments[1]);
-  slot.action = protocol::Action::kReturn;
+protocol::CallReplacement ProgramCode::replace_call(Process& process, const request::TrappedCall& call) {
+  const auto [address, traps] = call;
   code::CodePatches& patches = *process.patches();
   const code::CodePatches::Origin origin = patches.origin_of(address);
-  auto answer = protocol::CallReplacement::kNever;
-  if (patches.replaces_calls() && origin.file != nullptr) {
-    const std::uint64_t worth = options_.machine.call_traps ? traps : code::CodeFiles::kTrapsWorthSearch;
-    const std::vector<code::CallSite>* const calls = code_files_.calls_of(*origin.file, worth);
-    if (calls == nullptr) {
-      answer = protocol::CallReplacement::kNotYet;
-    } else if (patches.replace_call(process.memory(), address, origin, *calls)) {
-      answer = protocol::CallReplacement::kDone;
-    }
-  }
-  slot.result = static_cast<std::int64_t>(answer);
+  if (!patches.replaces_calls() || origin.file == nullptr) return protocol::CallReplacement::kNever;
+  const std::uint64_t worth = run_.options.machine.call_traps ? traps : code::CodeFiles::kTrapsWorthSearch;
+  const std::vector<code::CallSite>* const calls = files_.calls_of(*origin.file, worth);
+  if (calls == nullptr) return protocol::CallReplacement::kNotYet;
+  const bool is_done = patches.replace_call(process.memory(), address, origin, *calls);
+  return is_done ? protocol::CallReplacement::kDone : protocol::CallReplacement::kNever;
 }
 
-std::int64_t Supervisor::Impl::place_accesses(Thread& thread) {
+std::int64_t ProgramCode::place_accesses(Thread& thread, const request::Attach& attach) {
   Process& process = thread.process();
-  const auto room = static_cast<std::uint64_t>(thread.call().arguments[0]);
+  const std::uint64_t room = attach.room;
   if (thread.tid() != process.pid()) return 0;
   process.traps_accesses = false;
-  if (!options_.late_accesses || !choices_.is_free() || room == 0) return 0;
+  if (!run_.options.late_accesses || !run_.choices.is_free() || room == 0) return 0;
   const Kernel::OwnFileWork own_work(kernel_, process.host_index());
-  const code::FileCode* const file = code_files_.of(fmt::format("/proc/{}/exe", process.native_pid()));
+  const code::FileCode* const file = files_.of(fmt::format("/proc/{}/exe", process.native_pid()));
   if (file == nullptr) return 0;
   std::vector<protocol::AccessPlace> places;
-  for (const code::AccessSite& site : code_files_.accesses_of(*file)) {
+  for (const code::AccessSite& site : files_.accesses_of(*file)) {
     const auto address = process.patches()->address_of(*file, site.offset);
     if (!address || process.patches()->is_replaced(*address, site.place.length)) continue;
     if (places.size() == protocol::kMostAccessPlaces) {
-      warn(process, fmt::format("has more than {} instructions that touch memory; its threads are late before the first "
+      report_.warn(process, fmt::format("has more than {} instructions that touch memory; its threads are late before the first "
                                 "of them only", places.size()));
       break;
     }
@@ -108,29 +117,25 @@ std::int64_t Supervisor::Impl::place_accesses(Thread& thread) {
   return process.traps_accesses ? static_cast<std::int64_t>(places.size()) : 0;
 }
 
-std::vector<std::uint64_t> Supervisor::Impl::loads_behind_store(Thread& thread) {
-  Process& process = thread.process();
-  const PendingCall& call = thread.call();
-  const auto address = static_cast<std::uint64_t>(call.arguments[0]);
-  const code::FileCode* const file = process.patches()->origin_of(address).file;
+std::vector<std::uint64_t> ProgramCode::loads_behind_store(Process& process, const request::Access& access) {
+  const code::FileCode* const file = process.patches()->origin_of(access.instruction).file;
   if (file == nullptr) return {};
   std::vector<std::uint64_t> loads =
-      find_loads_behind_store(process, static_cast<std::uint64_t>(call.arguments[1]),
-                              static_cast<std::uint64_t>(call.arguments[2]), {*file, code_files_.accesses_of(*file)});
+      find_loads_behind_store(process, access.context, access.fs_base, {*file, files_.accesses_of(*file)});
   std::erase_if(loads, [&](std::uint64_t behind) { return process.patches()->is_replaced(behind, 1); });
   return loads;
 }
 
 // Searched again, since other threads may have run since the first search and changed the
 // path behind the store.
-std::int64_t Supervisor::Impl::load_behind_store(Thread& thread) {
+std::int64_t ProgramCode::load_behind_store(Thread& thread, const request::Access& access) {
   const std::uint32_t wanted = thread.loads_before_store();
   if (wanted == 0) return 0;
-  const std::vector<std::uint64_t> loads = loads_behind_store(thread);
+  const std::vector<std::uint64_t> loads = loads_behind_store(thread.process(), access);
   return loads.empty() ? 0 : static_cast<std::int64_t>(loads[std::min<std::size_t>(wanted, loads.size()) - 1]);
 }
 
-void Supervisor::Impl::report_unpatched(Process& process) {
+void ProgramCode::report_unpatched(Process& process) {
   for (const code::Unpatched& left : process.patches()->take_unpatched()) {
     // The trap of the time-stamp counter catches RDTSC and RDTSCP, and no other instruction.
     if (is_counter(left.kind) && timestamp_counter_traps()) {
@@ -141,7 +146,7 @@ void Supervisor::Impl::report_unpatched(Process& process) {
                                  ? "code that cannot be written, in which instructions stay that the machine decides"
                                  : fmt::format("what may be {} and could not be told from data",
                                                code::name_of(left.kind));
-    warn(process, fmt::format("{} at {:#x} has {}; its result would be this machine's", left.object, left.offset, what),
+    report_.warn(process, fmt::format("{} at {:#x} has {}; its result would be this machine's", left.object, left.offset, what),
          true);
   }
 }

@@ -1,10 +1,16 @@
-#include "sim/supervisor/supervisor_terminal.h"
+#include "sim/supervisor/terminals.h"
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/process_list.h"
+#include "sim/supervisor/program_starts.h"
+#include "sim/supervisor/run_report.h"
+#include "sim/supervisor/token_keeper.h"
 
 namespace verbatim::supervisor {
 
@@ -36,27 +42,28 @@ bool may_be_reading(std::uint32_t number) {
 
 }  // namespace
 
-Supervisor::Impl::Terminals::Terminals(Impl& impl, TerminalUser& user)
-    : impl_(impl),
+Terminals::Terminals(const RunContext& run, const Parts& parts, TerminalUser& user)
+    : run_(run),
+      parts_(parts),
       user_(user),
       // kSupervisor: this class ends every slice before its time, on every host.
-      timer_(Timer::of<&Terminals::on_timer>(impl.engine_, impl.hosts_.front().component, EventClass::kSupervisor, this)),
-      check_(Timer::of<&Terminals::on_check>(impl.engine_, impl.hosts_.front().component, EventClass::kSupervisor, this)) {}
+      timer_(Timer::of<&Terminals::on_timer>(run.engine, run.hosts.front().component, EventClass::kSupervisor, this)),
+      check_(Timer::of<&Terminals::on_check>(run.engine, run.hosts.front().component, EventClass::kSupervisor, this)) {}
 
-void Supervisor::Impl::Terminals::add(std::size_t host, std::uint16_t rows, std::uint16_t columns) {
+void Terminals::add(std::size_t host, std::uint16_t rows, std::uint16_t columns) {
   const std::size_t index = seats_.size();
-  seats_.push_back({impl_.kernel_.make_terminal(host), host});
+  seats_.push_back({parts_.kernel.make_terminal(host), host});
   Terminal& terminal = *seats_.back().terminal;
   terminal.resize({rows, columns, 0, 0});
   terminal.set_screen([this, index, host](std::string_view text) {
     const Seat& seat = seats_[index];
-    impl_.tracer_.record(impl_.hosts_[host].component, TraceEvent::kProgramOutput, seat.leader, 1, text.size(), 0,
+    run_.tracer.record(run_.hosts[host].component, TraceEvent::kProgramOutput, seat.leader, 1, text.size(), 0,
                          std::as_bytes(std::span(text)));
-    user_.on_screen(impl_.engine_.now(), index, text);
+    user_.on_screen(run_.engine.now(), index, text);
   });
 }
 
-void Supervisor::Impl::Terminals::seat(std::size_t terminal, Process& process) {
+void Terminals::seat(std::size_t terminal, Process& process) {
   Seat& seat = seats_.at(terminal);
   seat.leader = process.pid();
   Kernel::control_session(process, *seat.terminal);
@@ -65,21 +72,21 @@ void Supervisor::Impl::Terminals::seat(std::size_t terminal, Process& process) {
   for (const int fd : {0, 1, 2}) process.install_at(fd, file);
 }
 
-bool Supervisor::Impl::Terminals::note_end(const Process& process) {
+bool Terminals::note_end(const Process& process) {
   bool is_last = true, is_leader = false;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     Seat& seat = seats_[i];
     if (seat.leader == process.pid() && seat.host == process.host_index() && !seat.has_ended) {
       is_leader = seat.has_ended = true;
-      user_.on_end(impl_.engine_.now(), i);
+      user_.on_end(run_.engine.now(), i);
     }
     is_last = is_last && seat.has_ended;
   }
   return is_leader && is_last;
 }
 
-bool Supervisor::Impl::Terminals::is_read(const Seat& seat, bool alone) const {
-  for (const Process* process : impl_.on_host_[seat.host]) {
+bool Terminals::is_read(const Seat& seat, bool alone) const {
+  for (const Process* process : parts_.processes.on_host(seat.host)) {
     if (!process->alive || process->stopped_by != 0) continue;
     for (const auto& thread : const_cast<Process*>(process)->threads()) {
       if (thread->state() != Thread::State::kBlocked || !may_be_reading(thread->call().number)) continue;
@@ -94,28 +101,28 @@ bool Supervisor::Impl::Terminals::is_read(const Seat& seat, bool alone) const {
   return false;
 }
 
-bool Supervisor::Impl::Terminals::all_are_read_alone() const {
+bool Terminals::all_are_read_alone() const {
   return std::ranges::all_of(seats_, [this](const Seat& seat) { return seat.has_ended || is_read(seat, true); });
 }
 
-std::uint64_t Supervisor::Impl::Terminals::waits() const {
+std::uint64_t Terminals::waits() const {
   std::uint64_t all = 0;
   for (const Seat& seat : seats_) all += seat.terminal->waits;
   return all;
 }
 
-void Supervisor::Impl::Terminals::schedule(TerminalInput input, Instant when) {
+void Terminals::schedule(TerminalInput input, Instant when) {
   coming_ = std::move(input);
-  timer_.schedule_at(std::max(when, impl_.engine_.now()));
+  timer_.schedule_at(std::max(when, run_.engine.now()));
 }
 
-bool Supervisor::Impl::Terminals::attend() {
+bool Terminals::attend() {
   if (timer_.scheduled() || check_.scheduled()) return false;
   return user_.is_person() ? attend_person() : attend_file();
 }
 
-bool Supervisor::Impl::Terminals::attend_person() {
-  const Engine& engine = impl_.engine_;
+bool Terminals::attend_person() {
+  const Engine& engine = run_.engine;
   const auto is_gone = [](const Seat& seat) { return seat.has_ended || seat.terminal->is_hung_up(); };
   if (std::ranges::all_of(seats_, is_gone)) return false;  // no input can arrive
   constexpr std::uint64_t kStepsBetween = 64;
@@ -134,24 +141,24 @@ bool Supervisor::Impl::Terminals::attend_person() {
   looked_ = began;
   user_.on_wait(engine.now());
   auto typed = user_.typed(wait_ms);
-  if (impl_.token_.interrupted()) {
-    impl_.interrupt();
+  if (parts_.token.interrupted()) {
+    parts_.report.finish(Outcome::kInterrupted);
     return true;
   }
   const auto passed = std::chrono::steady_clock::now() - began;
   // A signal to the simulator may have ended the wait early.
   if (!typed) return wait_ms < 0 || passed < std::chrono::milliseconds(wait_ms);
-  const Instant done = std::max(engine.now(), impl_.ran_ahead_);
+  const Instant done = std::max(engine.now(), parts_.token.ran_ahead());
   constexpr Duration kLater(1000);
   schedule(std::move(*typed), later(done, kLater + std::min(std::chrono::duration_cast<Duration>(passed), pace)));
   return true;
 }
 
-bool Supervisor::Impl::Terminals::attend_file() {
+bool Terminals::attend_file() {
   const TerminalUser::Next* const next = user_.next();
-  const bool is_idle = impl_.engine_.empty();
-  if (const auto end = user_.interrupted_at(); end && next == nullptr && (is_idle || impl_.engine_.next_event_time() > *end)) {
-    impl_.finish(Outcome::kInterrupted, "the record of the session ends here");
+  const bool is_idle = run_.engine.empty();
+  if (const auto end = user_.interrupted_at(); end && next == nullptr && (is_idle || run_.engine.next_event_time() > *end)) {
+    parts_.report.finish(Outcome::kInterrupted, "the record of the session ends here");
     return true;
   }
   if (next == nullptr || (next->ends_session && is_idle && waits_for_reader_)) {
@@ -163,19 +170,19 @@ bool Supervisor::Impl::Terminals::attend_file() {
     return true;
   }
   if (!waits_for_reader_) {
-    check_.schedule_at(std::max(later(last_input_, kTypingTime), impl_.engine_.now()));
+    check_.schedule_at(std::max(later(last_input_, kTypingTime), run_.engine.now()));
     return true;
   }
   if (std::exchange(waits_seen_, waits()) == waits() || !is_read(seats_.at(next->input.terminal))) return false;
   waits_for_reader_ = false;
-  schedule(next->input, later(impl_.engine_.now(), kTypingTime));
+  schedule(next->input, later(run_.engine.now(), kTypingTime));
   user_.take_next();
   return true;
 }
 
 // The typing time after the last keys has passed: the next keys are delivered at once if a program
 // already waits for them.
-void Supervisor::Impl::Terminals::on_check() {
+void Terminals::on_check() {
   const TerminalUser::Next* const next = user_.next();
   if (!is_read(seats_.at(next->input.terminal))) {
     waits_for_reader_ = true;
@@ -187,10 +194,10 @@ void Supervisor::Impl::Terminals::on_check() {
   deliver(input);
 }
 
-void Supervisor::Impl::Terminals::on_timer() { deliver(coming_); }
+void Terminals::on_timer() { deliver(coming_); }
 
-void Supervisor::Impl::Terminals::deliver(const TerminalInput& input) {
-  last_input_ = impl_.engine_.now();
+void Terminals::deliver(const TerminalInput& input) {
+  last_input_ = run_.engine.now();
   user_.on_input(last_input_, input);
   if (input.kind == TerminalInput::Kind::kOpen) return open_shell(input);
   if (input.terminal >= seats_.size()) return;
@@ -207,19 +214,19 @@ void Supervisor::Impl::Terminals::deliver(const TerminalInput& input) {
   }
 }
 
-void Supervisor::Impl::Terminals::open_shell(const TerminalInput& input) {
-  if (input.host >= impl_.hosts_.size()) return;
-  ProgramSpec spec = impl_.programs_->front();
+void Terminals::open_shell(const TerminalInput& input) {
+  if (input.host >= run_.hosts.size()) return;
+  ProgramSpec spec = parts_.report.programs().front();
   spec.host = input.host;
-  spec.start = later(impl_.engine_.now(), Duration(impl_.hosts_[input.host].costs.wake_up_ps));
+  spec.start = later(run_.engine.now(), Duration(run_.hosts[input.host].costs.wake_up_ps));
   spec.on_terminal = ProgramSpec::OnTerminal{seats_.size(), input.rows, input.columns};
   spec.files.clear();
   add(input.host, input.rows, input.columns);
-  impl_.start_later(std::move(spec), 0);
+  parts_.starts.add_later(std::move(spec), 0);
 }
 
 // False: no terminal is left to hang up.
-bool Supervisor::Impl::Terminals::hang_up_all() {
+bool Terminals::hang_up_all() {
   bool told = false;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i].has_ended || seats_[i].terminal->is_hung_up()) continue;

@@ -1,4 +1,7 @@
-// States of the threads at the end of a run that hangs, and while a debugger holds a program.
+#include "sim/supervisor/thread_waits.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +10,9 @@
 #include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/spec/held_run.h"
-#include "sim/supervisor/supervisor_impl.h"
+#include "sim/supervisor/process_list.h"
+#include "sim/supervisor/run_report.h"
+#include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/wait_graph.h"
 
 namespace verbatim::supervisor {
@@ -32,12 +37,12 @@ std::string place_of_spin(const Process& process, const Parked& parked) {
 
 }  // namespace
 
-std::vector<BlockedThread> Supervisor::Impl::blocked_threads(bool for_ever) {
+std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
   std::vector<BlockedThread> all;
-  const HangCauses causes(processes_, options_);
-  for (const auto& process : processes_) {
+  const HangCauses causes(processes_.all(), run_.options);
+  for (const auto& process : processes_.all()) {
     if (!process->alive) continue;
-    const std::string name = title(*process);
+    const std::string name = report_.title(*process);
     if (process->stopped_by != 0) {
       const std::string wait = fmt::format("is stopped by signal {}, and no process sends it SIGCONT", process->stopped_by);
       all.push_back({process->pid(), name, name, wait, wait, WaitCause::kOwn, {}, {}});
@@ -61,73 +66,74 @@ std::vector<BlockedThread> Supervisor::Impl::blocked_threads(bool for_ever) {
         }
       } else if (thread->state() == Thread::State::kBlocked) {
         add("waits in " + thread->waits_for(), thread->blocked_since(), causes.of_sleep(*thread));
-      } else if (thread->state() == Thread::State::kPending && thread->call().request == protocol::Request::kPoll) {
-        const auto& a = thread->call().arguments;
-        const PolledQueue polled{static_cast<std::uint32_t>(a[1]), static_cast<std::uint32_t>(a[2])};
-        const bool yields = (thread->call().number & protocol::kYields) != 0;
+      } else if (const auto* poll = std::get_if<request::Poll>(&thread->request());
+                 poll != nullptr && thread->state() == Thread::State::kPending) {
+        const PolledQueue polled = poll->seen.queue;
         const WaitReason reason = causes.of_polls(*thread, {&polled, 1});
-        const std::string wait = yields ? "yields" : fmt::format("polls completion queue {}", a[2]);
+        const std::string wait = poll->seen.yields ? "yields" : fmt::format("polls completion queue {}", polled.number);
         all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
-                       wait + " at " + time_text(engine_.now()) + reason.text(""), reason.explanation, reason.cause, reason.waits_for,
-                       engine_.now()});
+                       wait + " at " + time_text(run_.engine.now()) + reason.text(""), reason.explanation, reason.cause, reason.waits_for,
+                       run_.engine.now()});
       }
     }
   }
   return all;
 }
 
-std::vector<std::string> Supervisor::Impl::waits(bool for_ever) {
+std::vector<std::string> ThreadWaits::sentences(bool for_ever) const {
   std::vector<std::string> all;
   for (const BlockedThread& thread : blocked_threads(for_ever)) all.push_back(thread.sentence());
   return all;
 }
 
-void Supervisor::Impl::list_waits(bool for_ever) {
+void ThreadWaits::report(bool for_ever) {
   const std::vector<BlockedThread> threads = blocked_threads(for_ever);
-  for (const BlockedThread& thread : threads) result_.findings.push_back(thread.sentence());
-  result_.hang_cause = cause_of_hang(threads, for_ever);
+  RunResult& result = report_.result();
+  for (const BlockedThread& thread : threads) result.findings.push_back(thread.sentence());
+  result.hang_cause = cause_of_hang(threads, for_ever);
 }
 
-class Supervisor::Impl::Held final : public HeldRun {
+class ThreadWaits::Held final : public HeldRun {
  public:
-  Held(Impl& impl, Process& process) : impl_(impl), process_(process) {}
+  Held(const ThreadWaits& waits, Process& process, Thread* holder) : waits_(waits), process_(process), holder_(holder) {}
 
   std::string holder() const override {
-    return impl_.running_ == nullptr ? impl_.title(process_)
-                                     : fmt::format("{}, thread {}", impl_.title(process_), impl_.running_->tid());
+    const std::string title = waits_.report_.title(process_);
+    return holder_ == nullptr ? title : fmt::format("{}, thread {}", title, holder_->tid());
   }
 
   Instant now() const override {
     // A program that has just started has no clock of its own yet.
-    if (impl_.running_ == nullptr) return fabric_now();
-    const protocol::ThreadSlot& slot = process_.region().slot(impl_.running_->slot());
+    if (holder_ == nullptr) return fabric_now();
+    const protocol::ThreadSlot& slot = process_.region().slot(holder_->slot());
     return std::max(instant_from_ps(slot.clock_ps), fabric_now());
   }
 
-  Instant fabric_now() const override { return impl_.engine_.now(); }
+  Instant fabric_now() const override { return waits_.run_.engine.now(); }
 
-  std::vector<std::string> waits() override { return impl_.waits(false); }
+  std::vector<std::string> waits() override { return waits_.sentences(false); }
 
   std::vector<Queues> queues() override {
     std::vector<Queues> all;
-    for (const auto& process : impl_.processes_) {
+    for (const auto& process : waits_.processes_.all()) {
       if (!process->alive) continue;
       for (const auto& context : process->contexts()) {
         if (!context->open() || context->owner() != process->pid()) continue;
-        all.push_back({impl_.title(*process), context->hca().inspect(context->handle())});
+        all.push_back({waits_.report_.title(*process), context->hca().inspect(context->handle())});
       }
     }
     return all;
   }
 
  private:
-  Impl& impl_;
+  const ThreadWaits& waits_;
   Process& process_;
+  Thread* const holder_;
 };
 
-bool Supervisor::Impl::report_holding(Process& process) {
-  Held held(*this, process);
-  return options_.while_held(held);
+bool ThreadWaits::report_holding(Process& process, Thread* holder) {
+  Held held(*this, process, holder);
+  return run_.options.while_held(held);
 }
 
 }  // namespace verbatim::supervisor

@@ -1,0 +1,232 @@
+#include "sim/supervisor/parking_lot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "sim/supervisor/kernel/checks.h"
+#include "sim/supervisor/machine/interposed.h"
+#include "sim/supervisor/thread_times.h"
+#include "verbs_shim/protocol/repeated_calls.h"
+
+namespace verbatim::supervisor {
+
+std::optional<Parked> ParkingLot::find_spin(Thread& thread, const request::Poke& poke) {
+  Process& process = thread.process();
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  const bool is_trapped = poke.jump != 0;
+  if (is_trapped) {
+    thread.brought_lines.note(slot, process.memory());
+    thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
+  }
+  auto parked = analyst_of(process).spin(poke.context, poke.fs_base, poke.jump);
+  if (is_trapped) thread.brought_lines.ask_for(process.memory(), slot);
+  if (!parked && !is_trapped) times_.note_computing(thread, poke.context);
+  return parked;
+}
+
+void ParkingLot::park_spin(Thread& thread, const request::Poke& poke, Parked parked, Instant since) {
+  wake_who_changes(thread, parked.watched);
+  thread.set_request(poke);
+  parked.since = since;
+  if (poke.jump == 0) thread.spin_found();
+  park(thread, std::move(parked));
+  if (thread.has_signal()) thread.unpark();
+  check_watched(thread.process());
+}
+
+void ParkingLot::park(Thread& thread, Parked parked) {
+  WaitingTime& time = times_.of(thread);
+  ++time.parks;
+  parked.start(thread.process().memory());
+  parked.epoch = thread.process().memory().epoch();
+  times_.end_polling();
+  thread.park(std::move(parked), &time.parked);
+}
+
+LoopAnalyst& ParkingLot::analyst_of(Process& process) {
+  if (process.analyst() == nullptr) {
+    const auto& interposed = interposed_functions(run_.options.shim_directory + "/libverbatim_runtime.so");
+    process.analyst() = std::make_unique<LoopAnalyst>(process, run_.options.epoch_ns, run_.options.traps_loops, interposed);
+  }
+  return *process.analyst();
+}
+
+void ParkingLot::check_watched(const Process& ran) {
+  for (Process* const process : processes_.on_host(ran.host_index())) {
+    if (!process->alive) continue;
+    for (auto& thread : process->threads()) {
+      if (thread->parked() != nullptr && watched_bytes_changed(*thread)) thread->unpark();
+    }
+  }
+}
+
+bool ParkingLot::watched_bytes_changed(Thread& thread) {
+  const PresentBytes now(thread.process().memory(), thread.parked()->watched);
+  const std::vector<spin::ByteRun>& watched = thread.parked()->watched;
+  for (std::size_t i = 0; i < watched.size(); ++i) {
+    if (!now.equal(i, watched[i])) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// Whether the write has changed bytes of `run`.
+bool changes(const ProcessMemory& memory, const ProcessMemory::Written& written, const spin::ByteRun& run) {
+  const std::uint64_t begin = std::max(run.address, written.address);
+  const std::uint64_t end = std::min(run.address + run.bytes.size(), written.address + written.bytes.size());
+  if (begin >= end) return false;
+  if (!written.is_complete) return !PresentBytes(memory, {&run, 1}).equal(0, run);
+  const std::byte* const now = written.bytes.data() + (begin - written.address);
+  return std::memcmp(now, run.bytes.data() + (begin - run.address), end - begin) != 0;
+}
+
+}  // namespace
+
+// The thread spins and is released by bytes that an adapter may have written: the bytes of a packet arrive in
+// any order (Check::kWriteTarget).
+void ParkingLot::check_reads_beside(Thread& thread, const ProcessMemory::Written& written) {
+  constexpr auto kCheck = protocol::Check::kWriteTarget;
+  Process& process = thread.process();
+  const Parked& parked = *thread.parked();
+  if ((run_.options.checks & check_bit(kCheck)) == 0 || parked.kind != Parked::Kind::kSpin || written.bytes.size() <= 1) return;
+  if (!process.memory().placed.was_last(written.address, written.bytes.size(), run_.engine.now())) return;
+  const auto& poke = std::get<request::Poke>(thread.request());
+  const std::uint64_t reads =
+      analyst_of(process).read_beside(poke.context, poke.fs_base, parked, {written.address, written.bytes.size()});
+  if (reads == 0) return;
+  // Passed as a return address: the place is looked up before it.
+  checks_.report(process, kCheck, reads + 1,
+                 fmt::format("thread {} has waited in a loop until some of {} bytes at {:#x} changed, which an adapter writes, and reads "
+                                      "others of them before it has polled a completion: the bytes of a message arrive in any order",
+                                      thread.tid(), written.bytes.size(), written.address),
+                          run_.engine.now());
+}
+
+void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Written& written) {
+  for (auto& thread : process.threads()) {
+    if (thread->parked() == nullptr || thread->parked()->is_shown) continue;
+    thread->note_write(written.address, written.bytes.size());
+    const auto& watched = thread->parked()->watched;
+    if (std::ranges::none_of(watched, [&](const auto& run) { return changes(process.memory(), written, run); })) continue;
+    check_reads_beside(*thread, written);
+    thread->unpark();
+  }
+  for (Process* const other : processes_.on_host(process.host_index())) {
+    if (other != &process && other->alive) check_shared(*other);
+  }
+}
+
+// Memory that the process may share has been written: unparks its threads whose watched shared
+// bytes have changed.
+void ParkingLot::check_shared(Process& process) {
+  for (auto& thread : process.threads()) {
+    const Parked* const parked = thread->parked();
+    if (parked != nullptr && !parked->is_shown && parked->shared_has_changed(process.memory())) thread->unpark();
+  }
+}
+
+std::optional<Answer> ParkingLot::park_poll(Thread& thread, const request::Poll& poll) {
+  Process& process = thread.process();
+  // Calls that found nothing and whose answers are still valid.
+  const Thread::KnownCalls known = thread.still_empty(poll.known_calls);
+  const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
+  const bool was_parked = thread.take_unparked();
+  if (run_.options.mode != Mode::kSlices || thread.has_signal() || !processes_.is_alone(thread)) return go_on;
+  // The change that it was parked for has happened; another turn of the same loop is unlikely.
+  if (was_parked || poll.seen.cost <= Duration::zero()) return go_on;
+  SeenPoll seen = poll.seen;
+  seen.at = run_.engine.now();
+  if (shows_something(process, seen)) return go_on;
+  LoopAnalyst& analyst = analyst_of(process);
+  protocol::ThreadSlot& slot = process.region().slot(thread.slot());
+  thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
+  auto parked = analyst.poll_loop(slot.poll_registers, seen, known);
+  thread.brought_lines.ask_for(process.memory(), slot);
+  if (!parked) {
+    if (analyst.polls_to_pass() != 0) times_.note_refusal(thread, analyst.poll_refusal());
+    return Answer{.result = analyst.polls_to_pass(), .repeats = go_on.repeats};
+  }
+  if (wake_who_changes(thread, parked->watched) || is_watched(thread, *parked)) return go_on;
+  park(thread, std::move(*parked));
+  return std::nullopt;
+}
+
+bool ParkingLot::wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched) {
+  bool any = false;
+  for (auto& other : thread.process().threads()) {
+    if (other.get() == &thread || other->parked() == nullptr || !other->parked()->changes(watched)) continue;
+    other->unpark();
+    any = true;
+  }
+  return any;
+}
+
+bool ParkingLot::is_watched(Thread& thread, const Parked& parked) {
+  return std::ranges::any_of(thread.process().threads(), [&](const auto& other) {
+    return other.get() != &thread && other->parked() != nullptr && parked.changes(other->parked()->watched);
+  });
+}
+
+bool ParkingLot::shows_something(Process& process, const SeenPoll& poll) const {
+  if (poll.yields) return false;
+  if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
+  auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + poll.entry);
+  return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence &&
+         instant_from_ps(entry->visible_at_ps) <= run_.engine.now();
+}
+
+// Restores, for the rest of the turn, the content that memory had when the turn began, where the rest of the
+// turn reads it. Keeps the present content in changed_in_turn_. Returns whether it wrote anything.
+bool ParkingLot::restore_turn_start_memory(Thread& thread, const Thread::Turn& turn) {
+  ProcessMemory& memory = thread.process().memory();
+  std::vector<spin::ByteRun> as_it_began;
+  const std::vector<spin::ByteRun>& watched = turn.parked->watched;
+  const PresentBytes present(memory, watched);
+  for (std::size_t n = 0; n < watched.size(); ++n) {
+    const std::span<const std::uint8_t> now = present.of(n);
+    spin::ByteRun first = turn.parked->at_turn(watched[n], turn.looks);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (now[i] == watched[n].bytes[i]) continue;
+      const std::uint64_t address = watched[n].address + i;
+      if (!turn.parked->reads_clocks() && !turn.parked->touches_before(turn.looks, {address, 1})) {
+        first.bytes[i] = now[i];
+        continue;
+      }
+      const bool goes_on = !changed_in_turn_.empty() &&
+                           changed_in_turn_.back().address + changed_in_turn_.back().bytes.size() == address;
+      if (!goes_on) changed_in_turn_.emplace_back().address = address;
+      changed_in_turn_.back().bytes.push_back(now[i]);
+    }
+    if (!now.empty() && !present.equal(n, first)) as_it_began.push_back(std::move(first));
+  }
+  for (const spin::ByteRun& run : as_it_began) memory.write(run.address, std::as_bytes(std::span(run.bytes)));
+  return !as_it_began.empty();
+}
+
+ParkingLot::TurnStart ParkingLot::start_turn(Thread& thread, const Thread::Turn& turn) {
+  const bool is_as_parked = turn.parked->is_as_parked_before(turn.looks, thread.process().memory().epoch());
+  const bool shows_past = !is_as_parked && restore_turn_start_memory(thread, turn);
+  // signals are delivered with the poll that is due
+  thread.process().region().slot(thread.slot()).raised_count = 0;
+  // The thread must not return the token before: this covers the rest of the turn and one turn more.
+  const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
+  const bool goes_on = !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
+  if (goes_on) thread.take_unparked();  // the poll that is due is among those it makes itself
+  return {{.result = polls, .repeats = turn.parked->known_calls}, goes_on};
+}
+
+void ParkingLot::restore_present(Process& process) {
+  for (const spin::ByteRun& run : changed_in_turn_) process.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
+  changed_in_turn_.clear();
+}
+
+std::string why_not_parked(Process& process) {
+  if (process.analyst() == nullptr || process.analyst()->refusal().empty()) return "";
+  return " (its loop could not be proven to be a wait: it " + process.analyst()->refusal() + ")";
+}
+
+}  // namespace verbatim::supervisor

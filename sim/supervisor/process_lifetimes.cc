@@ -1,0 +1,203 @@
+#include "sim/supervisor/process_lifetimes.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine_watch.h"
+#include "sim/supervisor/process_list.h"
+#include "sim/supervisor/run_memory.h"
+#include "sim/supervisor/run_report.h"
+#include "sim/supervisor/tasks/interval_timer.h"
+#include "sim/supervisor/tasks/signals.h"
+#include "sim/supervisor/terminals.h"
+
+namespace verbatim::supervisor {
+
+namespace {
+
+// A process's first thread stays a zombie while other threads run.
+bool is_zombie(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
+}
+
+}  // namespace
+
+void ProcessLifetimes::end_thread(Thread& thread) {
+  Process& process = thread.process();
+  const pid_t native_tid = thread.native_tid();
+  constexpr int kTries = 100'000;
+  for (int i = 0; i < kTries && syscall(SYS_tgkill, process.native_pid(), native_tid, 0) == 0; ++i) {
+    if (native_tid == process.native_pid() && is_zombie(native_tid)) break;
+    i < 1000 ? sched_yield() : usleep(100);
+  }
+  thread.die();
+  // Memory is accessed through a live thread's id.
+  if (process.memory().reached_through() == native_tid) {
+    for (const auto& other : process.threads()) {
+      if (other->state() == Thread::State::kDead) continue;
+      process.memory().reach_through(other->native_tid());
+      break;
+    }
+  }
+  parts_.kernel.thread_ended(thread);
+}
+
+void ProcessLifetimes::end(Process& process) {
+  RunReport& report = parts_.report;
+  reap(process);
+  const int status = process.exit_status;
+  run_.tracer.record(process.host().component, TraceEvent::kProgramExited, process.pid(),
+                     static_cast<std::uint64_t>(WIFEXITED(status) ? WEXITSTATUS(status) : 0),
+                     static_cast<std::uint64_t>(WIFSIGNALED(status) ? WTERMSIG(status) : 0));
+  if (!parts_.processes.is_program_alive(process.program())) {
+    report.program_ended(process.program());
+    on_program_end_(process.program());
+  }
+  if (!report.is_finished()) end_family(process, status);
+  if (!report.is_finished() && terminals_ != nullptr) {
+    parts_.kernel.end_session(process);
+    if (terminals_->note_end(process)) report.finish();
+  }
+  end_background();
+}
+
+void ProcessLifetimes::reap(Process& process) {
+  if (!process.alive) return;
+  RunReport& report = parts_.report;
+  parts_.processes.end(process);
+  const int status = await_status(process.native_pid());
+  process.exit_status = status;
+  parts_.watch.check_end_was_simulated(process, status);
+  for (auto& thread : process.threads()) thread->die();
+  parts_.kernel.release(process);
+  // of files that Linux closed at its end
+  if (!report.is_finished()) parts_.kernel.deliver_file_events(process.host_index());
+  if (!process.family().first_of_program) return;
+  ProgramResult& result = report.result().programs[process.program()];
+  result.exited = !report.is_finished();
+  result.ended = run_.engine.now();
+  // An exit status exists only if the simulator did not end the process.
+  if (result.exited && WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (result.exited && WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+}
+
+void ProcessLifetimes::kill(Process& process) {
+  parts_.kernel.release_robust_locks(process);
+  process.ended_by_us = true;
+  process.keep_registered_memory();
+  ::kill(process.native_pid(), SIGKILL);
+  end(process);
+}
+
+void ProcessLifetimes::kill_program(std::size_t program) {
+  const auto& all = parts_.processes.all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Process& process = *all[i];
+    if (process.program() == program && process.alive) kill(process);
+  }
+}
+
+void ProcessLifetimes::kill_corrupt(Process& process) {
+  parts_.report.warn(process, "overwrote the memory that it shares with the simulator, and was ended");
+  kill(process);
+}
+
+void ProcessLifetimes::kill_all() {
+  parts_.memory.write_behind().flush();
+  for (auto& process : parts_.processes.all()) {
+    if (!process->alive) continue;
+    parts_.report.finish();
+    ::kill(process->native_pid(), SIGKILL);
+    reap(*process);
+  }
+}
+
+void ProcessLifetimes::end_background() {
+  if (background_terminated_ || !parts_.processes.is_foreground_over()) return;
+  background_terminated_ = true;
+  for (const auto& process : parts_.processes.all()) {
+    if (process->alive) send_signal(*process, SIGTERM);
+  }
+}
+
+void ProcessLifetimes::signal(Process& process, int signal, const SignalOrigin& origin) {
+  if (signal == SIGKILL) return kill(process);
+  if (stops(process, signal)) return parts_.kernel.may_be_stopped(process, signal) ? stop(process, signal) : void();
+  if (signal == SIGCONT) go_on(process);
+  send_signal(process, signal, origin);
+}
+
+// The process's threads make no calls until it is continued; requests that they have posted
+// to an adapter go on.
+void ProcessLifetimes::stop(Process& process, int signal) {
+  if (process.stopped_by != 0) return;
+  process.stopped_by = signal;
+  // the next look of a parked thread is postponed until SIGCONT
+  for (auto& thread : process.threads()) thread->unpark();
+  notify_parent(process, W_STOPCODE(signal));
+}
+
+void ProcessLifetimes::go_on(Process& process) {
+  if (process.stopped_by == 0) return;
+  process.stopped_by = 0;
+  const Duration wake_up(process.host().costs.wake_up_ps);
+  for (auto& thread : process.threads()) thread->go_on(run_.engine.now() + wake_up);
+  notify_parent(process, __W_CONTINUED);
+}
+
+// Reports a stop or a continuation to the parent, for wait(2) and by SIGCHLD unless it set SA_NOCLDSTOP.
+void ProcessLifetimes::notify_parent(Process& process, int status) {
+  Process* const parent = parts_.processes.parent_of(process);
+  if (parent == nullptr) return;
+  auto& changed = parent->family().changed;
+  std::erase_if(changed, [&](const EndedChild& child) { return child.pid == process.pid(); });
+  changed.push_back({process.pid(), process.family().group, status, process.credentials().users().real});
+  parent->family().children->changed();
+  if (parent->region().header().silent_stops != 0) return;
+  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status, process.credentials().users().real));
+}
+
+void ProcessLifetimes::release_parent(Process& child) {
+  if (!child.family().holds_parent) return;
+  child.family().holds_parent = false;
+  child.family().released->changed();
+}
+
+// The process has ended; `status` is a wait status of wait(2).
+void ProcessLifetimes::end_family(Process& process, int status) {
+  release_parent(process);
+  Family& family = process.family();
+  family.ended.clear();
+  family.changed.clear();
+  for (Process* const other : parts_.processes.on_host(process.host_index())) {
+    if (!other->alive) continue;
+    if (other->family().parent == process.pid()) {
+      other->family().parent = Family::kInit;
+      other->region().header().parent_virtual_pid = Family::kInit;
+    }
+  }
+  Process* const parent = parts_.processes.parent_of(process);
+  if (parent == nullptr) return;
+  std::erase_if(parent->family().changed,
+                [&](const EndedChild& child) { return child.pid == process.pid(); });
+  if (parent->disposition(SIGCHLD) != protocol::kSignalIgnored) {
+    parent->family().ended.push_back({process.pid(), family.group, status, process.credentials().users().real});
+  }
+  parent->family().children->changed();
+  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status, process.credentials().users().real));
+}
+
+}  // namespace verbatim::supervisor

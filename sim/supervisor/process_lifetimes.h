@@ -1,0 +1,71 @@
+// Ends, stops and continuations of processes, and their effects on relatives and on programs.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include "sim/supervisor/run_context.h"
+
+namespace verbatim::supervisor {
+
+class Kernel;
+class MachineWatch;
+class Process;
+class ProcessList;
+class RunMemory;
+class RunReport;
+class Terminals;
+class Thread;
+struct SignalOrigin;
+
+class ProcessLifetimes {
+ public:
+  struct Parts {
+    RunReport& report;
+    ProcessList& processes;
+    Kernel& kernel;
+    MachineWatch& watch;
+    RunMemory& memory;
+  };
+  ProcessLifetimes(const RunContext& run, const Parts& parts) : run_(run), parts_(parts) {}
+
+  // Programs have terminals with a user: the end of the last session leader ends the run.
+  void use(Terminals& terminals) { terminals_ = &terminals; }
+  // `listener` is called when the last process of a program has ended.
+  void report_program_ends_to(std::function<void(std::size_t program)> listener) { on_program_end_ = std::move(listener); }
+
+  // The Linux process has ended, or is about to. No thread of it runs: all sleep until they get the token.
+  void end(Process& process);
+  // Ends a process, or all processes of a program, at this virtual time, between two of its calls.
+  void kill(Process& process);
+  void kill_program(std::size_t program);
+  // The program's requests make no sense, so none of its data can be relied on. Other programs continue.
+  void kill_corrupt(Process& process);
+  // Ends the run and every process.
+  void kill_all();
+  // The thread is at its last instructions: no other thread runs before the Linux kernel has removed it.
+  void end_thread(Thread& thread);
+
+  // Sends the signal as kill(2) does. The process may end at once.
+  void signal(Process& process, int signal, const SignalOrigin& origin);
+  // `child` of vfork has executed a program or ended: its parent continues.
+  static void release_parent(Process& child);
+
+ private:
+  void reap(Process& process);
+  void end_family(Process& process, int status);
+  void stop(Process& process, int signal);
+  void go_on(Process& process);
+  void notify_parent(Process& process, int status);
+  // Sends SIGTERM to background programs when all others have ended.
+  void end_background();
+
+  const RunContext& run_;
+  const Parts parts_;
+  Terminals* terminals_ = nullptr;
+  std::function<void(std::size_t)> on_program_end_;
+  bool background_terminated_ = false;
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,40 @@
+// How far a thread that gets the token may run by itself (scheduling/horizon.h), and the virtual end of the run.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/supervisor/process_list.h"
+#include "sim/supervisor/run_context.h"
+#include "sim/supervisor/scheduling/horizon.h"
+
+namespace verbatim::supervisor {
+
+class SliceHorizon {
+ public:
+  SliceHorizon(const RunContext& run, Horizon& horizon, const ProcessList& processes)
+      : run_(run), horizon_(horizon), processes_(processes), starts_(run.hosts.size()) {}
+
+  // Bounds of a thread of the process that gets the token at the engine's time.
+  Horizon::Bounds of(Process& process) const;
+  // If the next event is far off, running a loop is cheaper than interpreting it, despite the hand-over.
+  bool is_distant(Process& process) const;
+  // Virtual time at which the run ends, as far as it is known.
+  Instant virtual_end() const;
+
+  // Timer of the start of a program on the host. It outlives the run, or its removal.
+  void add_start(std::size_t host, const Timer& timer) { starts_[host].push_back(&timer); }
+  void remove_start(std::size_t host, const Timer& timer) { std::erase(starts_[host], &timer); }
+
+ private:
+  // Time of the next start of a program or the next event of a thread on `host`; kNever: none; nullopt:
+  // too many to look at.
+  std::optional<Instant> next_program_event_on(std::size_t host) const;
+
+  const RunContext& run_;
+  Horizon& horizon_;
+  const ProcessList& processes_;
+  std::vector<std::vector<const Timer*>> starts_;  // by host
+};
+
+}  // namespace verbatim::supervisor
