@@ -74,7 +74,7 @@ class Connection {
   // InfiniBand: a packet with FECN has arrived that will be acknowledged; the next answer has BECN.
   void owe_backward_mark() { owes_backward_mark_ = true; }
   void forget_backward_mark() { owes_backward_mark_ = false; }
-  // Sets BECN in an answer, when it is made and when it leaves.
+  // Sets BECN in an answer if it is owed. Called when an answer is made, and again when it leaves.
   void put_backward_mark(ib::Packet& answer) const {
     if (!owes_backward_mark_) [[likely]] return;
     owes_backward_mark_ = false;
@@ -97,7 +97,7 @@ class Connection {
   // Time since which the next packet waits for the queue pair's rate alone; kNever: it does not.
   Instant limited_since = kNever;
 
-  // IBA 17.2.8: the connection uses its only path; it may change to its alternate one.
+  // IBA 17.2.8, migration state: Migrated, the connection uses its only path; Armed, it may change its path.
   bool has_migrated() const {
     return attributes.path_mig_state == static_cast<std::uint32_t>(MigrationState::kMigrated);
   }
