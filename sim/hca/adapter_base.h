@@ -36,7 +36,7 @@ struct AdapterBase {
         clock(profile.core_clock_hz) {}
 
   // Whether a quirk shows this time. Always false when the profile does not give the adapter this quirk.
-  bool shows(Quirk quirk, std::string_view site) {
+  bool quirk_fires(Quirk quirk, std::string_view site) {
     return (profile.quirks & bit_of(quirk)) != 0 && choices.choose(site, id, 2) != 0;
   }
 

@@ -91,7 +91,7 @@ class Hca::Impl {
   }
   bool lacks_memory(const protocol::CommandHeader& header);
   // Whether a queue gets all entries that its ring has room for, and not only those that were requested.
-  bool is_generous(std::string_view site) { return adapter.choices.choose(site, adapter.id, 2) == 0; }
+  bool grants_full_ring(std::string_view site) { return adapter.choices.choose(site, adapter.id, 2) == 0; }
   int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
   // The context with this number; null: there is none, or its program has left it.
   Context* find_context(std::uint32_t number);

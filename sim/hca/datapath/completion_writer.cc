@@ -89,7 +89,7 @@ void CompletionWriter::release_held() {
 
 void CompletionWriter::stage(Pending pending) {
   if (!is_receive(pending.entry) || !payloads_.holds_any() ||
-      !adapter_.shows(Quirk::kMultipath, freedom::kEarlyCompletion)) {
+      !adapter_.quirk_fires(Quirk::kMultipath, freedom::kEarlyCompletion)) {
     payloads_.release_of(pending.entry.qpn);
   }
   const Instant now = adapter_.engine.now();

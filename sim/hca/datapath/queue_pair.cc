@@ -144,8 +144,8 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
     return incoming.drop(DropReason::kWrongTransport);
   }
   // An XRC queue pair either sends requests or answers them.
-  const ib::QpType deaf = operation.is_request ? ib::QpType::kXrcSend : ib::QpType::kXrcReceive;
-  if (params.type == deaf) return incoming.drop(DropReason::kWrongTransport);
+  const ib::QpType wrong_xrc_side = operation.is_request ? ib::QpType::kXrcSend : ib::QpType::kXrcReceive;
+  if (params.type == wrong_xrc_side) return incoming.drop(DropReason::kWrongTransport);
   const bool receives =
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) {
@@ -374,7 +374,7 @@ void QueuePair::reset() {
 
 void QueuePair::raise(ib::AsyncEventType type) {
   if (source != nullptr) return;  // there is no program; the work source learns of errors by completions
-  if (type == ib::AsyncEventType::kQpLastWqeReached && adapter.shows(Quirk::kNoLastWqe, freedom::kLastWqeEvent)) return;
+  if (type == ib::AsyncEventType::kQpLastWqeReached && adapter.quirk_fires(Quirk::kNoLastWqe, freedom::kLastWqeEvent)) return;
   // LAST_WQE_REACHED and SQ_DRAINED mean that no more completions follow.
   adapter.completions.release_held();
   adapter.payloads.release_of(number);
@@ -392,7 +392,7 @@ void QueuePair::check_drained() {
   if (attributes.en_sqd_async_notify != 0) raise(ib::AsyncEventType::kSqDrained);
 }
 
-Instant QueuePair::want_recv_doorbell(bool wanted) { return adapter.records.write_wish(*this, wanted); }
+Instant QueuePair::request_rq_doorbell(bool wanted) { return adapter.records.write_wish(*this, wanted); }
 
 void QueuePair::show_recv_doorbell_wish(bool wanted) {
   record().recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);

@@ -234,7 +234,7 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   void check_drained();
 
   // Asks the program to ring, or not to ring, for receives. Returns the time at which the program sees it.
-  Instant want_recv_doorbell(bool wanted);
+  Instant request_rq_doorbell(bool wanted);
   // The program sees the wish now.
   void show_recv_doorbell_wish(bool wanted);
 

@@ -80,7 +80,7 @@ std::optional<RecvWork> ReceiveQueue::take() {
   ++taken_;
   if (adapter_.tracer.wants_facts()) [[unlikely]] tell_level();
   refill();
-  if (limit_ != 0 && unused() < limit_) doubt_limit();
+  if (limit_ != 0 && unused() < limit_) recheck_srq_limit();
   return work;
 }
 
@@ -144,7 +144,7 @@ void ReceiveQueue::serve_waiters() {
 void ReceiveQueue::watch() {
   // The record is read again for receives posted between its last read and the time at which the program sees
   // the wish.
-  watched_since_ = owner_.qp.get()->want_recv_doorbell(true);
+  watched_since_ = owner_.qp.get()->request_rq_doorbell(true);
   fetch_record();
 }
 
@@ -155,7 +155,7 @@ void ReceiveQueue::look_for_watcher(Instant sampled_at) {
     return;
   }
   watched_since_ = kNever;
-  if (!flushing_) qp.want_recv_doorbell(false);
+  if (!flushing_) qp.request_rq_doorbell(false);
   qp.responder_driver.on_receives();
 }
 
@@ -178,10 +178,10 @@ void ReceiveQueue::look_for_flush() {
 void ReceiveQueue::set_limit(std::uint32_t limit) {
   limit_ = limit;
   limit_check_ = kNever;
-  if (limit != 0 && unused() < limit) doubt_limit();
+  if (limit != 0 && unused() < limit) recheck_srq_limit();
 }
 
-void ReceiveQueue::doubt_limit() {
+void ReceiveQueue::recheck_srq_limit() {
   if (limit_check_ == kNever) limit_check_ = adapter_.engine.now();
   fetch_record();
 }

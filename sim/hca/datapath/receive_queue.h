@@ -102,7 +102,7 @@ class ReceiveQueue {
   void tell_level() const;
   // Fewer receives than the limit may be posted. The record is read, because receives count that the adapter
   // does not know of yet.
-  void doubt_limit();
+  void recheck_srq_limit();
   void check_limit(Instant sampled_at);
   void look_for_watcher(Instant sampled_at);
 

@@ -53,18 +53,18 @@ class ResponderDriver {
 
  private:
   // Need of the packet that has been met.
-  using Given = HeldPackets::Wait;
+  using Resolved = HeldPackets::Wait;
 
-  void deal_with(Incoming&& incoming, Given given);
-  void resume(Given given);
+  void deal_with(Incoming&& incoming, Resolved resolved);
+  void resume(Resolved resolved);
   // Handles kept packets behind a gap that has closed.
   void deal_with_kept();
   // Gives the responder the next receive. The verdict has the same need when the packet must wait for the
   // receive.
-  Responder::Verdict supply(const Incoming& incoming, Given given, Actions& actions);
+  Responder::Verdict supply(const Incoming& incoming, Resolved resolved, Actions& actions);
   // Places the payload and has the packet executed. Returns the number of the lookup that it must wait for;
   // 0: none.
-  std::uint64_t place(Incoming& incoming, const Responder::Placement& placement, Given given);
+  std::uint64_t place(Incoming& incoming, const Responder::Placement& placement, Resolved resolved);
   std::uint64_t look_up(const ib::Packet& packet, const Responder::Placement& placement);
   // Whether a frame waits for a receive that the program may still post.
   bool delays_drop(const Incoming& incoming);

@@ -376,7 +376,7 @@ void SendPipeline::stage(Acknowledgement&& acknowledgement, Instant decided) {
 }
 
 void SendPipeline::release_what_is_acknowledged(const QueuePair& qp) {
-  if (!payloads_.holds_any() || adapter_.shows(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
+  if (!payloads_.holds_any() || adapter_.quirk_fires(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
   payloads_.release_stream(message_stream(qp.number, false));
 }
 
