@@ -15,6 +15,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
+#include "sim/core/traced_packet.h"
 #include "sim/core/trail.h"
 
 namespace verbatim {
@@ -108,16 +109,20 @@ class TraceSink {
   virtual bool takes_any_order() const { return false; }
 };
 
-namespace ib {
-struct Packet;
-}
-
-// For observers that want the whole packet of a packet record.
-class PacketObserver {
+// For observers that want the whole packet of a packet record: ib::PacketObserver (sim/ib/packet_observer.h).
+class TracedPacketObserver {
  public:
-  virtual ~PacketObserver() = default;
+  virtual ~TracedPacketObserver() = default;
   // Follows the record. `port` is the component at whose end of a link the packet is.
-  virtual void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) = 0;
+  virtual void on_traced_packet(const TraceRecord& record, const TracedPacket& packet, ComponentId port) = 0;
+};
+
+// For observers of packets that go no further: ib::DropObserver (sim/ib/packet_observer.h).
+class TracedDropObserver {
+ public:
+  virtual ~TracedDropObserver() = default;
+  // `reason` is the fourth value of the record kPacketDropped.
+  virtual void on_traced_drop(const TracedPacket& packet, std::uint64_t reason, ComponentId component, Instant now) = 0;
 };
 
 // Why a call of verbs was refused or a message failed, in words; or what a check has found in a program. What is told here is in
@@ -136,8 +141,6 @@ class DiagnosisObserver {
  public:
   virtual ~DiagnosisObserver() = default;
   virtual void on_diagnosis(const Diagnosis& diagnosis, Instant now) = 0;
-  // A packet goes no further; `reason` is an ib::DropReason. It may be why somebody gets no answer.
-  virtual void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) = 0;
 };
 
 // What runs are shown with beside the records. It is in none of them, and in no digest.
@@ -169,22 +172,6 @@ class ContactObserver {
   virtual void on_contact(ComponentId from, ComponentId to, Instant done) = 0;
 };
 
-// A message takes the first receive of a connection, which was posted when the queue pair could take messages already.
-struct LateReceive {
-  ComponentId adapter;        // at which it is
-  const ib::Packet& packet;   // of the message
-  std::uint32_t sender;       // number of the queue pair that sends it
-  Instant posted;
-  bool came_before;           // it, and there was no receive
-};
-
-// Whoever knows whether that was a mistake. It is in no record.
-class LateReceiveJudge {
- public:
-  virtual ~LateReceiveJudge() = default;
-  virtual bool is_mistake(const LateReceive& receive) = 0;
-};
-
 // A record that waits for its time, with bytes of its own.
 struct HeldRecord {
   TraceRecord record;
@@ -198,7 +185,8 @@ class Tracer {
   // `sink` must outlive the tracer.
   void add(TraceSink& sink) { (sink.takes_any_order() ? any_order_sinks_ : sinks_).push_back(&sink); }
   // Likewise. They see packets and change no record.
-  void add(PacketObserver& observer) { packet_observers_.push_back(&observer); }
+  void add(TracedPacketObserver& observer) { packet_observers_.push_back(&observer); }
+  void add(TracedDropObserver& observer) { drop_observers_.push_back(&observer); }
   // Likewise. They learn where the time of messages went, which is in no record.
   void add(MessageObserver& observer) { message_observers_.push_back(&observer); }
   // Likewise. They learn why something went wrong.
@@ -206,8 +194,6 @@ class Tracer {
   // Likewise.
   void add(FactObserver& observer) { fact_observers_.push_back(&observer); }
   void add(ContactObserver& observer) { contact_observers_.push_back(&observer); }
-  // Likewise.
-  void add(LateReceiveJudge& judge) { late_receive_judges_.push_back(&judge); }
 
   // Records go into `held` instead of to the sinks, until it is called with nullptr: of what is done before its time. Packets
   // are never recorded meanwhile.
@@ -231,8 +217,8 @@ class Tracer {
   void diagnose(const Diagnosis& diagnosis, Instant when) {
     for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_diagnosis(diagnosis, when);
   }
-  void tell_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component) {
-    for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_drop(packet, reason, component, engine_.now());
+  void tell_drop(const TracedPacket& packet, std::uint64_t reason, ComponentId component) {
+    for (TracedDropObserver* observer : drop_observers_) observer->on_traced_drop(packet, reason, component, engine_.now());
   }
 
   // Where it costs something to know what is told.
@@ -256,11 +242,6 @@ class Tracer {
   void tell_contact(ComponentId from, ComponentId to, Instant done) {
     for (ContactObserver* observer : contact_observers_) observer->on_contact(from, to, done);
   }
-  bool is_mistake(const LateReceive& receive) {
-    bool is_one = false;
-    for (LateReceiveJudge* judge : late_receive_judges_) is_one |= judge->is_mistake(receive);
-    return is_one;
-  }
 
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
@@ -281,7 +262,7 @@ class Tracer {
   // Whether somebody looks at whole packets.
   bool shows_packets() const { return !packet_observers_.empty(); }
   void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                     std::uint64_t d, const ib::Packet& packet, ComponentId port) {
+                     std::uint64_t d, const TracedPacket& packet, ComponentId port) {
     CHECK(held_ == nullptr);
     const bool is_recorded = has_sinks();
     if (!is_recorded && packet_observers_.empty()) return;
@@ -290,7 +271,7 @@ class Tracer {
       give_number(record);
       give_to_sinks(record, {});
     }
-    for (PacketObserver* observer : packet_observers_) observer->on_packet(record, packet, port);
+    for (TracedPacketObserver* observer : packet_observers_) observer->on_traced_packet(record, packet, port);
   }
 
  private:
@@ -317,12 +298,12 @@ class Tracer {
   std::vector<TraceSink*> any_order_sinks_;
   std::vector<TraceRecord> early_;           // a heap, of those that sinks_ get at their time; the first comes next
   std::int64_t next_early_ps_ = kNoTime;     // its time
-  std::vector<PacketObserver*> packet_observers_;
+  std::vector<TracedPacketObserver*> packet_observers_;
+  std::vector<TracedDropObserver*> drop_observers_;
   std::vector<MessageObserver*> message_observers_;
   std::vector<DiagnosisObserver*> diagnosis_observers_;
   std::vector<FactObserver*> fact_observers_;
   std::vector<ContactObserver*> contact_observers_;
-  std::vector<LateReceiveJudge*> late_receive_judges_;
   std::vector<HeldRecord>* held_ = nullptr;
   std::vector<std::uint64_t> next_numbers_;  // of records, by component; shorter while the last ones have none
 };

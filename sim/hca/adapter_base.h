@@ -10,6 +10,7 @@
 #include "sim/core/trace.h"
 #include "sim/hca/hca.h"
 #include "sim/hca/key_table.h"
+#include "sim/ib/late_receive.h"
 
 namespace verbatim::hca {
 
@@ -35,7 +36,7 @@ struct AdapterBase {
         clock(profile.core_clock_hz) {}
 
   // Whether a quirk shows this time. Always false when the profile does not give the adapter this quirk.
-  bool shows(Quirk quirk, std::string_view site) {
+  bool quirk_fires(Quirk quirk, std::string_view site) {
     return (profile.quirks & bit_of(quirk)) != 0 && choices.choose(site, id, 2) != 0;
   }
 
@@ -57,6 +58,7 @@ struct AdapterBase {
   const ClockDomain clock;
   bool port_is_up = true;
   bool has_failed = false;  // for good
+  ib::LateReceiveJudge* late_receive_judge = nullptr;  // null: nobody asks for late receives
 };
 
 }  // namespace verbatim::hca

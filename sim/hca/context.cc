@@ -6,7 +6,7 @@ namespace verbatim::hca {
 
 namespace {
 
-// Of a program that has left.
+// Listener of a program that has left: ignores all events.
 class Nobody final : public EventListener {
   void on_completion_event(std::uint32_t, const protocol::CompletionEvent&) override {}
   void on_async_event(std::uint32_t, const protocol::AsyncEvent&) override {}

@@ -36,7 +36,7 @@ struct MemoryRegion {
   bool fault_reported = false;
   std::uint32_t windows = 0;  // bound to it
   std::uint32_t dm = 0;       // handle of the device memory it lies in; 0: none
-  Context* context = nullptr;  // of the program in whose memory it lies
+  Context* context = nullptr;  // context of the program in whose memory it is
 };
 
 // A part of the adapter's own memory.
@@ -45,18 +45,18 @@ struct DeviceMemory {
   std::uint32_t users = 0;  // memory regions
 };
 
-// Remote access to a part of a memory region, by a key of its own (IBA 10.6.7). One of type 1 is bound and unbound by its
-// program alone and serves its protection domain; one of type 2, here 2B, serves the queue pair through which it was bound,
-// and either side may end that.
+// Remote access to a part of a memory region, by a key of its own (IBA 10.6.7). A window of type 1 is bound
+// and unbound by its program alone and serves its protection domain; one of type 2, here 2B, serves the queue
+// pair through which it was bound, and either side may invalidate it.
 struct MemoryWindow {
   static constexpr std::uint32_t kType1 = 1, kType2 = 2;  // ibv_mw_type
   std::uint32_t pd = 0;                                   // handle
   std::uint32_t type = kType1;
   std::uint32_t key = 0;
   MemoryRegion* region = nullptr;  // null: not bound
-  Ref<QueuePair> qp;               // of type 2: through which it is bound
+  Ref<QueuePair> qp;               // type 2: the queue pair through which it is bound
   std::uint32_t access = 0;
-  std::uint64_t start = 0;  // of its first byte, among the region's own addresses
+  std::uint64_t start = 0;  // address of its first byte, in the region's addresses (iova)
   std::uint64_t length = 0;
   Context* context = nullptr;
 };
@@ -79,12 +79,12 @@ struct AddressHandle {
   protocol::AddressVector address;
 };
 
-// What one opening of the device has, however many processes share its descriptor (Linux: struct ib_ucontext): handles, and the
-// objects that they name for all of them.
+// One opening of the device (Linux: struct ib_ucontext): the handles and objects of all processes that share
+// its descriptor.
 struct Ucontext {
-  // Whether an object has this handle, which is one of all kinds alike.
+  // Whether an object of any kind has this handle.
   bool names(std::uint32_t handle) const;
-  // More than one context has had it: an object may be of another program than the one that uses it.
+  // The opening has had more than one context: a program may use an object that another program made.
   bool is_shared() const { return contexts.size() > 1; }
 
   std::vector<Ref<Context>> contexts;  // by age; all end with the opening
@@ -104,18 +104,18 @@ struct Ucontext {
   NumberSpace handles{1, std::numeric_limits<std::uint32_t>::max()};
 };
 
-// One program's part of an opening. What it makes is its own as far as memory goes: regions are of its address space, rings
-// and records lie in its arena, events are told to its listener.
+// One program's part of an opening. Regions that it makes are in its address space, its rings and records in
+// its arena, and events of its objects go to its listener.
 class Context {
  public:
   Context(Ref<Context> self, std::uint32_t number, const ProgramPort& program, std::shared_ptr<Arena> arena, Ucontext& objects)
       : self(self), number(number), program(program), arena(std::move(arena)), objects(objects) {}
 
-  // The program uses it no more: nobody hears of what its objects do.
+  // The program has left the context: events of its objects are ignored.
   void leave();
   bool has_left() const { return has_left_; }
-  // The program is about to end, or has: the memory of its regions stays as it is now, as pages stay that are pinned, and is
-  // no program's any more. What cannot be read now is not mapped then.
+  // The program is about to end, or has ended: the bytes of its regions are copied, as pinned pages outlive a
+  // program. Bytes that cannot be read now are not mapped in the copy.
   void keep_memory();
 
   const Ref<Context> self;

@@ -1,10 +1,11 @@
 // Flow rules of an adapter (ibv_create_flow(3)): which frames go to which queue pairs, are dropped, marked or counted. Pure
 // matching and bookkeeping; frame_steering.h delivers.
 //
-// Rules of lower priority numbers are tried first, those of one number in the order in which they were made. The first that
-// matches takes the frame, together with those of its priority that look at exactly the same; rules behind it get it only
-// when none of these keeps it for itself (DONT_TRAP). What no rule has taken goes to the default rules, and what all of the
-// port's traffic is copied to, the sniffers, decides nothing.
+// Rules are tried in the order of their priority numbers, those of one number in the order in which they were
+// made. The first rule that matches takes the frame, together with the rules of its priority that match on
+// exactly the same fields; later rules get it only when all of these have the flag DONT_TRAP. The default
+// rules take frames that no other rule has taken. Sniffers get a copy of all traffic of the port, and take
+// nothing from other rules.
 #pragma once
 
 #include <array>
@@ -45,14 +46,14 @@ inline constexpr std::uint32_t kFlowDontTrap = 1 << 1, kFlowEgress = 1 << 2;  //
 
 inline constexpr std::uint32_t kCountPackets = 0, kCountBytes = 1;  // ibv_counter_description
 
-// What counts where: a description and the index of the value it is added to.
+// A counted quantity, and the index of the value that it is added to.
 struct CounterPoint {
   std::uint32_t description = kCountPackets, index = 0;
 };
 
 // A set of values that flows add to (ibv_create_counters(3)).
 struct FlowCounters {
-  std::vector<CounterPoint> points;  // of every flow that was made with the set
+  std::vector<CounterPoint> points;  // for every flow that was made with the set
   std::array<std::uint64_t, protocol::ReadCounters::kMost> values{};
   std::uint32_t flows = 0;  // bound to it
 
@@ -81,8 +82,9 @@ struct Flow {
 
 class FlowTable {
  public:
-  // 0, or why there is no such rule: EINVAL, EOPNOTSUPP. What the rule does besides looking is not `flow`'s matches. Where labels
-  // of MPLS are looked for follows from the spec before it (ibv_create_flow(3)), null when there is none: its argument says so.
+  // 0, or the errno of a match that there is not: EINVAL, EOPNOTSUPP. `spec` is a match, not an action of a
+  // rule. The place of an MPLS label depends on `before`, the spec before it (ibv_create_flow(3)); null: it
+  // is the first.
   static int check_match(protocol::FlowSpec& spec, const protocol::FlowSpec* before);
   static bool matches(const protocol::FlowSpec& spec, const ib::Frame& frame);
 

@@ -10,48 +10,49 @@ namespace verbatim::hca::freedom {
 
 constexpr Duration ns(std::int64_t n) { return Duration(n * 1000); }
 
-// When the send side goes on to its next packet, and with whose: what is in the buffer then is what leaves.
+// When the send pipeline takes its next packet, and from which queue pair: payload is read from memory at
+// that time.
 inline constexpr DelaySite kGatherDelay{"gather-delay", ns(100), 8};
 inline constexpr std::string_view kSendTurn = "gather-delay/turn";
 
-// In how many pieces, in which order and when the bytes of one message land, all before anything that says
-// so.
+// Number, order and times of the pieces in which the bytes of one message are written, all before an answer
+// or completion reports them.
 inline constexpr std::array<std::uint32_t, 7> kPlacementGranules = {0, 1024, 256, 64, 8, 4, 1};  // bytes; 0: not cut
-inline constexpr std::uint32_t kWholeWordGranules = 5;  // of these; the others tear words of 8 bytes (Quirk::kTorn8)
+inline constexpr std::uint32_t kWholeWordGranules = 5;  // the first 5; the others tear words of 8 bytes (Quirk::kTorn8)
 inline constexpr std::string_view kPlacementPieces = "placement";
 inline constexpr std::string_view kPlacementOrder = "placement/order";
 inline constexpr std::string_view kPlacementHold = "placement/hold";
 inline constexpr DelaySite kPlacementDelay{"placement/delay", ns(100), 8};
 
-// When a completion is written. Those of one queue keep their order; those of others, in the same CQ or not,
-// may pass.
+// When a completion is written. Completions of one work queue keep their order; those of other work queues,
+// in the same CQ or not, may overtake them.
 inline constexpr DelaySite kCompletionDelay{"completion-delay", ns(50), 9};
 
-// What the fields of a completion hold that its status leaves undefined (ibv_poll_cq(3): when it is no success, all but wr_id,
-// status, qp_num and vendor_err): what they would hold in a success, or anything.
+// Values of the fields of a completion that its status leaves undefined (ibv_poll_cq(3): without success all
+// but wr_id, status, qp_num and vendor_err): those of a success, or any.
 inline constexpr std::string_view kFailedFields = "failed-completion-fields";
 inline constexpr std::string_view kFailedOpcode = "failed-completion-fields/opcode";
 inline constexpr std::string_view kFailedValue = "failed-completion-fields/value";
 
-// Which number a queue pair, a shared receive queue, and the handle of any object of verbs gets (number_space.h).
+// The number of a queue pair or shared receive queue, and the handle of any object of verbs (number_space.h).
 inline constexpr std::string_view kQueuePairNumber = "queue-pair-number";
 inline constexpr std::string_view kSharedQueueNumber = "shared-queue-number";
 inline constexpr std::string_view kObjectHandle = "object-handle";
-// Which key a region or window gets when one has been given back: the same index with another low byte; the very same key again;
-// an index that was never used.
+// The key of a region or window when a key has been freed: the same index with another low byte; the same
+// key; an index that was never used.
 inline constexpr std::string_view kMemoryKey = "memory-key";
 enum class KeyChoice : std::uint32_t { kNextVariant = 0, kSameAgain, kNewIndex };
 inline constexpr std::uint32_t kKeyChoices = 3;
 
-// Whether as many entries and scatter elements are granted as were asked for, or what the rings have room for; and how much
-// inline data (ibv_create_qp(3), ibv_create_cq(3), ibv_create_srq(3): at least what was asked for).
+// Whether a queue is granted the requested entries, scatter elements and inline data, or as many as the rings
+// have room for (ibv_create_qp(3), ibv_create_cq(3), ibv_create_srq(3): at least the requested ones).
 inline constexpr std::string_view kQueueDepth = "queue-depth";
 inline constexpr std::string_view kInlineRoom = "inline-room";
-// Whether a verb that makes or registers something finds no memory for it; of the budget of failing calls
+// Whether a verb that makes or registers an object finds no memory; counts in the budget of failing calls
 // (sim/core/failing_calls.h).
 inline constexpr std::string_view kNoMemory = "verb-no-memory";
 
-// Whether a request for notification is answered for completions that were there before it; when events are
+// Whether completions that are older than a request for notification raise an event; when events are
 // readable.
 inline constexpr std::string_view kEventOnArm = "event-on-arm";
 inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 8};
@@ -67,7 +68,7 @@ inline constexpr std::uint32_t kAckTimeoutFactors = 4;
 inline constexpr std::string_view kRnrTimer = "rnr-timer";
 inline constexpr std::uint32_t kRnrTimerFactors = 3;
 
-// Of quirks (quirks.h), asked only of adapters that have them.
+// Quirks (quirks.h): only for adapters that have them.
 inline constexpr std::string_view kLastWqeEvent = "quirk-no-last-wqe";
 inline constexpr std::string_view kEarlyAcknowledgement = "quirk-early-ack";
 inline constexpr std::string_view kEarlyCompletion = "quirk-multipath";

@@ -1,7 +1,6 @@
-// The adapter as its surroundings see it: commands and doorbells from programs on one side, packets on the
-// other. Behind it: key table, queue pairs (requester and responder), completion queues, DMA. The
-// caller (supervisor, or a test) owns programs and tells the adapter about them; the adapter owns every verbs
-// object and reaches programs only by DMA and by the events it raises.
+// Interface of the adapter: commands and doorbells from programs on one side, packets on the other. The
+// caller (supervisor, or a test) owns the programs; the adapter owns every verbs object, and reaches programs
+// only by DMA and by the events that it raises.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +26,7 @@
 #include "sim/host/dma_engine.h"
 #include "sim/host/program_memory.h"
 #include "sim/ib/key_violations.h"
+#include "sim/ib/late_receive.h"
 #include "sim/ib/management.h"
 #include "sim/ib/partition.h"
 #include "sim/ib/types.h"
@@ -36,14 +36,14 @@
 
 namespace verbatim::hca {
 
-// Where an opened device's notifications go. Calls come at the virtual time at which the program could read
-// them.
+// Receiver of the notifications of an opened device. Each call is made at the virtual time at which the
+// program could read the notification.
 class EventListener {
  public:
   virtual ~EventListener() = default;
   virtual void on_completion_event(std::uint32_t channel, const protocol::CompletionEvent& event) = 0;
   virtual void on_async_event(std::uint32_t context, const protocol::AsyncEvent& event) = 0;
-  // A queue is no more, and with it events of it that nobody has read: those that name this cookie.
+  // A queue has been destroyed: its unread events, which have this cookie, are void.
   virtual void on_queue_destroyed(std::uint64_t cookie) { static_cast<void>(cookie); }
   // An entry of a completion queue has been written.
   virtual void on_completion_written(std::uint32_t context, std::uint32_t cq_number) = 0;
@@ -58,10 +58,10 @@ struct ProgramPort {
   host::ProgramMemory* memory = nullptr;
   std::span<std::byte> arena;
   EventListener* listener = nullptr;
-  // Where `arena` begins in the process region's arena: added to every offset in an answer, so that several
-  // adapters may each have a part of it. Contexts of one process on one adapter share the part.
+  // Offset of `arena` in the process region's arena, in which each adapter has a part. It is added to every
+  // offset in an answer. Contexts of one process on one adapter share the part.
   std::uint64_t arena_offset = 0;
-  // What the arena lies in, if somebody has to keep it.
+  // Owner of the arena's memory; null: the memory outlives the adapter.
   std::shared_ptr<const void> region;
 };
 
@@ -70,7 +70,7 @@ enum class PortState : std::uint8_t { kDown = 1, kInit, kArmed, kActive };
 
 inline constexpr std::uint8_t kDefaultSubnetTimeout = 18;  // OpenSM's
 
-// What a subnet manager gives a port (IBA 14.2.5.6).
+// Settings of a port by a subnet manager (IBA 14.2.5.6).
 struct PortConfiguration {
   PortState state = PortState::kActive;
   ib::Lid lid, sm_lid;
@@ -97,9 +97,10 @@ struct PortAddress {
   // 0, which is invalid, where the table is empty.
   std::uint16_t pkey(std::uint32_t index) const { return index < pkeys.size() ? pkeys[index] : 0; }
   ib::MacAddress mac;
-  std::uint32_t interface_mtu = 0;  // of an Ethernet port's interface, bytes; 0: no shorter than any packet
-  std::uint32_t netdev_index = 0;  // of the interface that an Ethernet port's addresses are those of
-  // Of entries of the GID table that are a VLAN interface's: what leaves with one has its tag, and nothing else comes to it.
+  std::uint32_t interface_mtu = 0;  // MTU of an Ethernet port's network interface, bytes; 0: no limit
+  std::uint32_t netdev_index = 0;  // index of the network interface that has an Ethernet port's addresses
+  // Entries of the GID table that belong to a VLAN interface: packets with such an address have its tag, in
+  // both directions.
   struct VlanEntry {
     std::size_t index = 0;          // in the GID table
     std::uint16_t vlan = 0;         // 1 to 4094
@@ -146,45 +147,49 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   // The port packets leave by; set once, before the first event.
   void attach(fabric::Port& port);
 
-  // Through which management datagrams are sent, and who gets those that come; set once, before the first of them.
+  // The port for sending management datagrams, and the receiver of arriving ones; set once, before the first
+  // datagram.
   ib::ManagementPort& management();
   void attach(ib::ManagementAgent& agent);
 
-  // Packets with wrong keys that have come to the port, and who is told of each from now on.
+  // Counters of packets with wrong keys that arrived at the port, and the listener for each such packet.
   ib::KeyViolations& key_violations();
   void attach(ib::KeyViolationListener& listener);
+  // Judges first receives that were posted late. It outlives the adapter. Without it no receive is a mistake.
+  void attach(ib::LateReceiveJudge& judge);
 
-  // The subnet manager's settings: programs are told of what changes (IBA 11.6.3.3).
+  // The subnet manager's settings: programs get an event for each change (IBA 11.6.3.3).
   void configure(const PortConfiguration& configuration);
-  // What the port's capabilities tell of it (IBA 14.2.5.6, IsSM).
+  // Sets the capability IsSM of the port (IBA 14.2.5.6).
   void set_subnet_manager(bool is_one);
 
   // Programs get IBV_EVENT_DEVICE_FATAL (IBA 11.6.3.1) and lose every object; every command but closing answers EIO.
   void fail() override;
   bool has_failed() const;
 
-  // Which verbs of programs on `host` find no memory; none without. It outlives the adapter.
+  // Decides which verbs of programs on `host` find no memory; without it none. It outlives the adapter.
   void use_failing_calls(FailingCalls& calls, ComponentId host);
 
   // Opens a context; handles in commands are valid within its opening. Never 0.
   std::uint32_t open(const ProgramPort& program);
-  // Another context of the opening that `context` is of, which has not been closed: its handles are valid in both, and what a
-  // program makes is of its own memory. Never 0.
+  // Adds a context to the opening of `context`, which has not been closed: handles are valid in all contexts
+  // of the opening, and objects are in the memory of the program that makes them. Never 0.
   std::uint32_t share(std::uint32_t context, const ProgramPort& program);
-  // The program of the context uses it no more; objects that it has made stay for the others of the opening.
+  // The program leaves the context; objects that it has made stay for the other contexts of the opening.
   void leave(std::uint32_t context);
-  // It is about to end, or has: the regions that it registered keep the bytes that they have now, as pinned pages do.
+  // The program is about to end, or has ended: the regions that it registered keep their present bytes, as
+  // pinned pages do.
   void keep_memory(std::uint32_t context);
-  // Ends an opening at once, as the kernel does when its last descriptor is closed: every object of all its contexts goes,
-  // packets in flight are dropped on arrival, peers find out by timeout.
+  // Ends an opening at once, as the kernel does when its last descriptor is closed: every object of all its
+  // contexts is destroyed, packets in flight are dropped on arrival, and peers run into timeouts.
   void close(std::uint32_t context);
 
   // Executes one control-path command at the current time; `mailbox` starts with a CommandHeader and holds
   // header.size bytes. The answer is written in place. Unknown commands get EOPNOTSUPP, wrong sizes EINVAL.
   void execute(std::span<std::byte> mailbox);
 
-  // The CPU's MMIO write leaves the processor now; nothing in it is trusted. The call that rings it has taken
-  // so long, for those who want to know where the time of a message went.
+  // The CPU's MMIO write leaves the processor now; no value in it is trusted. `call_time` is the duration of
+  // the verbs call that rings the doorbell, for trails.
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time = Duration(0));
 
@@ -192,24 +197,26 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   void connect_source(std::uint32_t qpn, const SourcePath& path) override;
   void post_source(std::uint32_t qpn, std::uint32_t count) override;
 
-  // The number of the completion queue that the program knows by that handle, if nothing is in it that the program has not
-  // taken; nullopt: something is, or there is no such queue of the program's own. Of a failed adapter all are empty.
+  // The number of the program's completion queue with this handle, if the program has taken all its entries;
+  // nullopt: it has entries, or the program has no such queue. All queues of a failed adapter are empty.
   std::optional<std::uint32_t> empty_completion_queue(std::uint32_t context, std::uint32_t handle);
 
-  // Whether the program of the context has registered a byte of that memory with it: the adapter may look there at any time.
+  // Whether a byte of that memory is in a region of the context: the adapter may read it at any time.
   bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
 
-  // How the queues that the program of the context has made stand.
+  // State of the queues that the program of the context has made.
   Inspection inspect(std::uint32_t context) const;
-  // Likewise of one queue alone, that the program knows by that handle; nothing where there is none.
+  // The same of one queue, by its handle; empty: there is none.
   Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const;
-  // That thread of the program is about to sleep for an event of the channel, as long as it takes.
+  // The queue whose waiting completions a thread overlooks that is about to sleep, without a limit, for an
+  // event of the channel.
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
-  // Of queue pairs that can still use it: the region that the program knows by that handle.
+  // Posted work of usable queue pairs that names the region with this handle.
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle) const;
-  // Whether the queue pair with that number sends again for ever while the peer has no receive, or there is none such now.
+  // Whether the queue pair with this number sends again without a limit while the peer has no receive; true
+  // when there is none.
   bool waits_for_ever(std::uint32_t qpn) const;
-  // That region is about to be deregistered; `place` says where in the program that is, when somebody asks.
+  // The region is about to be deregistered; `place` returns the place in the program.
   void tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
 
   // Memory an idle queue pair takes in the simulator, its rings aside.
@@ -225,7 +232,7 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   void visit_touches_before(Instant limit, std::vector<host::TouchedBytes>& bytes, const TouchVisitor& visit) const;
 
   void receive(fabric::PortNumber in, ib::PacketPtr packet, fabric::ArrivalTimes times) override;
-  // Everyone who has opened the adapter is told (IBA 11.6.3.3, 11.6.3.4); queue pairs find out by themselves.
+  // All contexts get an event (IBA 11.6.3.3, 11.6.3.4); queue pairs run into timeouts.
   void link_changed(fabric::PortNumber port, bool up) override;
 
  private:

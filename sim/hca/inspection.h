@@ -16,12 +16,12 @@ struct CompletionQueueState {
   std::uint32_t channel = 0;  // the adapter's number for it; 0: none
   std::uint32_t entries = 0;
   std::uint32_t waiting = 0;  // completions that the program has not taken
-  std::uint32_t most_waiting = 0;  // that there have been, about
-  std::uint32_t old = 0;      // of these: written before the program asked for an event last
+  std::uint32_t most_waiting = 0;  // greatest number so far, approximately
+  std::uint32_t old = 0;      // those written before the program's last request for an event
   Instant oldest{}, newest{};  // when they were written
   Instant asked = kNever;     // when the program asked for an event last; kNever: it has not
   bool asked_solicited = false;
-  bool answered = false;      // by an event
+  bool answered = false;      // an event has answered the request
   Instant last_event = kNever;
   bool has_overrun = false;
   std::uint32_t armed_by = 0;  // virtual id of the thread that asked
@@ -34,19 +34,19 @@ struct QueuePairState {
   ib::QpState state{};
   std::uint32_t send_cq = 0, recv_cq = 0, srq = 0;  // numbers; 0: none
   std::uint32_t sends = 0;      // posted, and not complete
-  std::uint32_t signaled = 0;   // of these
-  bool last_is_unsignaled = false;  // of all that were posted
+  std::uint32_t signaled = 0;   // the signaled ones of these
+  bool last_is_unsignaled = false;  // the last posted request is unsignaled
   std::uint32_t receives = 0;   // posted, and not taken by a message; of the shared queue, where there is one
-  bool waits_for_receive = false;  // the peer has none for what is being sent
-  std::uint64_t rnr_naks = 0;   // ever
+  bool waits_for_receive = false;  // the peer has no receive: the RNR timer runs
+  std::uint64_t rnr_naks = 0;   // received so far
   std::uint32_t timeouts = 0;   // since the last answer
-  bool sends_again = true;      // what nobody answers; not with a timeout of 0
+  bool sends_again = true;      // repeats unanswered packets; false: its timeout is 0
   std::uint32_t send_entries = 0, recv_entries = 0, send_most = 0, send_full = 0;
   std::uint32_t recv_least = 0;  // receives when a message took one, it included, at the least
   std::uint64_t received = 0;    // receives of its own that were taken, or flushed
   std::uint64_t created_from = 0;
   std::vector<std::string> names;  // as packets name it: ib::addressee()
-  std::string peer;                // of a connection: to whom its packets go
+  std::string peer;                // destination of a connection's packets: ib::addressee()
 };
 
 struct Inspection {
@@ -55,8 +55,8 @@ struct Inspection {
   std::size_t regions = 0, domains = 0;  // how many there are
 };
 
-// A completion queue for whose next event a thread has asked while the queue held completions that nobody has taken since: these
-// need not raise one (IBA 11.4.2.2).
+// A completion queue that held completions when a thread asked for its next event, and whose completions have
+// not been taken since: they need not raise an event (IBA 11.4.2.2).
 struct SleptOn {
   std::uint32_t cq = 0;   // its number; 0: there is none
   std::uint32_t old = 0;  // such completions
@@ -66,7 +66,7 @@ struct SleptOn {
 // Work that is posted, not complete, and names a memory region.
 struct RegionUse {
   std::uint32_t key = 0;
-  std::uint32_t qp = 0;  // the first that has some
+  std::uint32_t qp = 0;  // number of the first queue pair with such work
   std::uint32_t sends = 0, receives = 0;
 };
 

@@ -9,7 +9,8 @@ bool is_within(std::uint64_t va, std::uint64_t length, std::uint64_t start, std:
   return va >= start && length <= whole && va - start <= whole - length;
 }
 
-// What is paged on demand must be there when it is needed; other regions were looked at when they were registered.
+// Pages of a region with on-demand paging must be mapped when they are used; other regions were checked at
+// registration.
 KeyCheck on_demand(MemoryRegion& region, host::ProgramAddress address, std::uint64_t length, std::uint32_t access) {
   if ((region.access & ib::kOnDemand) == 0 || length == 0) return {&region, address};
   const bool writes = (access & (ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteAtomic)) != 0;

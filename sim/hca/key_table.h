@@ -1,7 +1,7 @@
 // Local and remote keys: 24 bits of index and a low byte that differs each time an index is used again, so
-// that a stale key is found out (IBA 10.6.3), unless the adapter chooses to give the same key again (freedom.h). One key of a
-// region serves as L_Key and R_Key; R_Key use needs a remote access right. A window has an R_Key, whose low byte is its program's
-// choice whenever it is bound.
+// that a stale key is detected (IBA 10.6.3), unless the adapter chooses to give the same key again
+// (freedom.h). One key of a region serves as L_Key and R_Key; R_Key use needs a remote access right. A window
+// has an R_Key, whose low byte is its program's choice whenever it is bound.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace verbatim::hca {
 
 struct KeyCheck {
   MemoryRegion* region = nullptr;    // null: refused
-  host::ProgramAddress address = 0;  // of the first byte, in the program
+  host::ProgramAddress address = 0;  // address of the first byte, in the program
 };
 
 class KeyTable {
@@ -26,7 +26,7 @@ class KeyTable {
   std::uint32_t add(MemoryRegion& region, Choice choice = Choice::kNextVariant) { return add({&region, nullptr, 0}, choice); }
   std::uint32_t add(MemoryWindow& window, Choice choice = Choice::kNextVariant) { return add({nullptr, &window, 0}, choice); }
   void remove(std::uint32_t key);
-  // The window has another low byte from now on.
+  // Gives the window's key another low byte.
   void rename(MemoryWindow& window, std::uint8_t variant);
 
   // Whether all of [va, va + length) may be used with `access` (local reading is always allowed) through a region's
@@ -37,14 +37,14 @@ class KeyTable {
   // memory that the peer may reach.
   KeyCheck check_remote(std::uint32_t key, const QueuePair* qp, const Context& context, std::uint32_t pd, std::uint64_t va,
                         std::uint64_t length, std::uint32_t access) const;
-  // Of the region or window, without what differs each time it is used again.
+  // The index of a key, which stays the same when the key is used again.
   static constexpr std::uint32_t index_of(std::uint32_t key) { return key >> kVariantBits; }
   static constexpr std::uint8_t variant_of(std::uint32_t key) { return static_cast<std::uint8_t>(key); }
-  // The region a key names now, itself or by a window that is bound to it; null if none.
+  // The region that a key names, directly or by a window that is bound to it; null: none.
   MemoryRegion* find(std::uint32_t key) const;
-  // Whether the key named something before.
+  // Whether the key has named a region or window before.
   bool was_given(std::uint32_t key) const;
-  // The window a key names now; null if none.
+  // The window that a key names; null: none.
   MemoryWindow* find_window(std::uint32_t key) const;
 
  private:
@@ -56,7 +56,7 @@ class KeyTable {
   std::uint32_t add(const Entry& named, Choice choice);
   static KeyCheck check(MemoryRegion* region, const Context& context, std::uint32_t pd, std::uint64_t va,
                         std::uint64_t length, std::uint32_t access);
-  const Entry* entry_of(std::uint32_t key) const;  // null: no key of now
+  const Entry* entry_of(std::uint32_t key) const;  // null: the key is not in use
   static constexpr int kVariantBits = 8;
   static constexpr std::uint32_t kFirstIndex = 8;  // small numbers are no keys
   std::vector<Entry> entries_;

@@ -2,9 +2,10 @@
 // stages and caches. Each step takes the time that it takes an idle adapter of the same profile (light_delays.h). It is for
 // fabrics of thousands of hosts: a host takes kilobytes, and a packet that it sends or takes no event but those of its port.
 //
-// In an idle fabric a message has the times that it has between whole adapters, but for edges of the core clock. What is left
-// out: limits of stages, of PCI Express and of buffers ahead of the port, misses of caches, the time of a receive's fetch, and
-// packets to itself. It has no management agents: what comes to queue pairs 0 and 1 is dropped.
+// In an idle fabric a message takes the times that it takes between whole adapters, except for edges of the
+// core clock. Not modelled: limits of stages, of PCI Express and of buffers before the port, misses of
+// caches, the time of a receive's fetch, and packets to itself. It has no management agents: packets for
+// queue pairs 0 and 1 are dropped.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// Which queue pairs of an adapter listen to which multicast groups (IBA 10.5.2). A group is a GID and, on
-// InfiniBand, the LID its packets go to; every member gets its own copy of a datagram, in the order in which they joined.
+// The multicast groups of an adapter, and the queue pairs that are attached to them (IBA 10.5.2). A group is
+// a GID and, on InfiniBand, the LID its packets go to; every member gets its own copy of a datagram, in the
+// order in which they joined.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ class MulticastTable {
   // 0 or an errno; joining twice is joining once.
   int attach(const MulticastGroup& group, const Ref<QueuePair>& qp);
   int detach(const MulticastGroup& group, const QueuePair& qp);
-  // The queue pair is going away.
+  // The queue pair is destroyed: detaches it from all groups.
   void forget(const QueuePair& qp);
   bool has_member(const QueuePair& qp) const;
 

@@ -1,5 +1,5 @@
-// Who has which address on an Ethernet: what address resolution (ARP, neighbour discovery) would find out.
-// The same for all adapters of a fabric, and complete before the first packet.
+// The MAC addresses of the GIDs on an Ethernet, as address resolution (ARP, neighbour discovery) would find
+// them. All adapters of a fabric have the same table, which is complete before the first packet.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the registered memory of a program that has ended holds. An adapter pins the pages of a region, so they outlive the
-// program as long as the region does, which somebody else may still use.
+// The bytes of the registered memory of a program that has ended. An adapter pins the pages of a region: they
+// outlive the program while another process uses the region.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@ namespace verbatim::hca {
 
 class PinnedPages final : public host::ProgramMemory {
  public:
-  // Takes over the bytes of a range, as far as they are mapped.
+  // Copies the mapped bytes of a range.
   void keep(host::ProgramMemory& from, host::ProgramAddress start, std::uint64_t length);
 
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
-  // For registration, which a program that has ended asks for no more.
+  // Only registrations call it, and the program has ended.
   bool is_mapped(host::ProgramAddress, std::uint64_t, bool) override { return false; }
 
  private:
@@ -27,7 +27,7 @@ class PinnedPages final : public host::ProgramMemory {
   template <class Visit>
   bool visit(host::ProgramAddress start, std::uint64_t length, Visit visit);
 
-  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by address / kBytes; null: of zeros
+  std::map<std::uint64_t, std::unique_ptr<Page>> pages_;  // by address / kBytes; null: all bytes are 0
 };
 
 }  // namespace verbatim::hca

@@ -1,5 +1,6 @@
-// Deviations from the specification by which hardware is known. Each is a profile of freedom of its own, quirk:NAME: freedom spec
-// and this besides. What fails under spec is a mistake of the program; what fails only under a quirk does not run everywhere.
+// Deviations from the specification by which hardware is known. Each is a profile of freedom of its own,
+// quirk:NAME: the freedom of the specification and this quirk. A program that fails with the former has a
+// mistake; one that fails only with a quirk does not run on all hardware.
 #pragma once
 
 #include <cstdint>

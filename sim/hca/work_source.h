@@ -36,19 +36,19 @@ class WorkSource {
   virtual void on_adapter_failed(std::uint32_t qpn) = 0;
 };
 
-// All that the peer of a source's queue pair has to know of it.
+// The data of a source's queue pair that its peer needs.
 struct SourceEnd {
-  std::uint32_t number = 0;  // of the queue pair
+  std::uint32_t number = 0;  // number of the queue pair
   std::uint32_t key = 0;     // R_Key of memory without bytes that WRITEs and READs are made to, from address 0
 };
 
-// How a source's queue pair reaches its peer. Retries as programs usually ask for them.
+// Path of a source's queue pair to its peer, with the usual retry values of programs.
 struct SourcePath {
   protocol::AddressVector address{};
   SourceEnd peer;
   std::uint32_t mtu = 5;  // ibv_mtu
   std::uint16_t pkey_index = 0;
-  std::uint32_t first_psn = 0;  // of both directions
+  std::uint32_t first_psn = 0;  // first PSN of both directions
   std::uint8_t reads = 0;       // READs that may be under way, of either end; 0: none is made
   std::uint8_t timeout = 14, retry_cnt = 7, rnr_retry = 7, min_rnr_timer = 12;
 };

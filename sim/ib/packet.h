@@ -14,6 +14,7 @@
 
 #include "sim/core/ids.h"
 #include "sim/core/time.h"
+#include "sim/core/traced_packet.h"
 #include "sim/core/trail.h"
 #include "sim/ib/header_sizes.h"
 #include "sim/ib/opcode.h"
@@ -139,7 +140,7 @@ struct ForwardingState {
   std::uint8_t input = 0, input_lane = 0;
 };
 
-struct alignas(64) Packet {
+struct alignas(64) Packet : TracedPacket {
   // Ports access the first cache line, up to `trail`, at every link; switches also the second, up to
   // `ethernet`. Each has kPacketLineBytes.
   Packet* next = nullptr;  // in a PacketQueue

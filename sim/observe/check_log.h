@@ -28,7 +28,6 @@ class CheckLog final : public DiagnosisObserver {
     entries_.push_back({to_ps(now), std::string(diagnosis.check), components_.name(diagnosis.component), diagnosis.process,
                         std::string(diagnosis.text), std::string(diagnosis.place)});
   }
-  void on_drop(const ib::Packet&, std::uint64_t, ComponentId, Instant) override {}
 
   const std::vector<Entry>& entries() const { return entries_; }
 

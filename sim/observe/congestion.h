@@ -10,17 +10,17 @@
 #include <utility>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 
 namespace verbatim::observe {
 
-class Congestion final : public TraceSink, public PacketObserver, public DiagnosisObserver {
+class Congestion final : public TraceSink, public ib::PacketObserver, public ib::DropObserver {
  public:
   explicit Congestion(const ComponentTable& components) : components_(components) {}
 
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   // Counts marks by lane.
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
-  void on_diagnosis(const Diagnosis&, Instant) override {}
   void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) override;
   // Ends the run at that time; pauses that are still on count until then. Call once, before the functions
   // below.

@@ -10,11 +10,12 @@
 
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/text_trace_sink.h"
 
 namespace verbatim::observe {
 
-class DiagnosisLog final : public DiagnosisObserver {
+class DiagnosisLog final : public DiagnosisObserver, public ib::DropObserver {
  public:
   // With a `trace`, each diagnosis is written there as well. `components` and `trace` must outlive the log.
   explicit DiagnosisLog(const ComponentTable& components, TraceWords* trace = nullptr)

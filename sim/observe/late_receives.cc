@@ -107,7 +107,7 @@ bool LateReceives::may_know(std::size_t who, std::size_t of, std::int64_t since_
   return false;
 }
 
-bool LateReceives::is_mistake(const LateReceive& receive) {
+bool LateReceives::is_mistake(const ib::LateReceive& receive) {
   const std::size_t here = at(by_adapter_, receive.adapter.value);
   if (here == kNone) return false;
   const std::size_t sender = sender_of(receive.packet, here);

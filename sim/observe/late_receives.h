@@ -20,11 +20,13 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/late_receive.h"
 #include "sim/ib/packet.h"
+#include "sim/ib/packet_observer.h"
 
 namespace verbatim::observe {
 
-class LateReceives final : public TraceSink, public PacketObserver, public ContactObserver, public LateReceiveJudge {
+class LateReceives final : public TraceSink, public ib::PacketObserver, public ContactObserver, public ib::LateReceiveJudge {
  public:
   struct Adapter {
     ComponentId adapter, port, host;
@@ -37,7 +39,7 @@ class LateReceives final : public TraceSink, public PacketObserver, public Conta
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
   void on_contact(ComponentId from, ComponentId to, Instant done) override;
-  bool is_mistake(const LateReceive& receive) override;
+  bool is_mistake(const ib::LateReceive& receive) override;
 
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();

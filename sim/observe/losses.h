@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 
 namespace verbatim::observe {
 
-class Losses final : public TraceSink, public PacketObserver {
+class Losses final : public TraceSink, public ib::PacketObserver {
  public:
   // `host_ports` are the components of the adapters' ports.
   Losses(const ComponentTable& components, const std::vector<ComponentId>& host_ports);

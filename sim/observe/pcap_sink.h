@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/trace_order.h"
 
 namespace verbatim::observe {
@@ -30,7 +31,7 @@ struct PcapInterface {
   std::optional<ComponentId> far_port;  // other end, if the interface is a whole cable
 };
 
-class PcapSink final : public PacketObserver {
+class PcapSink final : public ib::PacketObserver {
  public:
   // Writes the header and the interfaces. `file` must outlive the sink; the caller checks it for write errors
   // (ferror). Packets of ports without an interface are left out. `application` names the writer. Each packet

@@ -33,10 +33,11 @@
 
 #include "sim/core/trace.h"
 #include "sim/ib/packet.h"
+#include "sim/ib/packet_observer.h"
 
 namespace verbatim::observe {
 
-class RemoteRaces final : public TraceSink, public PacketObserver, public ContactObserver {
+class RemoteRaces final : public TraceSink, public ib::PacketObserver, public ContactObserver {
  public:
   struct Adapter {
     ComponentId adapter, port, host;

@@ -22,10 +22,11 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 
 namespace verbatim::observe {
 
-class Series final : public TraceSink, public PacketObserver, public FactObserver {
+class Series final : public TraceSink, public ib::PacketObserver, public FactObserver {
  public:
   using Write = std::function<void(std::string_view text)>;
   static constexpr std::string_view kHeader = "time_us,what,where,number,value\n";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/text_trace_sink.h"
 
 namespace verbatim::observe {
@@ -23,11 +24,11 @@ struct WatchSet {
 
 // Passes records, packets, facts and lines of the set to the observers (nullptr: none). The set and the
 // observers must outlive *this.
-class Watched final : public TraceSink, public PacketObserver, public FactObserver, public TraceWords {
+class Watched final : public TraceSink, public ib::PacketObserver, public FactObserver, public TraceWords {
  public:
   struct Observers {
     TraceSink* records = nullptr;
-    PacketObserver* packets = nullptr;
+    ib::PacketObserver* packets = nullptr;
     FactObserver* facts = nullptr;
     TraceWords* words = nullptr;  // called through add(), not by the tracer
   };
@@ -35,7 +36,7 @@ class Watched final : public TraceSink, public PacketObserver, public FactObserv
 
   void add_to(Tracer& tracer) {
     if (to_.records != nullptr) tracer.add(static_cast<TraceSink&>(*this));
-    if (to_.packets != nullptr) tracer.add(static_cast<PacketObserver&>(*this));
+    if (to_.packets != nullptr) tracer.add(static_cast<ib::PacketObserver&>(*this));
     if (to_.facts != nullptr) tracer.add(static_cast<FactObserver&>(*this));
   }
 

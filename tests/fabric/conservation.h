@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/fabric/switch.h"
 #include "sim/ib/drop_reason.h"
 #include "sim/ib/packet.h"
 
 namespace verbatim::fabric {
 
-class Conservation final : public PacketObserver {
+class Conservation final : public ib::PacketObserver {
  public:
   void add_cable(ComponentId a, ComponentId b) {
     ports_[a.value].far = b.value;

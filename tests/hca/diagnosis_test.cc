@@ -173,7 +173,8 @@ TEST(Diagnosis, of_no_answer_tells_who_dropped_the_packets_and_why) {
   options.path.retry_cnt = 2;
   Pair pair(options);
   observe::DiagnosisLog log(pair.world.components);
-  pair.world.tracer.add(log);
+  pair.world.tracer.add(static_cast<DiagnosisObserver&>(log));
+  pair.world.tracer.add(static_cast<ib::DropObserver&>(log));
   ASSERT_EQ(pair.b.program.to_state(pair.b.qp, QpState::kReset), 0);
   ASSERT_EQ(pair.b.program.to_init(pair.b.qp, {}), 0);
   expect_failure(pair, write_to(pair, 0, 8), WcStatus::kRetryExceeded);

@@ -42,7 +42,6 @@ struct DiagnosisList final : DiagnosisObserver {
     if (diagnosis.error != 0 && (name == nullptr || text.ends_with(name))) wordless.insert(text);
     if (texts.size() < kMost) texts.push_back(text);
   }
-  void on_drop(const ib::Packet&, std::uint64_t, ComponentId, Instant) override {}
 };
 
 }  // namespace verbatim::test

@@ -21,7 +21,6 @@ class RemoteRacesTest : public ::testing::Test, public DiagnosisObserver {
     EXPECT_EQ(diagnosis.check, "remote-race");
     found_.push_back(std::string(diagnosis.text));
   }
-  void on_drop(const ib::Packet&, std::uint64_t, ComponentId, Instant) override {}
 
   struct Access {
     Operation operation;

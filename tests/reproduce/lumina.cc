@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "sim/ib/packet.h"
+#include "sim/ib/packet_observer.h"
 #include "tests/reproduce/fabric.h"
 #include "tests/reproduce/target.h"
 
@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kCable = "100 Gbps";
 constexpr std::int64_t kMtu = 1024, kPackets = 10;
 
-// Packets that arrive at switch `s`: requests on the senders' cables, answers on the receiver's.
-class AtSwitch final : public PacketObserver {
+// Packets arriving at switch `s`: requests from the senders' cables, answers from the receiver's.
+class AtSwitch final : public ib::PacketObserver {
  public:
   struct Seen {
     std::int64_t time_ps;

@@ -18,7 +18,7 @@ void ContactChecks::add_to(config::Simulation& simulation, std::uint32_t checks)
   }
   const auto add = [&tracer](auto& observer) {
     tracer.add(static_cast<TraceSink&>(observer));
-    tracer.add(static_cast<PacketObserver&>(observer));
+    tracer.add(static_cast<ib::PacketObserver&>(observer));
     tracer.add(static_cast<ContactObserver&>(observer));
   };
   constexpr auto kRemoteRace = protocol::Check::kRemoteRace;
@@ -29,7 +29,10 @@ void ContactChecks::add_to(config::Simulation& simulation, std::uint32_t checks)
       return simulation.hca(adapter).waits_for_ever(qpn);
     };
     add(late_receives_.emplace(unnamed, waits_for_ever));
-    tracer.add(static_cast<LateReceiveJudge&>(*late_receives_));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      // Light endpoints have no programs.
+      if (auto* const hca = dynamic_cast<hca::Hca*>(&simulation.endpoint(i))) hca->attach(*late_receives_);
+    }
   }
 }
 

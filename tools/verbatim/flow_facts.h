@@ -11,11 +11,12 @@
 
 #include "sim/config/simulation.h"
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/workload/flow.h"
 
 namespace verbatim::cli {
 
-class FlowFacts final : public PacketObserver, public workload::FlowListener {
+class FlowFacts final : public ib::PacketObserver, public workload::FlowListener {
  public:
   struct Facts {
     // Packets of both ends, requests and responses, whose PSN had been sent before.

@@ -8,12 +8,13 @@
 
 #include "sim/config/simulation.h"
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/supervisor/spec/thread_wait.h"
 #include "tools/verbatim/queue_changes.h"
 
 namespace verbatim::cli {
 
-class RunFacts final : public FactObserver, public PacketObserver {
+class RunFacts final : public FactObserver, public ib::PacketObserver {
  public:
   using Write = std::function<void(const std::string& line)>;
   // `components` must outlive this object.

@@ -7,12 +7,13 @@
 
 #include "sim/config/simulation.h"
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/congestion.h"
 
 namespace verbatim::cli {
 
 // Counts marked and lost packets by direction of a link. At the end, the ports' own counters are added.
-class LinkCounts final : public PacketObserver {
+class LinkCounts final : public ib::PacketObserver {
  public:
   explicit LinkCounts(const ComponentTable& components) : ports_(components.size()) {}
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;

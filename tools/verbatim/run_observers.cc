@@ -68,14 +68,14 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   tracer.add(counters);
   tracer.add(facts);
   tracer.add(static_cast<TraceSink&>(congestion));
-  tracer.add(static_cast<DiagnosisObserver&>(congestion));
+  tracer.add(static_cast<ib::DropObserver&>(congestion));
   const auto marks = [](const config::SwitchSpec& one) { return !one.switch_profile.marking.queues.empty(); };
-  if (std::ranges::any_of(simulation.topology().switches, marks)) tracer.add(static_cast<PacketObserver&>(congestion));
+  if (std::ranges::any_of(simulation.topology().switches, marks)) tracer.add(static_cast<ib::PacketObserver&>(congestion));
   std::vector<ComponentId> host_ports;
   for (std::size_t i = 0; i < simulation.topology().adapters.size(); ++i) host_ports.push_back(simulation.host_port(i).id());
   losses.emplace(simulation.components(), host_ports);
   tracer.add(static_cast<TraceSink&>(*losses));
-  tracer.add(static_cast<PacketObserver&>(*losses));
+  tracer.add(static_cast<ib::PacketObserver&>(*losses));
   if (!options.trace.empty() || options.keep_trace) {
     const std::string path = options.keep_trace ? options.out + "/" + kTraceFile : options.trace;
     if (std::string failure = trace_file.open(path); !failure.empty()) return failure;
@@ -101,7 +101,9 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
     keeps_overview_in = options.keep_trace ? options.out : "";
     watches_all = options.watch.empty() && options.watch_time.empty();
   }
-  tracer.add(diagnoses.emplace(simulation.components(), words));
+  diagnoses.emplace(simulation.components(), words);
+  tracer.add(static_cast<DiagnosisObserver&>(*diagnoses));
+  tracer.add(static_cast<ib::DropObserver&>(*diagnoses));
   tracer.add(checks.emplace(simulation.components()));
   // These checks concern programs only, and need memory for each pair of hosts.
   if (!plan.programs.empty()) contact_checks.add_to(simulation, CheckLevels(options.checks).bits());

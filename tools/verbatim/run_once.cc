@@ -216,7 +216,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     RunFacts& facts = observers.run_facts.emplace(simulation.components(), write);
     facts.write_fabric(topology);
     simulation.tracer().add(static_cast<FactObserver&>(facts));
-    simulation.tracer().add(static_cast<PacketObserver&>(facts));
+    simulation.tracer().add(static_cast<ib::PacketObserver&>(facts));
     supervisor_options.on_wait = [&facts](const supervisor::ThreadWait& wait) { facts.on_wait(wait); };
     supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
       const std::string line = call_line(call, simulation.components());

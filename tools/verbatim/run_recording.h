@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/ib/packet_observer.h"
 #include "sim/observe/recording.h"
 #include "sim/observe/text_trace_sink.h"
 #include "sim/observe/trace_order.h"
@@ -15,7 +16,7 @@
 
 namespace verbatim::cli {
 
-class RunRecording final : public TraceSink, public FactObserver, public PacketObserver, public observe::TraceWords {
+class RunRecording final : public TraceSink, public FactObserver, public ib::PacketObserver, public observe::TraceWords {
  public:
   // Limits of the stored records and facts; later ones are left out.
   struct Limits {

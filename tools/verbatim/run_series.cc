@@ -10,7 +10,7 @@ std::string RunSeries::open(const std::string& path, const ComponentTable& compo
   const auto write = [this](std::string_view text) { std::fwrite(text.data(), 1, text.size(), file_.get()); };
   observe::Series& series = series_.emplace(components, step, write);
   tracer.add(static_cast<TraceSink&>(series));
-  tracer.add(static_cast<PacketObserver&>(series));
+  tracer.add(static_cast<ib::PacketObserver&>(series));
   tracer.add(static_cast<FactObserver&>(series));
   return "";
 }

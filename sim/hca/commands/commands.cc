@@ -76,11 +76,11 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   protocol::CommandHeader header;
   if (mailbox.size() < sizeof(header)) return;
   std::memcpy(&header, mailbox.data(), sizeof(header));
-  // A command may end what something held back would still touch.
+  // A command may destroy an object that held payload or completions still use.
   adapter.payloads.release_for(find_context(header.context));
   adapter.completions.release_held();
   adapter.diagnoses.begin_command();
-  // What the kernel itself asks, which is no process, it has known since the device came.
+  // Commands of the kernel itself (process 0) succeed: it has cached the answers since the device was added.
   const Context* const asking = adapter.has_failed ? find_context(header.context) : nullptr;
   const bool is_programs = asking == nullptr || asking->program.process != 0;
   header.status = adapter.has_failed && is_programs && header.type != CommandType::kCloseDevice
@@ -97,7 +97,8 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   adapter.diagnoses.end_command(header.type, process, header.status);
 }
 
-// Of what the kernel allocates for programs; what it asks for itself it has known since the device came.
+// Whether a command that makes the kernel allocate memory for a program fails by a free choice. Commands of
+// the kernel itself do not.
 bool Hca::Impl::lacks_memory(const protocol::CommandHeader& header) {
   switch (header.type) {
     case CommandType::kAllocPd:

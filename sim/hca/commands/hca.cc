@@ -63,6 +63,7 @@ ib::ManagementPort& Hca::management() { return impl_->adapter.services; }
 void Hca::attach(ib::ManagementAgent& agent) { impl_->adapter.services.attach(agent); }
 ib::KeyViolations& Hca::key_violations() { return impl_->adapter.key_guard.violations(); }
 void Hca::attach(ib::KeyViolationListener& listener) { impl_->adapter.key_guard.set_listener(listener); }
+void Hca::attach(ib::LateReceiveJudge& judge) { impl_->adapter.late_receive_judge = &judge; }
 
 void Hca::configure(const PortConfiguration& configuration) { impl_->configure(configuration); }
 void Hca::set_subnet_manager(bool is_one) { impl_->adapter.address.is_subnet_manager = is_one; }

@@ -67,7 +67,7 @@ class Hca::Impl {
     std::uint32_t before = 0;  // when it was rung: entries written to the CQ, or resets of the queue pair
     Instant rung{};
     bool has_work = false;     // the work request came with it
-    Trail trail;               // of what it tells to send
+    Trail trail;               // trail of the work requests that it announces
   };
 
   // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an
@@ -90,13 +90,13 @@ class Hca::Impl {
     return refuse(EFAULT, length, " bytes from offset ", offset, " are not within the ", whole, " bytes of device memory");
   }
   bool lacks_memory(const protocol::CommandHeader& header);
-  // Whether a queue gets all that there is room for, and not just what was asked for.
-  bool is_generous(std::string_view site) { return adapter.choices.choose(site, adapter.id, 2) == 0; }
+  // Whether a queue gets all entries that its ring has room for, and not only those that were requested.
+  bool grants_full_ring(std::string_view site) { return adapter.choices.choose(site, adapter.id, 2) == 0; }
   int dispatch(protocol::CommandHeader& header, std::span<std::byte> mailbox);
-  // Of those that have not been left; null: there is none.
+  // The context with this number; null: there is none, or its program has left it.
   Context* find_context(std::uint32_t number);
   std::uint32_t add_context(Ucontext& objects, const ProgramPort& program);
-  // Of an opening that has contexts: its objects go, the contexts stay.
+  // Destroys the objects of an opening that has contexts. The contexts stay.
   void end_objects(Ucontext& objects);
   // Everyone who uses the adapter, of something that concerns the port, or all of it.
   void tell_programs(ib::AsyncEventType event);
@@ -158,7 +158,7 @@ class Hca::Impl {
   // Bytes of one send entry: the header and room for the scatter list or the inline data, whichever is longer.
   static std::uint32_t send_stride(const protocol::QpCapabilities& capabilities);
   static std::uint32_t recv_stride(std::uint32_t max_sge);
-  // Of the ring of operations on a list of tags.
+  // Bytes of one entry of the ring of operations on a list of tags.
   std::uint32_t operation_stride() const;
   int check_tags(const protocol::CreateSrq& command, bool has_tags) const;
 
@@ -231,7 +231,7 @@ class Hca::Impl {
     std::uint32_t openings = 0;
   };
   std::map<std::uint32_t, XrcDomain> xrc_domains_;  // by number, from 1
-  Ref<Context> own_context_;  // of XRC receivers, which outlive the program that made them, and of work sources
+  Ref<Context> own_context_;  // for XRC receivers, which outlive the program that made them, and work sources
   std::unique_ptr<MemoryRegion> source_region_;  // null: no source has asked for it
   std::vector<Ref<QueuePair>> sources_;          // in the order in which they were added
   std::uint32_t last_domain_ = 0;

@@ -1,5 +1,5 @@
-// Commands on completion queues and queue pairs. What is granted is what the rings can hold: counts are
-// rounded up to powers of two, entries to whole 64-byte (send) and 16-byte (receive) units.
+// Commands on completion queues and queue pairs. Queues are granted as many entries as their rings can hold:
+// counts are rounded up to powers of two, entries to whole 64-byte (send) and 16-byte (receive) units.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -92,7 +92,7 @@ int Hca::Impl::create_cq(Context& context, protocol::CreateCq& command) {
   params.has_channel = command.channel_fd >= 0;
   params.channel = command.channel;
   params.ignores_overrun = command.ignores_overrun != 0;
-  params.depth = is_generous(freedom::kQueueDepth) ? params.entries : command.cqe;
+  params.depth = grants_full_ring(freedom::kQueueDepth) ? params.entries : command.cqe;
   params.ring_offset = *ring;
   params.record_offset = *record;
   const Ref<CompletionQueue> cq = cq_pool_.create(adapter, context, params);
@@ -119,7 +119,7 @@ int Hca::Impl::resize_cq(Context& context, protocol::ResizeCq& command) {
   Arena& arena = *cq->context.arena;
   const auto ring = arena.allocate(ring_bytes);
   if (!ring) return no_room();
-  const std::uint32_t depth = is_generous(freedom::kQueueDepth) ? entries : command.cqe;
+  const std::uint32_t depth = grants_full_ring(freedom::kQueueDepth) ? entries : command.cqe;
   if (!cq->move_to(*ring, entries, depth)) {
     arena.release(*ring, ring_bytes);
     return refuse(EINVAL, "more completions than ", depth, " have not been polled yet");
@@ -250,10 +250,11 @@ int Hca::Impl::create_qp(Context& context, protocol::CreateQp& command) {
   if (srq != nullptr) ++srq->users;
   context.objects.qps[params.handle] = qp;
 
-  // What is granted is what was asked for, or what the rings have room for, and never more than the device says that it has.
-  const bool is_deep = is_generous(freedom::kQueueDepth);
+  // The granted values are the requested ones, or those that the rings have room for, and never more than the
+  // device's limits.
+  const bool is_deep = grants_full_ring(freedom::kQueueDepth);
   const std::uint32_t send_room = send_bytes_each - static_cast<std::uint32_t>(sizeof(protocol::SendWqe));
-  if (is_generous(freedom::kInlineRoom)) capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
+  if (grants_full_ring(freedom::kInlineRoom)) capabilities.max_inline_data = std::min(send_room, profile.max_inline_data);
   if (is_deep) {
     capabilities.max_send_wr = std::min(send_entries, profile.max_qp_wr);
     capabilities.max_recv_wr = std::min(recv_entries, profile.max_qp_wr);

@@ -71,8 +71,8 @@ int Hca::Impl::create_srq(Context& context, protocol::CreateSrq& command) {
   params.number = take_srq_number();
   params.cookie = command.cookie;
   params.pd = command.pd;
-  // What is granted is what was asked for, or what there is room for.
-  const bool is_deep = is_generous(freedom::kQueueDepth);
+  // The granted number is the requested one, or the one that the ring has room for.
+  const bool is_deep = grants_full_ring(freedom::kQueueDepth);
   params.max_wr = is_deep ? entries : command.max_wr;
   params.max_sge = !is_deep ? command.max_sge : std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
                                 static_cast<std::uint32_t>(sizeof(protocol::Sge)),

@@ -75,7 +75,7 @@ int Hca::Impl::create_wq(Context& context, protocol::CreateWq& command) {
   command.handle = params.handle;
   command.number = params.number;
   command.recv_entries = entries;
-  if (is_generous(freedom::kQueueDepth)) command.max_wr = std::min(entries, profile.max_qp_wr);
+  if (grants_full_ring(freedom::kQueueDepth)) command.max_wr = std::min(entries, profile.max_qp_wr);
   command.max_sge = std::min((stride - static_cast<std::uint32_t>(sizeof(protocol::RecvWqe))) /
                                  static_cast<std::uint32_t>(sizeof(protocol::Sge)),
                              profile.max_sge);

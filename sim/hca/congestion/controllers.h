@@ -13,7 +13,7 @@ namespace verbatim::hca {
 struct ControllerRow {
   std::string_view name;
   std::uint8_t signals = 0;  // `Signal`s that it needs
-  ReactionPoint (*defaults)(Rate line) = nullptr;  // of parameters that the profile leaves out
+  ReactionPoint (*defaults)(Rate line) = nullptr;  // values of parameters that the profile leaves out
   std::unique_ptr<RateController> (*make)(const ReactionPoint& parameters, Rate line) = nullptr;
 };
 

@@ -25,7 +25,7 @@ class DcqcnNs3 final : public Dcqcn {
   void cut() override;
   void increase(std::uint64_t& stage) override;
 
-  Instant due_{};  // of the packet behind the newest
+  Instant due_{};  // due time of the packet behind the newest
 };
 
 }  // namespace verbatim::hca

@@ -5,7 +5,7 @@
 namespace verbatim::hca {
 
 namespace {
-constexpr std::uint64_t kOne = 1024;  // of alpha, which stays below
+constexpr std::uint64_t kOne = 1024;  // alpha is a fraction of this, and stays below it
 }
 
 // Documentation of MLNX_OFED and dumps of adapters.

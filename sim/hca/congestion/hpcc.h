@@ -2,7 +2,7 @@
 // ns-3 model has it with a single rate (9f4be2a9, rdma-hw.cc, UpdateRateHp).
 //
 //  - How busy an output is: the bytes that have left between two records, over what it can send, plus the lesser of the two
-//    queues over what the window holds. Of the outputs on the way the busiest counts, in a mean over one base_round_trip.
+//    queues over what the window holds. The busiest output of the route counts, in a mean over one base_round_trip.
 //  - At kTargetPercent, or after rpg_threshold steps in a row, the rate becomes that of the last round trip, times
 //    the target over the mean, plus rpg_ai_rate; else rpg_ai_rate is added to that.
 //  - Every acknowledgement decides anew from the rate of the last round trip; the first of each round trip makes its
@@ -44,12 +44,12 @@ class Hpcc final : public RateController {
   const std::uint64_t released_at_;
   const std::uint64_t whole_window_;  // bytes
   std::uint64_t rate_;
-  std::uint64_t last_rate_;  // of the last round trip
+  std::uint64_t last_rate_;  // rate at the end of the last round trip
   std::int64_t steps_ = 0;   // in a row
   std::uint64_t busy_ = 0;   // the mean
   bool has_records_ = false;
   ib::Telemetry newest_;
-  ib::Psn round_trip_end_;  // what is acknowledged from here on belongs to the next one
+  ib::Psn round_trip_end_;  // PSNs from here on belong to the next round trip
 };
 
 }  // namespace verbatim::hca

@@ -2,7 +2,7 @@
 // raises the index, a timer lowers it, and the entry says how long the flow waits behind each of its packets.
 //
 // A flow is a queue pair, or all queue pairs of a service level together, as the port is set. The timer begins with a BECN that
-// finds the index at its least value, and runs until the index is there again. What it does is computed when somebody asks, so an
+// finds the index at its least value, and runs until the index is there again. Its effect is computed on request: an
 // idle flow costs nothing. A timer of 0 lowers the index at once: nothing is ever delayed (so do drivers of hfi1).
 #pragma once
 

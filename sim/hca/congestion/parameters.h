@@ -37,7 +37,7 @@ enum class CnpScope : std::uint8_t { kPort, kDestinationIp, kQueuePair };
 inline constexpr const char* kCnpScopeNames[] = {"port", "destination-ip", "queue-pair"};
 
 struct CongestionControl {
-  std::string controller = "none";  // of each queue pair's rate (`controllers.h`)
+  std::string controller = "none";  // controller of each queue pair's rate (`controllers.h`)
   bool ecn_capable = false;  // requests and READ responses of connections carry ECT(0)
   // Parameters of the notification point, by the names of /sys/class/net/INTERFACE/ecn/roce_np.
   Duration min_time_between_cnps{4'000'000};

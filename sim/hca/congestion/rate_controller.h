@@ -20,10 +20,10 @@ namespace verbatim::hca {
 
 // Signals that a controller is to be given; a signal that no controller asks for costs nothing.
 enum Signal : std::uint8_t {
-  kNotifications = 1 << 0,  // of the peer
-  kSentBytes = 1 << 1,      // of every packet
-  kRoundTrips = 1 << 2,     // of packets that ask for an acknowledgement
-  kAcknowledgements = 1 << 3,  // of every request packet, which asks for one then
+  kNotifications = 1 << 0,  // notifications of the peer
+  kSentBytes = 1 << 1,      // bytes of every packet
+  kRoundTrips = 1 << 2,     // round trips of packets that ask for an acknowledgement
+  kAcknowledgements = 1 << 3,  // an acknowledgement for every request packet
   kHops = 1 << 4,           // in acknowledgements: how many switches the packet has passed
   kTelemetry = 1 << 5,      // in acknowledgements: a record of each of them; takes ib::kTelemetryBytes in each packet
 };
@@ -37,10 +37,10 @@ struct SentPacket {
 // Request packets have been acknowledged.
 struct Acknowledged {
   Instant now{};
-  ib::Psn psn;       // of the newest of them
+  ib::Psn psn;       // PSN of the newest of them
   ib::Psn next_psn;  // behind the newest that has been sent
   std::uint32_t packets = 0;
-  std::optional<Duration> round_trip;  // of the newest; nothing: it was sent again
+  std::optional<Duration> round_trip;  // round trip of the newest; none: it was sent again
   const ib::Telemetry* telemetry = nullptr;  // that it brings; null: none
 };
 

@@ -23,7 +23,7 @@ class Swift final : public RateController {
   static constexpr int kFractionBits = 20;
   static constexpr std::uint64_t kPacket = std::uint64_t{1} << kFractionBits;  // windows are in 2^-20 packets
   static constexpr int kBetaPercent = 80, kMostCutPercent = 50;
-  static constexpr int kHopPerMille = 153;  // of the base: 1 / 6.55
+  static constexpr int kHopPerMille = 153;  // per mille of the base: 1 / 6.55
   static constexpr int kRange = 5;
   static constexpr std::uint64_t kSmall = kPacket / 10, kLarge = 100 * kPacket;
   static constexpr std::uint64_t kLeast = kPacket / 100, kMost = 1'000 * kPacket;

@@ -19,7 +19,7 @@ class Timely final : public RateController {
   static constexpr Duration kLow = std::chrono::microseconds(50), kHigh = std::chrono::microseconds(500);
   static constexpr Duration kLeast = std::chrono::microseconds(20);  // a round trip without any queue
   static constexpr int kBetaPercent = 80;
-  static constexpr int kNewestEighths = 7;  // of the mean is the newest difference
+  static constexpr int kNewestEighths = 7;  // weight of the newest difference in the mean, in eighths
 
   static ReactionPoint defaults(Rate line);
 
@@ -44,7 +44,7 @@ class Timely final : public RateController {
   bool has_newest_ = false;
   Instant changed_at_{};  // packets handed over before say nothing of the rate
   Duration newest_{};  // round trip
-  Duration mean_{};    // of the differences between one and the next
+  Duration mean_{};    // mean of the differences between consecutive round trips
   std::int64_t rises_ = 0;  // in a row, between kLow and kHigh
 };
 

@@ -187,14 +187,15 @@ void ActionExecutor::complete_receive(const FinishedReceive& received, const Inc
       entry.flags |= ib::kWcWithImm;
     }
     entry.source_qp = qp_.is_datagram() ? packet->deth.source.value : qp_.attributes.dest_qp_num;
-    // A connected queue pair's peer is known; the flag is a datagram's (facts/verbs_semantics.md).
+    // Only completions of datagrams have the flag (facts/verbs_semantics.md): the peer of a connection is
+    // known.
     if (qp_.is_datagram() && packet->grh) entry.flags |= ib::kWcGrh;
     entry.source_lid = packet->lrh.source.value;
-    // A frame of Ethernet has a priority in its VLAN tag, and else none.
+    // The priority of an Ethernet frame is in its VLAN tag; a frame without a tag has none.
     entry.service_level = packet->ethernet ? static_cast<std::uint8_t>(packet->ethernet->vlan >> ib::kVlanPriorityShift)
                                            : packet->lrh.service_level.value;
-    // IBA A17.4.5.1: a datagram's completion tells which kind of frame it came in. Where verbs have no field for that, ConnectX
-    // does it in the service level: 8 for UDP, and 1 for IPv6 or 2 for IPv4 (UCX relies on it).
+    // IBA A17.4.5.1: a datagram's completion has the type of its frame. Verbs have no field for it; ConnectX
+    // uses the service level: 8 for UDP, and 1 for IPv6 or 2 for IPv4 (UCX relies on it).
     if (qp_.is_datagram() && packet->ethernet) entry.service_level = ib::is_over_ipv4(*packet) ? 8 | 2 : 8 | 1;
     if (operation.has_invalidate) {
       entry.immediate = packet->invalidate_rkey;

@@ -1,5 +1,5 @@
-// Does what the transport machines of one queue pair want done (transport/actions.h), action by action: the one place
-// where they meet stages, DMA and timers.
+// Executes the actions of the transport machines of one queue pair (transport/actions.h) in their order. The
+// machines reach stages, DMA and timers only through it.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,21 @@ class ActionExecutor : private TransportTimers::Listener {
  public:
   explicit ActionExecutor(QueuePair& qp);
 
-  // `incoming` is the packet that is being dealt with; none when there is none.
+  // `incoming` is the packet that the step was about; null: it was about none.
   void execute(Actions& actions, Incoming* incoming = nullptr) {
     if (!actions.empty()) execute_all(actions, incoming);
   }
-  // With the packet that brought its message, or none, and the trail of that.
+  // `incoming` is the last packet of the message, and `trail` its trail; null and empty for a receive without
+  // a message.
   void complete_receive(const FinishedReceive& received, const Incoming* incoming, Trail trail);
   void stop_timers() { timers_.stop(); }
-  // A step of recovery that was put off is due.
+  // A delayed step of recovery is due.
   void recover(const PutOff<Ref<QueuePair>>& step);
 
  private:
   void execute_all(Actions& actions, Incoming* incoming);
   void complete(FinishedRequest&& finished);
-  // The adapter reads what was announced, and tells the sender when it has come.
+  // Posts the READ of an announced message (rendezvous), and the SEND that reports its end to the sender.
   void begin_rendezvous(std::uint64_t wr_id, const TagMatch& match);
   void end_rendezvous(const FinishedRequest& read);
   void acknowledge(const Action& action, Trail cause);

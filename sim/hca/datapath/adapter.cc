@@ -59,7 +59,7 @@ int Adapter::check_global_path(const protocol::AddressVector& path, bool may_lea
   if (ib::is_multicast(to)) {
     return may_lead_to_group ? 0 : diagnoses.refuse(EINVAL, "dgid ", ib::text_of(to), " is a multicast GID; a connection needs the GID of one port");
   }
-  // What a kernel answers when nobody answers its own question for the address.
+  // The kernel's errno when address resolution gets no answer.
   if (address.neighbours->find(to)) return 0;
   return diagnoses.refuse(ETIMEDOUT, "nobody answers for the address of dgid ", ib::text_of(to));
 }

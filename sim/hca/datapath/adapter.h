@@ -1,5 +1,6 @@
-// What the parts of one adapter share. Each part is an ordinary class; this struct only says which there are
-// and in which order they are made.
+// The parts of one adapter, in the order in which they are made. Each part is an ordinary class that is given
+// references to the siblings that it uses. Objects of programs, such as queue pairs, reach the parts through
+// this struct.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +53,12 @@ struct Adapter : AdapterBase {
     return it == srqs.end() ? Ref<SharedReceiveQueue>() : it->second;
   }
 
-  // 0, or why a path cannot be that of a connection or an address handle: one with a GRH comes from a GID of the table
-  // that is there; on Ethernet it must have one, between addresses of one IP version, and lead to a neighbour, or, when it
-  // `may_lead_to_group`, to those who have joined one.
+  // 0, or the errno for a path that a connection or an address handle cannot have. A path with a GRH needs a
+  // source GID of the table. On Ethernet a path needs a GRH with addresses of one IP version, to a neighbour
+  // or, if it `may_lead_to_group`, to a multicast group.
   int check_global_path(const protocol::AddressVector& path, bool may_lead_to_group) const;
 
-  // Recovery steps are due (recovery_delays.h).
+  // Delayed recovery steps are due (stages/recovery_delays.h).
   void on_recovery();
 
   CongestionPoint congestion{profile.congestion_control};
@@ -84,8 +85,8 @@ struct Adapter : AdapterBase {
   FrameSteering steering;
   GeneralServices services;
   NumberTable<Ref<QueuePair>> qps;                        // by number
-  std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;  // likewise
-  std::vector<MemoryPiece> scratch_pieces;                // of one packet, while it is being placed
+  std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;  // by number
+  std::vector<MemoryPiece> scratch_pieces;                // result of QueuePair::find_pieces()
 };
 
 }  // namespace verbatim::hca

@@ -64,11 +64,12 @@ void AtomicUnit::start(Operation operation) {
   ++under_way_;
   Trail trail = operation.request.trail.shared();
   trail.add(adapter_.engine.now(), {adapter_.id, "atomic: locked location"});
-  // An atomic sees what its queue pair has brought before, and says so (IBA 9.5); no read passes a write of the same bytes.
+  // An atomic sees, and acknowledges, the earlier writes of its queue pair (IBA 9.5); no read passes a write
+  // of the same bytes.
   payloads_.release_stream(stream_of(operation));
   payloads_.release_bytes(operation.request.address, sizeof(std::uint64_t));
   if (is_on_adapter(operation.request.address)) {
-    // Read when its turn comes: behind the atomics that wait for PCI Express.
+    // It is read behind the atomics that wait for PCI Express.
     last_value_ = std::max(last_value_, adapter_.engine.now());
     return values_.push(last_value_, std::move(operation));
   }

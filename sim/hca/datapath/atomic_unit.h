@@ -1,14 +1,13 @@
 // Executes atomic requests on program memory (IBA 9.4.5): a DMA read of 64 bits, the operation, and a DMA
-// write. Requests start in the order in which they come; one for a location that another may still change
-// waits, and those behind it. Locations are told apart by their address modulo the profile's number of locks (4096:
-// the low 12 bits, facts/timing.md 3.3), so one location takes one operation per DMA read, about 2.7 million a
-// second.
+// write. Requests start in the order in which they arrive. A request for a location with an operation under
+// way waits, and all requests behind it. A location is an address modulo the profile's number of locks (4096:
+// the low 12 bits, facts/timing.md 3.3): it takes one operation per DMA read, about 2.7 million a second.
 //
-// Where the profile bounds the number of operations under way, those that wait for a lock let others pass, except
-// those of their own queue pair.
+// Where the profile limits the number of operations under way, requests that wait for a lock let others pass,
+// except those of their own queue pair.
 //
-// Atomic against each other only (IBV_ATOMIC_HCA): what the CPU or a WRITE stores between read and write is
-// lost.
+// Operations are atomic against each other only (IBV_ATOMIC_HCA): a store of the CPU or a WRITE between the
+// DMA read and the DMA write is lost.
 #pragma once
 
 #include <cstdint>
@@ -42,28 +41,29 @@ class AtomicUnit final : public host::DmaClient {
  public:
   AtomicUnit(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, PayloadWriter& payloads, Notifier& notifier);
 
-  // On memory of `owner`. The original value goes to the queue pair's ResponderDriver::on_atomic_done.
+  // `owner`: the program whose memory is changed. ResponderDriver::on_atomic_done of the queue pair gets the
+  // original value.
   void execute(QueuePair& qp, Context& owner, const AtomicRequest& request);
 
  private:
   struct Operation {
     Ref<Context> context;
     Ref<QueuePair> qp;
-    std::uint32_t epoch = 0;  // of the queue pair's rings: after a reset nobody waits for the result
+    std::uint32_t epoch = 0;  // the queue pair's ring_epoch; after a reset the result is discarded
     AtomicRequest request;
     std::uint64_t original = 0;
   };
   std::size_t lock_of(const Operation& operation) const { return operation.request.address % locked_.size(); }
 
   void start_waiting();
-  // Of those that wait the first that may start, or how many wait.
+  // Index of the first waiting request that may start; the number of waiting requests when none may.
   std::size_t next_to_start() const;
   void start(Operation operation);
   // As message_stream() of payload_writer.h.
   static std::uint64_t stream_of(const Operation& operation);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
-  // As far as the context still lives.
+  // Reads the original value, unless the context has ended.
   void read(Operation& operation);
   void on_value(Operation operation);
 
@@ -77,7 +77,7 @@ class AtomicUnit final : public host::DmaClient {
   std::uint32_t under_way_ = 0;
   Ring<Operation> reading_;
   DelayLine<Operation> values_;
-  Instant last_value_{};  // when the newest comes out of it
+  Instant last_value_{};  // time of the newest entry of values_
 };
 
 }  // namespace verbatim::hca

@@ -33,7 +33,7 @@ const protocol::CompletionQueueRecord& CompletionQueue::record() const {
 std::uint32_t CompletionQueue::read_consumer() const {
   const std::uint32_t consumer = record().consumer.load(std::memory_order_acquire);
   std::uint32_t ahead = consumer - consumer_;
-  if (ahead > params_.entries) return consumer;  // it makes no sense
+  if (ahead > params_.entries) return consumer;  // an impossible number
   const auto is_later = [this](std::uint32_t number) {
     return entry_at(params_.ring_offset, params_.entries, number)->visible_at_ps > to_ps(adapter_.engine.now());
   };
@@ -61,7 +61,7 @@ bool CompletionQueue::begin_write(protocol::Cqe entry, Instant when) {
   const bool is_behind_others = put_ != writing_++;
   if (overrun_ || is_behind_others) return false;
   const std::uint32_t number = producer_ + put_;
-  // The program only makes more room until then.
+  // Until then the program can only make more room.
   if (number - consumer_ >= params_.entries) consumer_ = read_consumer();
   if (number - consumer_ >= params_.entries) return false;
   put(number, complete(entry, number, when));
@@ -92,7 +92,7 @@ protocol::Cqe CompletionQueue::complete(protocol::Cqe entry, std::uint32_t numbe
 
 void CompletionQueue::put(std::uint32_t number, const protocol::Cqe& entry) {
   protocol::Cqe* slot = entry_at(params_.ring_offset, params_.entries, number);
-  // The reader takes the entry as soon as it sees the sequence, so that is stored last.
+  // A reader takes the entry as soon as it sees the sequence, which is stored last.
   constexpr std::size_t kSequence = offsetof(protocol::Cqe, sequence);
   constexpr std::size_t kAfter = kSequence + sizeof(entry.sequence);
   std::memcpy(slot, &entry, kSequence);
@@ -146,14 +146,14 @@ void CompletionQueue::record(const protocol::Cqe& entry, std::span<const std::by
                          written);
 }
 
-// How full it has been, as far as the record tells.
+// Updates the greatest number of waiting completions.
 void CompletionQueue::note_waiting() {
   consumer_ = read_consumer();
   most_waiting_ = std::max(most_waiting_, std::min(producer_ - consumer_, params_.entries));
 }
 
 void CompletionQueue::fail_users() {
-  // Nothing of theirs can complete any more.
+  // Their work cannot complete.
   std::vector<Ref<QueuePair>> users;
   for (const auto* objects : {&context.objects.qps, &context.objects.wqs}) {
     for (const auto& [handle, qp] : *objects) {
@@ -172,8 +172,8 @@ void CompletionQueue::fail_shared_receives() {
   }
   for (const Ref<SharedReceiveQueue>& srq : queues) {
     srq.get()->receives.fail();
-    // A receiver's last message went there, and its completion may be the one that is lost. Others of the domain fail
-    // with their next message that names the queue.
+    // The receiver's last message took a receive of the failed queue, and its completion may be the lost one.
+    // Other receivers of the domain fail with their next message that names the queue.
     adapter_.qps.each([&](const Ref<QueuePair>& qp) {
       if (qp.get() != nullptr && qp.get()->is_xrc_receiver() && qp.get()->target() == srq.get()) qp.get()->fail_fatally();
     });
@@ -184,8 +184,8 @@ void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before, Ins
   asked_ = {asked_at, written_before, solicited_only, false};
   // A request for any completion is not weakened by a later one for solicited ones (IBA 11.4.2.2).
   if (armed_ != Arm::kAny) armed_ = solicited_only ? Arm::kSolicited : Arm::kAny;
-  // What was added since the program asked raises an event (IBA 11.4.2.2). This adapter also raises one for
-  // what was there before, which hides lost wake-ups from programs; the specification does not ask for it.
+  // Entries added since the program asked raise an event (IBA 11.4.2.2). This adapter also raises one for
+  // earlier entries, which hides lost wake-ups from programs; the specification does not ask for it.
   consumer_ = read_consumer();
   const std::uint32_t waiting = producer_ - consumer_;
   if (waiting == 0 || waiting > params_.entries) return;

@@ -22,9 +22,9 @@ struct CompletionQueueParams {
   std::uint64_t cookie = 0;
   bool has_channel = false;
   std::uint32_t channel = 0;
-  bool ignores_overrun = false;  // the program counts by itself: the oldest entry is lost instead of the queue
+  bool ignores_overrun = false;  // the program counts completions: the oldest entry is lost, and the queue does not fail
   std::uint32_t entries = 0;  // a power of two
-  std::uint32_t depth = 0;    // how many may wait; at most `entries`
+  std::uint32_t depth = 0;    // completions that may wait; at most `entries`
   std::uint64_t ring_offset = 0;
   std::uint64_t record_offset = 0;
 };
@@ -43,37 +43,39 @@ class CompletionQueue {
   const CompletionQueueParams& params() const { return params_; }
   std::uint32_t number() const { return params_.number; }
 
-  // The entry becomes visible now; visible_at_ps, timestamp and sequence are filled in. One too many is lost,
-  // and the queue with it (IBA 11.2.8.1: overrun is an affiliated asynchronous error), unless overruns are ignored.
+  // The entry becomes visible now; visible_at_ps, timestamp and sequence are filled in. An entry without room
+  // is lost, and the queue fails (IBA 11.2.8.1: overrun is an affiliated asynchronous error), unless overruns
+  // are ignored.
   void write(protocol::Cqe entry, bool solicited);
 
-  // Writes that are on their way to memory, in the order in which they come there. An entry for which there is room in any case
-  // is put into the ring ahead of its time `when`: a program that runs ahead of the adapter's time finds it when its own has
-  // come. Returns whether that was so.
+  // Begins a write to memory; writes end in the order in which they begin. An entry that surely has room is
+  // put into the ring before its time `when`: a program that runs ahead of the adapter's time finds it when
+  // its own time is `when`. Returns whether the entry was put into the ring.
   bool begin_write(protocol::Cqe entry, Instant when);
-  // The first of them comes, and was put there or not.
+  // The first begun write ends; `was_put` is what begin_write() returned.
   void end_write(const protocol::Cqe& entry, bool solicited, bool was_put);
-  // All of them begin anew.
+  // Forgets all begun writes: each begins again.
   void forget_writes() { writing_ = put_ = 0; }
-  // None of them comes: what was put into the ring is no entry.
+  // No begun write ends: removes the entries that were put into the ring.
   void withdraw_writes();
 
   // Entries written so far, modulo 2^32.
   std::uint32_t written() const { return producer_; }
   // The program has taken all of them.
   bool is_empty() const { return read_consumer() == producer_; }
-  // The program asked at `asked_at`, when `written_before` entries had been written. What has come since raises an event in
-  // any case.
+  // The program asked for an event at `asked_at`, when `written_before` entries had been written. An entry
+  // written since raises an event at once.
   void arm(bool solicited_only, std::uint32_t written_before, Instant asked_at);
 
-  // For people: entries that the program has not taken, and when the oldest and the newest of these were written.
+  // For inspection: entries that the program has not taken, and when the oldest and the newest of these were
+  // written.
   struct Waiting {
     std::uint32_t count = 0;
     Instant oldest{}, newest{};
   };
   Waiting waiting() const;
   std::uint32_t consumed() const { return read_consumer(); }
-  // The last request for an event; at kNever: there was none. It is answered once an event has been raised.
+  // The last request for an event; `at` is kNever when there was none. An event answers it.
   struct Asked {
     Instant at = kNever;
     std::uint32_t written_before = 0;
@@ -85,31 +87,32 @@ class CompletionQueue {
   std::uint32_t most_waiting() const { return most_waiting_; }
   const protocol::CompletionQueueRecord& record() const;
 
-  // From now on an event waits, after the one before, for so many completions or until so long after it, whichever comes
-  // first (ibv_modify_cq(3)); with none of either it does not wait.
+  // An event waits after the one before until there are `count` completions or `period` is over, whichever is
+  // first (ibv_modify_cq(3)). With both 0 it does not wait.
   void moderate(std::uint32_t count, Duration period);
 
-  // Moves what the program has not consumed to a new ring; false when it does not fit.
+  // Moves the entries that the program has not consumed to a new ring; false when they do not fit.
   bool move_to(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t depth);
 
  private:
   enum class Arm : std::uint8_t { kNone, kSolicited, kAny };
 
   protocol::Cqe* entry_at(std::uint64_t ring_offset, std::uint32_t entries, std::uint32_t number) const;
-  // What the record says now. A program may run ahead of the adapter's time: what it gives back later than now does not count.
+  // Consumer number in the record. A program may run ahead of the adapter's time: entries that it consumes
+  // later than now do not count.
   std::uint32_t read_consumer() const;
   void put(std::uint32_t number, const protocol::Cqe& entry);
-  // With its time and sequence.
+  // The entry with its time and sequence.
   protocol::Cqe complete(protocol::Cqe entry, std::uint32_t number, Instant when) const;
   void write(const protocol::Cqe& entry, bool solicited, bool was_put);
-  // `written`: the entry's bytes as they lie in the ring; none when there was no room for it.
+  // `written`: the entry's bytes in the ring; none when there was no room for it.
   void record(const protocol::Cqe& entry, std::span<const std::byte> written);
-  // The queue pairs that complete here go to the error state, and with them the shared receive queues of XRC domains
-  // whose receives complete here (IBA 11.6.3): nothing that is received from them could be told.
+  // The queue pairs that complete here go to the error state, and with them the shared receive queues of XRC
+  // domains whose receives complete here (IBA 11.6.3): receives from them could not complete.
   void fail_users();
   void fail_shared_receives();
   void note_waiting();
-  // The program asked for one, and there is reason for it.
+  // The program asked for an event, and an entry calls for it.
   void want_event() {
     if (moderation_ != nullptr) [[unlikely]] return want_moderated_event();
     raise_event();
@@ -130,7 +133,7 @@ class CompletionQueue {
   CompletionQueueParams params_;
   std::uint32_t producer_ = 0;
   std::uint32_t consumer_ = 0;       // as last read from the record
-  std::uint32_t writing_ = 0, put_ = 0;  // on their way to memory; the first of them, which lie in the ring already
+  std::uint32_t writing_ = 0, put_ = 0;  // begun writes; those at the front that are in the ring already
   std::uint32_t solicited_end_ = 0;  // one past the newest entry that a solicited-only request waits for
   bool has_solicited_ = false;
   bool overrun_ = false;

@@ -41,7 +41,7 @@ void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry,
   if (delay == Duration::zero() && held_.empty()) return stage(std::move(pending));
   Instant& last = last_[{entry.qpn, is_receive(entry)}];
   last = std::max(last, now + delay);
-  // What is flushed follows from an error, and comes behind the completion that tells of it, on whichever queue that is.
+  // Flushed work requests complete behind the error that flushed them, even on the other work queue.
   const auto status = static_cast<ib::WcStatus>(entry.status);
   if (status == ib::WcStatus::kWorkRequestFlushed) {
     if (const auto error = last_error_.find(entry.qpn); error != last_error_.end()) last = std::max(last, error->second);
@@ -54,7 +54,8 @@ void CompletionWriter::push(const Ref<CompletionQueue>& cq, protocol::Cqe entry,
 
 void CompletionWriter::choose_undefined_fields(protocol::Cqe& entry) {
   Choices& choices = adapter_.choices;
-  // What is only announced is told by an entry that is no success, and all of it holds (tag matching).
+  // The entry of an announced message (tag matching) has an unsuccessful status, and all its fields are
+  // defined.
   if (static_cast<ib::WcStatus>(entry.status) == ib::WcStatus::kRendezvousIncomplete) return;
   if (choices.choose(freedom::kFailedFields, adapter_.id, 2) == 0) return;
   using ib::WcOpcode;
@@ -70,7 +71,7 @@ void CompletionWriter::choose_undefined_fields(protocol::Cqe& entry) {
   entry.service_level = value & 0xf;
   entry.dlid_path_bits = value & 0x7f;
   if (entry.is_frame == 0) entry.source_lid = static_cast<std::uint16_t>(value >> 8);
-  if (entry.queue != protocol::CqeQueue::kNone) entry.source_qp = value & 0xff'ffff;  // else it is a tag
+  if (entry.queue != protocol::CqeQueue::kNone) entry.source_qp = value & 0xff'ffff;  // otherwise the field is a part of the tag
 }
 
 void CompletionWriter::on_hold_over() {
@@ -88,7 +89,7 @@ void CompletionWriter::release_held() {
 
 void CompletionWriter::stage(Pending pending) {
   if (!is_receive(pending.entry) || !payloads_.holds_any() ||
-      !adapter_.shows(Quirk::kMultipath, freedom::kEarlyCompletion)) {
+      !adapter_.quirk_fires(Quirk::kMultipath, freedom::kEarlyCompletion)) {
     payloads_.release_of(pending.entry.qpn);
   }
   const Instant now = adapter_.engine.now();
@@ -150,11 +151,11 @@ void CompletionWriter::write_now(Matches matches) {
   for (std::size_t i = 0; i < under_way_.size(); ++i) {
     if (!matches(under_way_[i])) continue;
     const Ref<CompletionQueue> cq = std::exchange(under_way_[i].cq, {});
-    // An overrun flushes, and what is flushed comes behind these.
+    // An overrun flushes; flushed requests complete behind these.
     const protocol::Cqe entry = under_way_[i].entry;
     if (cq.get() != nullptr) cq.get()->write(entry, under_way_[i].solicited);
   }
-  // The others have other numbers now.
+  // Other entries have other numbers now.
   for_each_begun([](CompletionQueue& cq, Pending& pending) { pending.is_put = cq.begin_write(pending.entry, pending.visible); });
 }
 

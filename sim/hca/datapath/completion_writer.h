@@ -1,10 +1,10 @@
 // The last stage of every work request: its completion passes the completion stage and is written to the ring
-// by DMA. One for the whole adapter, in order, and behind the payload writes issued before: posted writes
-// keep their order, so no completion is seen before its data.
+// by DMA. The adapter has one, which keeps the order of completions and of the payload writes issued before
+// them: posted writes keep their order, and no completion is seen before its data.
 //
-// A completion may be held back before that stage (freedom.h). Those of one work queue keep their order, and
-// a command holds nothing back: what a program destroys or moves has no completions on a shelf. What the status of a
-// completion leaves undefined may hold anything.
+// A completion may be held back before that stage (freedom.h). Completions of one work queue keep their
+// order, and a command releases them all: an object that a program destroys or moves has no held completions.
+// Fields that the status of a completion leaves undefined may have any value.
 #pragma once
 
 #include <map>
@@ -26,18 +26,18 @@ class CompletionWriter final : public host::DmaClient {
  public:
   CompletionWriter(AdapterBase& adapter, host::DmaEngine& dma, PayloadWriter& payloads, QueueCounters& counters);
 
-  // `trail` ends now; it is reported when the entry is visible. The work source of the queue pair `source` gets the entry by a
-  // call then, and `cq` is none.
+  // `trail` ends now; it is reported when the entry is visible. With a `source` there is no `cq`: the work
+  // source of that queue pair gets the entry by a call.
   void push(const Ref<CompletionQueue>& cq, protocol::Cqe entry, bool solicited, Trail trail,
             const Ref<QueuePair>& source = {});
-  // What is held back goes on now, in the order in which it would have.
+  // Held completions enter the stage now, in the order of their times.
   void release_held();
-  // What is on its way to memory does not come: the adapter fails.
+  // The adapter fails: begun writes do not end.
   void withdraw();
-  // The queue pair ends or begins anew: what it has completed is written now, and nothing of it comes later,
-  // as adapters answer such a command only when its completions are in memory.
+  // The queue pair is destroyed or reset: its completions are written now. Adapters answer such a command
+  // only when the completions are in memory.
   void settle(std::uint32_t qpn);
-  // Likewise of a completion queue that is about to move to another ring: what was completed before is in the old one.
+  // The completion queue moves to another ring: completions of before are written to the old one now.
   void settle(const CompletionQueue& cq);
 
  private:
@@ -46,15 +46,15 @@ class CompletionWriter final : public host::DmaClient {
     protocol::Cqe entry;
     bool solicited = false;
     Trail trail;
-    Ref<QueuePair> source{};   // whose work source gets it
-    Instant visible = kNever;  // once it is on its way to memory
+    Ref<QueuePair> source{};   // queue pair whose work source gets the entry
+    Instant visible = kNever;  // set when its write begins
     bool is_put = false;       // CompletionQueue::begin_write()
   };
   using Queue = std::pair<std::uint32_t, bool>;  // queue pair; receives
-  // In an entry that is no success.
+  // Draws the fields that an unsuccessful status leaves undefined.
   void choose_undefined_fields(protocol::Cqe& entry);
   void stage(Pending pending);
-  // Calls visit(queue, pending) for those on their way to memory.
+  // Calls visit(queue, pending) for begun writes.
   template <class Visit>
   void for_each_begun(Visit visit);
   template <class Matches>
@@ -74,9 +74,9 @@ class CompletionWriter final : public host::DmaClient {
   Ring<Pending> under_way_;            // in the stage, then being written; in order
   std::uint64_t first_under_way_ = 0;  // number of its front
   DelayLine<std::uint64_t> staged_;
-  std::map<std::pair<Instant, std::uint64_t>, Pending> held_;  // by when it goes on, then in order of arrival
-  std::map<Queue, Instant> last_;                              // when the last of a queue goes on
-  std::map<std::uint32_t, Instant> last_error_;                // likewise of a queue pair, of those that ended it
+  std::map<std::pair<Instant, std::uint64_t>, Pending> held_;  // by the time at which it is released, then in order of arrival
+  std::map<Queue, Instant> last_;                              // time at which the last completion of a queue is released
+  std::map<std::uint32_t, Instant> last_error_;                // the same for the error that ended a queue pair
   std::uint64_t held_ever_ = 0;
   Timer hold_timer_;
 };

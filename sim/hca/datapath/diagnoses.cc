@@ -325,7 +325,7 @@ void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
 
 Instant Diagnoses::starved_since(const QueuePair& qp) const {
   const auto found = starved_.find(qp.number);
-  // Its number may have been another's.
+  // Another queue pair may have had its number.
   return found == starved_.end() || found->second < qp.responder_driver.started() ? kNever : found->second;
 }
 
@@ -334,7 +334,7 @@ void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
   if (found == starved_.end()) return;
   const std::uint64_t came_ps = static_cast<std::uint64_t>(to_ps(found->second)) & protocol::RecvWqe::kPostedMask;
   starved_.erase(found);
-  if (work.posted_ps < came_ps) {  // the adapter had looked before, and it takes its time
+  if (work.posted_ps < came_ps) {  // the adapter read the ring before the post, and fetches take time
     tell(qp, join("the receive with wr_id ", work.wr_id, " was posted while a message arrived that had none"));
     return;
   }

@@ -1,5 +1,5 @@
-// Says in words why an adapter has refused a command or a request, or why work has failed. It is told what has been decided
-// and decides nothing; nobody but people reads what it says.
+// Texts for people about why an adapter has refused a command or a request, or why work has failed. The
+// decisions are made elsewhere; no part of the model reads the texts.
 #pragma once
 
 #include <cstdint>
@@ -28,45 +28,46 @@ class Diagnoses {
  public:
   Diagnoses(AdapterBase& adapter, const KeyTable& keys) : adapter_(adapter), keys_(keys) {}
 
-  // Keeps the reason why the command under way is refused, and gives back its errno.
+  // Keeps the reason why the present command is refused. Returns `error`, an errno.
   template <class... Parts>
   int refuse(int error, const Parts&... parts) const {
     reason_ = join(parts...);
     return error;
   }
-  // To whom the packets of a connection go, as ib::addressee() names it; "" of others.
+  // Destination of a connection's packets, as ib::addressee() names it; "" for other queue pairs.
   static std::string peer_of(const QueuePair& qp);
   void begin_command() { reason_.clear(); }
   void end_command(protocol::CommandType type, std::uint32_t process, int error);
 
   // A responder has refused a request, or failed the receive for it.
   void on_refused(const QueuePair& qp, const ib::Packet& packet, const Refusal& refusal);
-  // A packet has come that the state of the queue pair does not let it take.
+  // A packet has arrived that the queue pair does not take in its state.
   void on_wrong_state(const QueuePair& qp, const ib::Packet& packet);
-  // An unreliable queue pair, or a responder that says so in an RNR NAK, has found no receive for a message.
+  // There is no receive for a message; a reliable responder sends an RNR NAK.
   void on_no_receive(const QueuePair& qp, const ib::Packet& packet);
-  // Since when the last message to the queue pair has found none; kNever: it has found one, or none has come.
+  // Time since which the last message to the queue pair has no receive; kNever: it has one, or there was no
+  // message.
   Instant starved_since(const QueuePair& qp) const;
-  // A message has found this receive.
+  // A message has taken this receive.
   void on_receive(const QueuePair& qp, const RecvWork& work) {
     if (!starved_.empty()) [[unlikely]] tell_late_receive(qp, work);
   }
-  // A completion has come for which its queue has no room.
+  // A completion queue has no room for a completion.
   void on_overrun(const CompletionQueue& cq, std::uint32_t number, std::uint32_t depth);
   // Work of a queue pair completes with an error.
   void on_failed_work(const QueuePair& qp, const FinishedRequest& finished);
-  // Work cannot be done as it names something wrong; it completes with an error when its turn comes.
+  // A work request names a wrong object or memory; it will complete with an error.
   template <class... Parts>
   void on_faulty_work(const QueuePair& qp, std::uint64_t wr_id, const Parts&... parts) {
     tell(qp, join("work request with wr_id ", wr_id, ": ", parts...));
   }
 
-  // What is to be placed through the keys of this list cannot be.
+  // A key of the scatter list does not allow payload to be written there.
   void on_unplaceable(const QueuePair& qp, const ScatterList& list, std::uint64_t offset, std::uint32_t length,
                       const Context& owner, std::uint32_t pd);
-  // The region with this key is about to be deregistered; `place` says where in the program, when somebody asks.
+  // The region with this key is about to be deregistered; `place` returns the place in the program.
   void on_end_of_region(std::uint32_t key, std::function<std::string()> place);
-  // Why memory cannot be used through a local key, or by a peer through a remote one.
+  // Reason why memory cannot be used through a local key, or by a peer through a remote key.
   std::string why_not(const Context& owner, std::uint32_t pd, std::uint32_t key, std::uint64_t va, std::uint64_t length,
                       std::uint32_t access) const;
   std::string why_not_remote(const QueuePair& qp, std::uint32_t key, std::uint64_t va, std::uint64_t length,
@@ -79,14 +80,14 @@ class Diagnoses {
 
   AdapterBase& adapter_;
   const KeyTable& keys_;
-  mutable std::string reason_;                 // of the command under way
+  mutable std::string reason_;                 // why the present command is refused
   struct EndedRegion {
     std::uint32_t key = 0;
     Instant when{};
     std::function<std::string()> place;
   };
-  std::deque<EndedRegion> ended_;  // the last of them
-  std::map<std::uint32_t, Instant> starved_;   // queue pairs whose last message found no receive: since when
+  std::deque<EndedRegion> ended_;  // the last regions that were deregistered
+  std::map<std::uint32_t, Instant> starved_;   // by queue pair whose last message has no receive: since this time
 };
 
 }  // namespace verbatim::hca

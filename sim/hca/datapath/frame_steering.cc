@@ -25,7 +25,7 @@ bool FrameSteering::wants_copy(const ib::Packet& packet) {
 void FrameSteering::receive(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const ib::Frame frame = ib::parse_frame(packet.payload.bytes());
-  std::vector<const Flow*> found = std::move(found_);  // its memory, used again
+  std::vector<const Flow*> found = std::move(found_);  // to use its memory again
   found.clear();
   flows.find(frame, is_group(packet.ethernet->destination), found);
   give(found, frame, std::move(incoming));

@@ -1,9 +1,10 @@
-// Where Ethernet frames of programs go: on arrival to the queue pairs of the flow rules that match, or to a work queue of
-// theirs; on the way out a copy of what goes to a group is looked at by this adapter's own rules, too, as adapters with
-// local loopback do. What no rule takes is dropped. Sniffers get what comes by the port and what leaves by it, packets of
-// RoCE included.
+// Delivery of Ethernet frames to programs. An arriving frame is given to the queue pairs of the flow rules
+// that match, or to work queues of theirs; a frame that no rule takes is dropped. A copy of a frame that is
+// sent to a group is matched by this adapter's own rules as well, as adapters with local loopback do.
+// Sniffers get all packets that arrive at the port or leave it, those of RoCE included.
 //
-// Rules are looked at when a frame has been checked and take no time: adapters do it in the stages before.
+// Rules are matched when a frame has been checked, and take no time: adapters match them in the stages
+// before.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +28,23 @@ class FrameSteering {
 
   // A frame that has passed the checks.
   void receive(Incoming&& incoming);
-  // A frame is leaving: a rule of this adapter wants a copy of it.
+  // Whether a rule of this adapter takes a copy of a frame that is being sent.
   bool wants_copy(const ib::Packet& packet);
-  // A packet of any kind has come by the port, or is leaving by it; there are sniffers.
+  // Gives a copy of a packet that arrives at the port, or leaves it, to the sniffers; there are some.
   void sniff(const ib::Packet& packet);
 
-  // The frame that the queue pair holds for want of a receive has waited long enough at `deadline`.
+  // Calls ResponderDriver::on_delay_over() at `deadline`, for a frame that waits for a receive.
   void drop_later(const Ref<QueuePair>& qp, Instant deadline);
 
  private:
-  // To all that the rules name.
+  // Delivers a frame to all queue pairs of the rules that were found.
   void give(const std::vector<const Flow*>& found, const ib::Frame& frame, Incoming&& incoming);
   void deliver(const Flow& flow, const ib::Frame& frame, Incoming&& incoming);
   void on_delay_over();
 
   AdapterBase& adapter_;
   InputBuffer& input_;
-  std::vector<const Flow*> found_;  // for one frame
+  std::vector<const Flow*> found_;  // scratch: rules for one frame
   std::map<std::pair<Instant, std::uint64_t>, Ref<QueuePair>> delayed_;  // by deadline, then in order
   std::uint64_t delayed_ever_ = 0;
   Timer delay_timer_;

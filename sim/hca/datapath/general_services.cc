@@ -14,7 +14,7 @@ namespace verbatim::hca {
 namespace {
 
 constexpr std::uint32_t kPsnLimit = 1u << 24;
-// A work request as the profile's adapters read it: control, datagram and one gather segment.
+// Bytes of a work request that an adapter reads: a control, a datagram and one gather segment.
 constexpr std::uint32_t kWorkRequestBytes = 128;
 constexpr ib::Opcode kSendOnly = ib::make_opcode(ib::Transport::kUd, ib::Operation::kSendOnly);
 
@@ -70,7 +70,7 @@ ib::PacketPtr GeneralServices::make_packet(const ib::ManagementDatagram& datagra
   return packet;
 }
 
-// The work request is read, and then what it names.
+// Reads the work request and its data.
 void GeneralServices::on_posted(ib::PacketPtr packet) {
   fetching_.push_back(std::move(packet));
   const host::DmaPiece pieces[] = {kWorkRequestBytes, std::uint32_t{ib::kMadBytes}};
@@ -93,7 +93,8 @@ bool GeneralServices::is_subnet_management(const ib::Packet& packet) {
          packet.deth.source == ib::kSubnetManagementQp;
 }
 
-// IBA 10.2.4, C9-42: any partition of the table; the Q_Key is the well-known one. Queue pair 0 checks neither (C9-57).
+// IBA 10.2.4, C9-42: any P_Key of the table is accepted; the Q_Key is the well-known one. Queue pair 0 checks
+// neither (C9-57).
 void GeneralServices::receive(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const auto& keys = adapter_.address.pkeys;

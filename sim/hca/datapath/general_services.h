@@ -1,6 +1,6 @@
-// Queue pairs 0 and 1 of the port: datagrams between management agents (IBA 13.5, 14, 16). They belong to the kernel, which posts
-// and takes datagrams one by one: a doorbell, the fetch of the work request, the gather; on the other side the placement in
-// kernel memory and the interrupt. Agents have as many receives posted as come.
+// Queue pairs 0 and 1 of the port: datagrams between management agents (IBA 13.5, 14, 16). They belong to the
+// kernel. A datagram that is sent takes a doorbell, the fetch of the work request and the gather; a received
+// one the placement in kernel memory and the interrupt. Agents never lack a receive.
 #pragma once
 
 #include "sim/core/delay_line.h"
@@ -30,11 +30,11 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
     if (agent_ != nullptr) agent_->on_failure();
   }
 
-  // When the next datagram is told; kNever: none is due.
+  // Time at which the agent gets the next datagram; kNever: none is due.
   Instant next_told() const { return told_.next(); }
 
   bool takes(const ib::Packet& packet) const;
-  // Whether a packet is one of subnet management, which has no LID to come to when its route is written in it.
+  // Whether a packet is a subnet management packet. One with a directed route has no destination LID.
   static bool is_subnet_management(const ib::Packet& packet);
   void receive(Incoming&& incoming);
 
@@ -52,7 +52,7 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
   ib::ManagementAgent* agent_ = nullptr;
   std::uint32_t next_psn_ = 0;
   DelayLine<ib::PacketPtr> posted_;
-  Ring<ib::PacketPtr> fetching_;  // its bytes are being read
+  Ring<ib::PacketPtr> fetching_;  // datagrams whose bytes are being read
   Ring<ib::ManagementDatagram> placing_;
   DelayLine<ib::ManagementDatagram> told_;
 };

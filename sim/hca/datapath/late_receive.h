@@ -1,7 +1,7 @@
-// Whether the first receive of a reliable connection was posted too late to be sure of: when the queue pair could take messages
-// already, and by the order of events the peer's first message might have come before it. Whoever knows what hosts have heard of
-// each other says so (LateReceiveJudge); the answer goes into the queue pair's record, where the shim finds it, and nothing else
-// comes of it.
+// Check for a first receive of a reliable connection that was posted too late: the queue pair could already
+// take messages, and nothing kept the peer's first message from arriving before the post. The adapter asks an
+// ib::LateReceiveJudge, and writes the answer into the queue pair's record for the shim. Nothing else depends
+// on it.
 #pragma once
 
 #include "sim/hca/queues/work_request.h"
@@ -11,7 +11,8 @@ namespace verbatim::hca {
 
 class QueuePair;
 
-// A message that begins with this packet has taken `work`, the first of the queue pair's receives, and nobody has been told yet.
+// A message that begins with `packet` has taken `work`, the queue pair's first receive. Called before its
+// completion is written.
 void note_late_receive(QueuePair& qp, const RecvWork& work, const ib::Packet& packet);
 
 }  // namespace verbatim::hca

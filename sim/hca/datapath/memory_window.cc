@@ -1,5 +1,5 @@
-// Binding memory windows. Of what the specification leaves to the adapter: invalidating a window of
-// type 2 that is not bound is no error, and destroying a queue pair unbinds its windows.
+// Choices that the specification leaves to the adapter: invalidating a window of type 2 that is not bound is
+// no error, and destroying a queue pair unbinds its windows.
 #include "sim/hca/datapath/memory_window.h"
 
 #include "sim/hca/datapath/adapter.h"
@@ -11,7 +11,7 @@ using ib::WcStatus;
 
 void unbind(Adapter& adapter, MemoryWindow& window) {
   if (window.region == nullptr) return;
-  adapter.payloads.release_bytes(window.region->start, window.region->length);  // nothing comes through it any more
+  adapter.payloads.release_bytes(window.region->start, window.region->length);  // no write through the window follows
   --window.region->windows;
   if (QueuePair* qp = window.qp.get(); qp != nullptr) --qp->windows;
   window.region = nullptr;
@@ -27,10 +27,10 @@ void unbind_windows_of(QueuePair& qp) {
 
 namespace {
 
-// Local rights are those of the region; a program may name them.
+// Rights that a request may name. Local rights are those of the region.
 constexpr std::uint32_t kWindowAccess = ib::kRemoteRights | ib::kZeroBased | ib::kLocalWrite;
 
-// Null: not one to which the window may be bound as the request says.
+// The region of the request; null when the window may not be bound to it.
 MemoryRegion* region_to_bind(const Adapter& adapter, const QueuePair& qp, const SendWork& work) {
   MemoryRegion* region = adapter.keys.find(work.bound_lkey());
   // C10-72 to C10-75: of the same domain, made for windows, and all of the window within it.
@@ -53,7 +53,7 @@ WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
   if (window.pd != qp.params.pd || !is_own_key || (work.bound_access() & ~kWindowAccess) != 0) {
     return WcStatus::kMwBindError;
   }
-  // A window of type 2 is bound once and then invalidated; of no bytes only one of type 1 can be, which unbinds it.
+  // A window of type 2 is bound once and then invalidated. A request of no bytes unbinds a window of type 1.
   const bool unbinds = work.bound_length() == 0;
   if (!is_type1 && (unbinds || window.region != nullptr)) return WcStatus::kMwBindError;
   MemoryRegion* region = unbinds ? nullptr : region_to_bind(adapter, qp, work);

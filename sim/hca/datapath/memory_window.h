@@ -1,5 +1,6 @@
-// What binds and unbinds memory windows (IBA 10.6.7.2, 11.4.1.1). A request to bind, or to invalidate a key on this side, is
-// executed by its queue pair's requester when all before it have been begun; a SEND with invalidate by the responder.
+// Binding and unbinding of memory windows (IBA 10.6.7.2, 11.4.1.1). The requester executes a request to bind,
+// or to invalidate a key of this side, when all requests before it have begun; the responder executes a SEND
+// with invalidate.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@ namespace verbatim::hca {
 struct Adapter;
 class QueuePair;
 
-// What is wrong with the request; kSuccess when the window is bound, or one of type 1 unbound, now.
+// Binds the window, or unbinds one of type 1. Returns the error of the request, or kSuccess.
 ib::WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work);
-// Ends the use of a window of type 2 by a key that the queue pair, or its peer, names; false when it may not.
+// Unbinds the window of type 2 whose key the queue pair or its peer names; false when it may not.
 bool invalidate_window(Adapter& adapter, const QueuePair& qp, std::uint32_t key);
 void unbind(Adapter& adapter, MemoryWindow& window);
-// A queue pair ends: nobody can reach the windows that were bound through it any more.
+// A queue pair is destroyed: unbinds the windows that were bound through it.
 void unbind_windows_of(QueuePair& qp);
 
 }  // namespace verbatim::hca

@@ -1,6 +1,7 @@
-// Events on their way to programs: completion events and asynchronous events, each readable one event latency
-// after its cause or later, in the order of the causes; and memory faults, told at once. Where the profile has event
-// queues, an entry of one and then the interrupt message are written first, and the latency counts from the message.
+// Completion events and asynchronous events of programs: each is readable at least one event latency after
+// its cause, in the order of the causes. Memory faults are reported at once. Where the profile has event
+// queues, an entry of one and then the interrupt message are written first, and the latency counts from the
+// message.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,11 @@ class Notifier final : public host::DmaClient {
   void async_event(CompletionQueue& cq, ib::AsyncEventType type);
   void async_event(QueuePair& qp, ib::AsyncEventType type);
   void async_event(SharedReceiveQueue& srq, ib::AsyncEventType type);
-  // When the next event is told; kNever: none is due.
+  // Time of the next event; kNever: none is due.
   Instant next() const { return due_.next(); }
-  // Of the port, or of the adapter as a whole; to one of those who have opened it.
+  // An event of the port, or of the whole adapter, for one of its contexts.
   void port_event(Context& context, ib::AsyncEventType type);
-  // A DMA access through `key` hit unmapped bytes. Once per region.
+  // A DMA access through `key` hit unmapped bytes. Reported once per region.
   void dma_fault(Context& context, std::uint32_t key, std::uint64_t va, std::uint64_t length);
 
  private:
@@ -38,15 +39,15 @@ class Notifier final : public host::DmaClient {
     ib::AsyncEventType type{};
     bool is_completion = false;
     Ref<Context> context;
-    Duration delay{0};  // free choice
+    Duration delay{0};  // by a free choice (freedom.h)
   };
   void push(Notice notice);
   void on_dma_read(std::uint64_t, Instant) override {}
-  // An event queue entry or its interrupt message, which is the last.
+  // An event queue entry has been written (0), or its interrupt message (1).
   void on_dma_write(std::uint64_t is_message) override;
   void wake(Notice notice);
   void on_due(Notice notice);
-  // A queue pair of an XRC domain: everybody who uses it is told.
+  // An event of a queue pair of an XRC domain, for all that have it open.
   void tell_openings(QueuePair& qp, protocol::AsyncEvent event);
 
   AdapterBase& adapter_;

@@ -1,9 +1,10 @@
-// Automatic path migration (IBA 17.2.8): a connection has a second path, to which it goes when its requester is out of retries,
-// when its program says so, or when its peer has gone there. Both sides tell each other by a bit of every packet whether they
-// have (MigReq): once each has seen that the other has loaded a path (Rearm), both are Armed.
+// Automatic path migration (IBA 17.2.8): a connection changes to its second path when its requester has no
+// retries left, when its program asks for it, or when its peer has changed. A bit of each packet (MigReq)
+// shows the peer whether its sender has changed: once each side has seen that the other has loaded a path
+// (Rearm), both are Armed.
 //
-// With one port and one LID per adapter the paths of a connection may differ in service level, partition and global header; the
-// way through the fabric is that of the LID.
+// With one port and one LID per adapter the two paths may differ in service level, partition and global
+// header; the route through the fabric is that of the LID.
 #include <cerrno>
 
 #include "sim/hca/datapath/adapter.h"
@@ -14,7 +15,7 @@ namespace verbatim::hca {
 
 int QueuePair::check_alternate_path(const protocol::QpAttributes& to) const {
   const Diagnoses& diagnoses = adapter.diagnoses;
-  // There is no LID to choose on Ethernet; drivers refuse it there.
+  // Drivers refuse it on Ethernet, where there is no LID to choose.
   if (adapter.address.roce) return diagnoses.refuse(EINVAL, "there are no alternate paths on Ethernet");
   if (to.alt_port_num != 1 || to.alternate_path.port != to.alt_port_num) {
     return diagnoses.refuse(EINVAL, "alt_port_num ", to.alt_port_num, ", alt_ah_attr.port_num ", to.alternate_path.port,
@@ -35,7 +36,7 @@ int QueuePair::check_migration_state(std::uint32_t to, bool brings_alternate) co
       if (has_alternate_path() || brings_alternate) return 0;
       return adapter.diagnoses.refuse(EINVAL, "path_mig_state IBV_MIG_REARM: there is no alternate path (IBV_QP_ALT_PATH)");
     case MigrationState::kArmed:
-      break;  // both sides have to be asked; a queue pair gets there by itself
+      break;  // a queue pair enters this state by itself, when both sides are ready
   }
   if (to == attributes.path_mig_state) return 0;
   return adapter.diagnoses.refuse(EINVAL, "path_mig_state ", to, ": a queue pair changes to IBV_MIG_ARMED by itself, from IBV_MIG_REARM, "

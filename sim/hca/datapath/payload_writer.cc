@@ -13,8 +13,8 @@
 namespace verbatim::hca {
 
 namespace {
-constexpr std::uint32_t kMostParts = 16;      // of one packet, about
-constexpr std::uint32_t kMostTornParts = 64;  // likewise, of less than 8 bytes each
+constexpr std::uint32_t kMostParts = 16;      // approximate limit of parts of a packet
+constexpr std::uint32_t kMostTornParts = 64;  // the same for parts of less than 8 bytes
 }  // namespace
 
 PayloadWriter::PayloadWriter(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, KeyTable& keys,
@@ -183,7 +183,7 @@ void PayloadWriter::on_dma_write(std::uint64_t) {
     placement.check.reset();
   }
   apply(placement, false);
-  placement.payload.buffer = {};  // for the next packet to be gathered
+  placement.payload.buffer = {};  // the buffer is free for the next packet
   placing_.drop_front();
   ++first_placing_;
 }

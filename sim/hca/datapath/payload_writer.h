@@ -1,10 +1,11 @@
-// Payload on its way from a received packet into program memory.
+// Writes of payload from received packets into program memory.
 //
-// What the bytes of one message do among themselves is open: they may be cut (within an aligned 8 bytes only by a quirk), land in
-// any order and late (freedom.h), also behind what other queue pairs bring. What is held back has been handed to the DMA engine,
-// which keeps its order, before anything that says so or depends on it: the next message of its stream, what the queue pair
-// answers (an acknowledgement, too) and completes, a write or read of the same bytes, by whomever, and a command of the program.
-// The same bytes at another address are not known as such.
+// The order in which the bytes of one message reach memory is free: they may be cut into parts (within an
+// aligned 8 bytes only by a quirk) that land in any order and late (freedom.h), also behind payload of other
+// queue pairs. A part that is held back is handed to the DMA engine, which keeps its order, before everything
+// that depends on it: the next message of its stream, answers (acknowledgements as well) and completions of
+// its queue pair, a write or read of the same bytes, and a command of the program. The same bytes at another
+// address are not recognized.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,8 @@ namespace verbatim::hca {
 struct MemoryPiece {
   host::ProgramAddress address = 0;
   std::uint32_t length = 0;
-  std::uint32_t key = 0;  // through which it is reached, for fault reports
-  Context* owner = nullptr;  // in whose program; lives as long as the opening
+  std::uint32_t key = 0;  // L_Key or R_Key, for fault reports
+  Context* owner = nullptr;  // its program; lives as long as the opening
 };
 
 struct AdapterBase;
@@ -35,8 +36,7 @@ class KeyTable;
 class Notifier;
 class ReceiveCheck;
 
-// Which packets bring the same message: those of one queue pair in one direction, from where release() of it was called to where
-// it is called again.
+// The packets of one queue pair in one direction. Its messages end where release_stream() is called.
 using MessageStream = std::uint64_t;
 constexpr MessageStream message_stream(std::uint32_t qpn, bool is_response) {
   return std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
@@ -50,14 +50,14 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   // without bytes takes the same time and changes no memory.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
                             MessageStream stream);
-  // What write() is given until the next call of this are the first bytes of a message, for a receive that is to be looked at
-  // before.
+  // Payload of the next writes, until the next call, is the beginning of a message: `check` looks at the
+  // receive before the payload is written; null: no check.
   void look_before(std::shared_ptr<ReceiveCheck> check) { check_ = std::move(check); }
-  // When the last byte that was handed to the DMA engine leaves, or has left, the adapter.
+  // Time at which the last byte that was handed to the DMA engine leaves, or has left, the adapter.
   Instant last_left() const { return last_left_; }
   bool holds_any() const { return !held_.empty(); }
-  // What is held back is handed to the DMA engine now: all of it; of one stream; of a queue pair; of the bytes at an address; in
-  // memory of this program, or of who shares its opening.
+  // Hands parts that are held back to the DMA engine now: all parts; those of a stream; of a queue pair; of
+  // the bytes at an address; in memory of this program or of programs that share its opening (null: all).
   void release_held() {
     if (!held_.empty()) [[unlikely]] release([](const Held&) { return true; });
   }
@@ -82,7 +82,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
     std::shared_ptr<ReceiveCheck> check = nullptr;
   };
   struct Held {
-    Placement placement;  // of one piece
+    Placement placement;  // has one piece
     MessageStream stream;
     Instant until;
     bool has_any(host::ProgramAddress address, std::uint64_t length) const {
@@ -90,26 +90,27 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
       return piece.address < address + length && address < piece.address + piece.length;
     }
   };
-  // Writes the pieces in the adapter's own memory, or in a program's, as far as the context still lives.
+  // Writes the pieces that are in the adapter's own memory, or those in programs, unless the context has
+  // ended.
   void apply(const Placement& placement, bool on_adapter);
   void tell_placement(const MemoryPiece& piece, MessageStream stream);
   host::DmaWriteTimes place_whole(Context& context, const ib::Payload& payload,
                                   std::span<const MemoryPiece> pieces, MessageStream stream);
   host::DmaWriteTimes place(Placement placement);
   host::DmaWriteTimes hand_over(std::span<const host::DmaPiece> pieces);
-  // Into parts that begin at multiples of the granule.
+  // Cuts payload into parts that begin at multiples of the granule.
   std::vector<Placement> cut(Context& context, const ib::Payload& payload,
                              std::span<const MemoryPiece> pieces, std::uint32_t granule, MessageStream stream) const;
   void shuffle(std::vector<Placement>& parts);
   template <class Matches>
   void release(Matches matches);
-  // What has been taken from what is held.
+  // Places parts that have been taken from held_.
   void place_held(std::vector<Placement> parts);
   void on_hold_over();
   host::Touch touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const override;
   void on_dma_read(std::uint64_t, Instant) override {}
   void on_dma_write(std::uint64_t cookie) override;
-  // `cookie`: the number of the context, and below it the key.
+  // `cookie`: the number of the context in the upper 32 bits, the key in the lower.
   void on_placement_fault(std::uint64_t cookie, host::ProgramAddress address, std::uint32_t length) override;
 
   AdapterBase& adapter_;
@@ -120,9 +121,9 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   Ring<Placement> placing_;
   std::uint64_t first_placing_ = 0;  // number of its front
   std::vector<Held> held_;  // in order of arrival
-  Timer hold_timer_;        // until the first of them goes on
+  Timer hold_timer_;        // runs until the first of them is released
   Instant last_left_{};
-  std::shared_ptr<ReceiveCheck> check_;  // of what is being written; null: none
+  std::shared_ptr<ReceiveCheck> check_;  // see look_before()
 };
 
 template <class Matches>

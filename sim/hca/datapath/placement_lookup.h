@@ -1,6 +1,6 @@
-// What the adapter needs before it places what a packet brings, or executes an atomic: the protection entries of the
-// keys by which memory is reached, then the translations of the pages. A packet that lacks some waits at the driver of
-// its queue pair's responder or requester, and what comes behind it there, too; others pass.
+// Lookups in the adapter's caches before payload is placed or an atomic is executed: the protection entries
+// of the keys, then the translations of the pages. A packet that lacks some waits at the driver of its queue
+// pair's responder or requester, and the packets behind it there; other packets pass.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class PlacementLookup final : public CacheClient {
 
   // Misses are possible.
   bool is_limited() const { return is_limited_; }
-  // 0: everything is here. Otherwise a number that is never used again, and on_looked_up() of the driver of the queue
-  // pair's requester, or responder, tells by it that everything has come; `trail`, the packet's, says then what it has
-  // waited for. Pieces of no bytes need their protection entry only.
+  // 0: nothing is missing. Otherwise a number that is never used again: on_looked_up(number) of the driver of
+  // the queue pair's requester (`is_response`) or responder is called when all entries have been read. The
+  // waits are added to `trail`, the packet's. Pieces of no bytes need their protection entry only.
   std::uint64_t begin(const Ref<QueuePair>& qp, bool is_response, std::span<const MemoryPiece> pieces, Trail trail);
 
  private:
@@ -34,7 +34,7 @@ class PlacementLookup final : public CacheClient {
     Ref<QueuePair> qp;
     bool is_response = false;
     bool lacks_protection = false;
-    std::uint32_t missing = 0;  // protection entries or translations that are still to come
+    std::uint32_t missing = 0;  // protection entries or translations that are being read
     std::vector<MemoryPiece> pieces;
     Trail trail;
   };
@@ -45,7 +45,7 @@ class PlacementLookup final : public CacheClient {
   MemoryCaches& caches_;
   const bool is_limited_;
   std::map<std::uint64_t, Waiting> waiting_;  // by number
-  std::uint64_t last_ = 0;                    // number given
+  std::uint64_t last_ = 0;                    // the last number
 };
 
 }  // namespace verbatim::hca

@@ -1,7 +1,7 @@
 // The units that decode work requests (profile: processing_units). Each serves one queue pair at a time: it
 // takes a request of it for the interval of the decode stage, and the request leaves after the stage's
-// latency. Queue pairs that have requests take turns, request by request, so one alone keeps one unit busy
-// and never two. The stage's capacity is that of all units together.
+// latency. Queue pairs that have requests take turns, request by request; one queue pair never keeps two
+// units busy. The stage's capacity is that of all units together.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ class ProcessingUnits {
  public:
   ProcessingUnits(AdapterBase& adapter, WorkFetcher& fetcher);
 
-  // The request is in the adapter at `when`, not before the one of the call before. It comes back by
-  // WorkFetcher::on_decoded.
+  // The request is in the adapter at `when`, which is not before the `when` of the last call. When it has
+  // been decoded, WorkFetcher::on_decoded is called.
   void push(Instant when, FetchedWork work) { arriving_.push(when, std::move(work)); }
 
  private:
-  struct Lane {  // of one queue pair
+  struct Lane {  // requests of one queue pair
     Ring<FetchedWork> waiting;
     bool is_served = false;
   };
@@ -45,7 +45,7 @@ class ProcessingUnits {
   // The unit that served this queue pair takes the next request.
   void on_free(std::uint32_t qpn);
   void serve();
-  // In the decode stage, of which a request is a part until its latency is over, whichever unit took it.
+  // Whether the decode stage has room. A request is in the stage until its latency is over.
   bool has_room() const;
 
   AdapterBase& adapter_;

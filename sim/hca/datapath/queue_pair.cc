@@ -19,7 +19,7 @@ using ib::WcStatus;
 
 namespace {
 
-// What mlx5 reports beside the status; programs print it.
+// Vendor errors of mlx5, which programs print.
 std::uint8_t vendor_error(WcStatus status) {
   switch (status) {
     case WcStatus::kSuccess:
@@ -90,7 +90,7 @@ const Ref<CompletionQueue>& QueuePair::receive_cq() const {
 TagMatching* QueuePair::tags_of(const ib::Packet& packet) const {
   const SharedReceiveQueue* srq = target_.get();
   if (srq == nullptr || srq->tags == nullptr) [[likely]] return nullptr;
-  // What a WRITE with immediate takes is a receive of the ring like any other's.
+  // A WRITE with immediate takes a receive of the ring and is not matched.
   return ib::info(packet.bth.opcode).has_reth ? nullptr : srq->tags.get();
 }
 
@@ -138,13 +138,14 @@ std::uint32_t QueuePair::placed_bytes(const ib::Packet& frame) const { return hc
 void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   const ib::Packet& packet = *incoming.packet;
   if (ib::is_notification(packet.bth.opcode)) [[unlikely]] return on_notification(std::move(incoming));
-  // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; silently dropped, the peer's timer tells it.
+  // IBA 9.6.1.4, 9.6.1.5: transport, state and partition; the packet is dropped in silence, and the peer's
+  // timer expires.
   if (transport_of(packet.bth.opcode) != transport() || is_raw()) {
     return incoming.drop(DropReason::kWrongTransport);
   }
-  // An XRC queue pair only asks or only answers.
-  const ib::QpType deaf = operation.is_request ? ib::QpType::kXrcSend : ib::QpType::kXrcReceive;
-  if (params.type == deaf) return incoming.drop(DropReason::kWrongTransport);
+  // An XRC queue pair either sends requests or answers them.
+  const ib::QpType wrong_xrc_side = operation.is_request ? ib::QpType::kXrcSend : ib::QpType::kXrcReceive;
+  if (params.type == wrong_xrc_side) return incoming.drop(DropReason::kWrongTransport);
   const bool receives =
       operation.is_request ? can_receive() : state_ == QpState::kRts || state_ == QpState::kSqd;
   if (!receives) {
@@ -174,7 +175,8 @@ void QueuePair::receive(Incoming&& incoming, const ib::OpcodeInfo& operation) {
   }
 }
 
-// The checks of any packet of a connection (IBA 9.6.1), without the transport, of which a notification has none.
+// The checks of every packet of a connection (IBA 9.6.1), except that of the transport, which a notification
+// does not have.
 void QueuePair::on_notification(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   const auto drop = [&](DropReason reason) { incoming.drop(reason); };
@@ -196,7 +198,7 @@ void QueuePair::on_notification(Incoming&& incoming) {
   incoming.release(adapter.engine.now());
 }
 
-// A request that asks for an acknowledgement is answered by it. Of other packets the sender hears at once.
+// The acknowledgement of a marked request has BECN. For other marked packets a notification is sent at once.
 void QueuePair::on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation) {
   if (packet.bth.becn) on_backward_mark(packet);
   if (!packet.bth.fecn || ib::is_to_group(packet)) return;
@@ -256,7 +258,8 @@ void QueuePair::renew_pacer() {
 
 Context* QueuePair::answers_from(const Outgoing& response) const {
   if (!is_xrc_receiver() && !context.objects.is_shared()) return &context;
-  // An XRC receiver answers from the memory of whoever owns the key, and so do programs that share an opening.
+  // An XRC receiver, or a program that shares its opening, answers from the memory of the context that owns
+  // the key.
   const MemoryRegion* region = adapter.keys.find(response.work);
   return region != nullptr ? region->context : nullptr;
 }
@@ -334,7 +337,7 @@ void QueuePair::enter_error() {
   requester_driver.flush();
   responses.abandon();
   responder_driver.flush();
-  // IBA 11.6.3: no more completions of receives from the shared queue will come.
+  // IBA 11.6.3: no more receives of the shared queue will complete here.
   if (params.srq.get() != nullptr) raise(ib::AsyncEventType::kQpLastWqeReached);
 }
 
@@ -370,9 +373,9 @@ void QueuePair::reset() {
 }
 
 void QueuePair::raise(ib::AsyncEventType type) {
-  if (source != nullptr) return;  // it has no program, and hears of errors by its completions
-  if (type == ib::AsyncEventType::kQpLastWqeReached && adapter.shows(Quirk::kNoLastWqe, freedom::kLastWqeEvent)) return;
-  // Events such as LAST_WQE_REACHED and SQ_DRAINED say that there are no more completions to come.
+  if (source != nullptr) return;  // there is no program; the work source learns of errors by completions
+  if (type == ib::AsyncEventType::kQpLastWqeReached && adapter.quirk_fires(Quirk::kNoLastWqe, freedom::kLastWqeEvent)) return;
+  // LAST_WQE_REACHED and SQ_DRAINED mean that no more completions follow.
   adapter.completions.release_held();
   adapter.payloads.release_of(number);
   if (params.is_work_queue) {
@@ -389,7 +392,7 @@ void QueuePair::check_drained() {
   if (attributes.en_sqd_async_notify != 0) raise(ib::AsyncEventType::kSqDrained);
 }
 
-Instant QueuePair::want_recv_doorbell(bool wanted) { return adapter.records.write_wish(*this, wanted); }
+Instant QueuePair::request_rq_doorbell(bool wanted) { return adapter.records.write_wish(*this, wanted); }
 
 void QueuePair::show_recv_doorbell_wish(bool wanted) {
   record().recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);

@@ -30,7 +30,7 @@ namespace verbatim::hca {
 struct Adapter;
 class TagMatching;
 
-// How received frames are placed, with the values of ibv_wq_flags.
+// Placement of received frames, with the values of ibv_wq_flags.
 enum FrameOption : std::uint32_t {
   kStripVlan = 1 << 0,
   kScatterFrameCheck = 1 << 1,
@@ -48,20 +48,20 @@ struct QueuePairParams {
   Ref<CompletionQueue> send_cq;
   Ref<CompletionQueue> recv_cq;
   Ref<SharedReceiveQueue> srq;  // none: it has its own
-  std::uint32_t domain = 0;     // of an XRC receiver
+  std::uint32_t domain = 0;     // XRC receiver: its domain
   bool signal_all = false;
-  // Of Ethernet frames.
-  bool is_work_queue = false;  // a receive work queue and nothing else, which a program handles as an ibv_wq
-  bool blocks_own_copies = false;  // what it sends to a group does not come back to it
+  // Queue pairs of Ethernet frames.
+  bool is_work_queue = false;  // it has a receive queue alone; its program handles it as an ibv_wq
+  bool blocks_own_copies = false;  // frames that it sends to a group are not delivered to itself
   std::uint32_t frame_options = 0;  // FrameOption
-  std::shared_ptr<const ReceiveScaling> scaling;  // its frames go to these queues
+  std::shared_ptr<const ReceiveScaling> scaling;  // not null: its frames are delivered to these work queues
   std::uint64_t record_offset = 0;  // QueuePairRecord in the arena
   std::uint64_t send_offset = 0;    // rings in the arena
   std::uint64_t recv_offset = 0;
-  std::uint64_t block_bytes = 0;  // of both rings and the record, which lie in one block from send_offset
+  std::uint64_t block_bytes = 0;  // both rings and the record, in one block from send_offset
 };
 
-// Who may use a queue pair that belongs to an XRC domain and not to a program.
+// A context's use of a queue pair that belongs to an XRC domain and not to a program.
 struct QueuePairOpening {
   Ref<Context> context;
   std::uint32_t handle = 0;
@@ -82,28 +82,28 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
 
  private:
   Context& find_owner(Context& named, std::uint32_t key) const;
-  protocol::QueuePairRecord no_record_{};  // of a queue pair that no program posts to
+  protocol::QueuePairRecord no_record_{};  // stands in when no program posts to the queue pair
   protocol::QueuePairRecord& record();
   std::span<std::byte> ring(std::uint64_t offset, std::uint64_t bytes) const;
 
  public:
   WorkQueue send_queue;
   ReceiveQueue own_receives;
-  std::uint32_t ring_epoch = 0;  // counts resets: fetches from before one are void
+  std::uint32_t ring_epoch = 0;  // counts resets: fetches of an earlier epoch are discarded
   bool is_scheduled = false;     // in the send pipeline's list
-  std::uint32_t acknowledgements_staged = 0;  // likewise, in its acknowledge stage
+  std::uint32_t acknowledgements_staged = 0;  // its acknowledgements in the acknowledge stage
   std::uint32_t async_events_reported = 0;
-  std::uint32_t windows = 0;  // of type 2 that are bound through it
-  std::uint32_t flows = 0;    // that give it frames
-  std::uint32_t tables = 0;   // for receive side scaling that a work queue is in
-  std::uint32_t frame_options = 0;  // FrameOption, as they are now
-  std::vector<QueuePairOpening> openings;  // of an XRC receiver, the oldest first
-  std::unique_ptr<SourceSide> source;      // null: its requests are a program's
-  std::unique_ptr<Pacer> pacer;            // null: its packets are as close to each other as they can
+  std::uint32_t windows = 0;  // memory windows of type 2 that are bound through it
+  std::uint32_t flows = 0;    // flow rules that give it frames
+  std::uint32_t tables = 0;   // tables for receive side scaling that have this work queue
+  std::uint32_t frame_options = 0;  // FrameOption, the present ones
+  std::vector<QueuePairOpening> openings;  // XRC receiver: its openings, the oldest first
+  std::unique_ptr<SourceSide> source;      // null: a program posts its requests
+  std::unique_ptr<Pacer> pacer;            // null: its rate is not limited
   // The queue pair itself when it has a work source, else none.
   Ref<QueuePair> source_ref() const { return source != nullptr ? self : Ref<QueuePair>(); }
 
-  // The transport, which decides, and the data path of it.
+  // The transport machines, and their drivers in the data path.
   Requester requester;
   Responder responder;
   ResponseQueue responses;
@@ -111,24 +111,24 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   RequesterDriver requester_driver;
   ResponderDriver responder_driver;
 
-  // For people: what the shim keeps of it.
+  // For inspection: the record that the queue pair shares with the shim.
   const protocol::QueuePairRecord& shared_record() { return record(); }
-  // And what the shim is told.
+  // Writes into that record whether the first receive was posted late (late_receive.h).
   void note_first_receive(bool is_late) { record().first_receive_late = is_late ? 1 : 0; }
 
-  // Where its receives come from and complete, and the protection domain their keys are of: its own, or those
-  // of its shared receive queue. An XRC receiver has none and serves the queue that each request names (IBA
-  // A14).
+  // The queue of its receives, the completion queue of these, and the protection domain of their keys: its
+  // own, or those of its shared receive queue. An XRC receiver uses those of the shared receive queue that
+  // each request names (IBA A14).
   ReceiveQueue& receives();
   const Ref<CompletionQueue>& receive_cq() const;
   std::uint32_t receive_pd() const;
-  // Where the message that begins with this packet is looked for in a list of tags; null: it is not.
+  // The list of tags that the message of this packet is matched with; null: it is not matched.
   TagMatching* tags_of(const ib::Packet& packet) const;
-  // Whose memory the peer reaches, and by keys of which protection domain: of an XRC receiver again those of
-  // the queue that the request names.
+  // The context whose memory the peer may reach, and the protection domain of its keys. For an XRC receiver
+  // they are those of the shared receive queue that the request names.
   Context& memory_owner() const { return is_xrc_receiver() ? target_owner() : context; }
   std::uint32_t memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
-  // In whose program the memory lies that a key of memory_owner()'s opening names: also of another that shares it.
+  // The context in whose program the memory of a key is: memory_owner(), or one that shares its opening.
   Context& owner_of(std::uint32_t key) const {
     Context& named = memory_owner();
     if (!named.objects.is_shared()) [[likely]] return named;
@@ -136,21 +136,21 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   }
   const SharedReceiveQueue* target() const { return target_.get(); }
   const Ref<SharedReceiveQueue>& target_ref() const override { return target_; }
-  // An XRC receiver's request names this queue; none: a number that is nobody's in the domain.
+  // The shared receive queue that an XRC receiver's request names; none: the number is unknown in the domain.
   void set_target(const Ref<SharedReceiveQueue>& srq) override { target_ = srq; }
 
-  // Of a work queue: to RTR, which is ready, RESET or ERR.
+  // For a work queue: to RTR (ready), RESET or ERR.
   void move_work_queue(ib::QpState to);
-  // ibv_modify_qp: 0 or errno; nothing has changed when not 0.
+  // ibv_modify_qp: 0, or an errno when nothing has changed.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
   // The processor rings the doorbell of the send queue; as Requester::on_ring().
   std::uint32_t on_ring(std::uint32_t producer);
   void receive(Incoming&& incoming, const ib::OpcodeInfo& operation);
-  // An Ethernet frame that a flow rule gives it.
+  // A flow rule delivers an Ethernet frame.
   void receive_frame(Incoming&& incoming);
 
-  // The send pipeline's side. Responses and requests of one queue pair take turns.
+  // For the send pipeline. Responses and requests of one queue pair take turns.
   bool has_packet() const { return responses.has_packet() || requester.has_packet(); }
   std::uint32_t next_packet_bytes() const {
     return is_response_next() ? responses.next_packet_bytes() : requester.next_packet_bytes();
@@ -168,9 +168,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
     }
     return outgoing;
   }
-  // Whether the next packet has to wait for the queue pair's rate. It has a pacer.
+  // Whether the next packet must wait for the queue pair's rate. There is a pacer.
   bool is_put_off();
-  // Path or state have changed, or the settings of the port.
+  // The path, the state, or the settings of the port have changed.
   void renew_pacer();
   bool is_current(const Outgoing& outgoing) const {
     return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
@@ -197,14 +197,14 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   bool needs_bytes(const Outgoing& outgoing) const {
     return outgoing.is_response || requester.work_of(outgoing) != nullptr;
   }
-  // The bytes of programs that gather() will read; false when that cannot be said.
+  // The bytes of programs that gather() will read; false when they are not known.
   bool show_gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces,
                    std::vector<host::TouchedBytes>& bytes) const;
   // Reads the packet's payload from the program now; zeros when it does not need the bytes.
   void gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces, std::span<std::byte> to);
 
-  // Places what a packet has brought at `offset` of a scatter list of `owner`; false, and nothing is written,
-  // when the list's keys do not allow local writing.
+  // Writes payload at `offset` of a scatter list of `owner`. False, and nothing is written, when the list's
+  // keys do not allow local writing.
   bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
                Context& owner, std::uint32_t pd, MessageStream stream);
   // The pieces of memory that a part of a scatter list names; they are valid until the next call for any queue pair of the
@@ -216,43 +216,43 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   FoundPieces find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
                           std::uint32_t pd);
 
-  // A request of an unreliable queue pair failed: it cannot send until it is told to, but receives
+  // To SQE: a request of an unreliable queue pair failed. It receives, and cannot send until it is modified
   // (IBA 10.3.1.6).
   void enter_send_error();
-  // Error of the connection or of its program: ERR, and everything posted is flushed (IBA 10.3.1.7).
+  // To ERR: all posted requests and receives are flushed (IBA 10.3.1.7).
   void enter_error();
-  // A completion queue of it was overrun (IBA 10.3.1.7).
+  // A completion queue that it uses was overrun (IBA 10.3.1.7).
   void fail_with_queue() {
     if (can_receive()) enter_error();
   }
-  // The program wrote nonsense into a ring or record.
+  // The program wrote an impossible value into a ring or record: QP_FATAL, and to ERR.
   void fail_fatally();
-  // To the alternate path, which becomes the only one (IBA 17.2.8).
+  // Changes to the alternate path, which becomes the only one (IBA 17.2.8).
   void migrate();
   void raise(ib::AsyncEventType type);
-  // In SQD: tells once when nothing begun is outstanding (IBA 10.3.1.5).
+  // In SQD: raises SQ_DRAINED once, when no begun request is outstanding (IBA 10.3.1.5).
   void check_drained();
 
-  // Returns when the program sees it.
-  Instant want_recv_doorbell(bool wanted);
-  // It sees it now.
+  // Asks the program to ring, or not to ring, for receives. Returns the time at which the program sees it.
+  Instant request_rq_doorbell(bool wanted);
+  // The program sees the wish now.
   void show_recv_doorbell_wish(bool wanted);
 
   // Fields that every completion of this queue pair has.
   protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
 
  private:
-  // In whose memory the answer's payload lies; null: the key is gone.
+  // The context in whose program the payload of a READ response is; null: the key is unknown.
   Context* answers_from(const Outgoing& response) const;
-  // Whether the window leaves room for the next packet; the pacer has one.
+  // Lets the pacer check its window for the next packet.
   void judge_window();
   void on_paced(const ib::Packet& packet);
-  // For a controller that wants round trips: a packet that answers requests has come.
+  // For a controller that measures round trips: an answer to requests has arrived.
   void on_answer(const ib::Packet& packet);
   // A congestion notification, or a packet that a congested switch has marked.
   void on_notification(Incoming&& incoming);
   void on_congestion(const ib::Packet& packet, bool is_marked);
-  // On InfiniBand, a packet with FECN, BECN or both.
+  // InfiniBand: a packet with FECN, BECN or both.
   void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
   void on_backward_mark(const ib::Packet& packet);
   int check_attributes(const protocol::QpAttributes& to, std::uint32_t mask) const;
@@ -262,11 +262,12 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   int check_migration_state(std::uint32_t to, bool brings_alternate) const;
   bool has_alternate_path() const { return attributes.alt_port_num != 0; }
   void move_migration_state(std::uint32_t to);
-  // What a packet tells of the peer's path; false when it has gone where this side has no path to.
+  // Reads the peer's migration state from a packet; false when the peer has changed to a path that this side
+  // does not have.
   bool follow_peer(const ib::Packet& packet);
   void set_state(ib::QpState to);
   void reset();
-  // For the transport.
+  // LocalOperations and ResponderSurroundings.
   ib::WcStatus execute_local(const SendWork& work) override;
   std::optional<host::ProgramAddress> check_remote(const Ref<SharedReceiveQueue>* target, std::uint32_t rkey,
                                                    std::uint64_t va, std::uint32_t length,
@@ -282,12 +283,12 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   Context& target_owner() const;
 
   Ref<SharedReceiveQueue> target_;
-  bool drain_pending_ = false;  // SQ_DRAINED is owed
+  bool drain_pending_ = false;  // SQ_DRAINED is to be raised
   bool flushed_before_ = false;
-  bool was_response_ = false;  // the packet before
+  bool was_response_ = false;  // the last packet was a response
 };
 
-// Serves another target for a while: what is answered belongs to an earlier request.
+// Sets another target for its lifetime: the answer belongs to an earlier request.
 class TargetScope {
  public:
   TargetScope(QueuePair& qp, const Ref<SharedReceiveQueue>& target) : qp_(qp), before_(qp.target_ref()) {

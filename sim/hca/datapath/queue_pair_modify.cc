@@ -1,4 +1,4 @@
-// ibv_modify_qp: which attributes are accepted in which state, and what a transition sets off.
+// ibv_modify_qp: the attributes that each state accepts, and the effects of a transition.
 #include <cerrno>
 #include <iterator>
 #include <string>
@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint32_t kLimit24 = 1u << 24;
 
-// Attributes of the half that an XRC queue pair does not have are no error, they are ignored, as the Linux
-// core does for every adapter: programs set both halves alike.
+// Attributes of the half that an XRC queue pair does not have are ignored, as the Linux core does for every
+// adapter: programs set both halves alike.
 std::uint32_t without_missing_half(ib::QpType type, std::uint32_t mask) {
   switch (type) {
     case ib::QpType::kXrcSend:
@@ -31,9 +31,9 @@ std::uint32_t without_missing_half(ib::QpType type, std::uint32_t mask) {
   }
 }
 
-// What cannot be in a path; empty if it may be one.
+// Error in a path; empty: it is valid.
 std::string wrong_in_path(const protocol::AddressVector& path, const HcaProfile& profile, bool roce) {
-  if (path.port > 1) return join("ah_attr.port_num ", path.port, ": there is port 1");  // 0 stands for the queue pair's
+  if (path.port > 1) return join("ah_attr.port_num ", path.port, ": there is port 1");  // 0: the port of the queue pair
   if (path.service_level > 15) return join("ah_attr.sl ", path.service_level, ": service levels are 0 to 15");
   if (path.source_path_bits != 0) return join("ah_attr.src_path_bits ", path.source_path_bits, ": the port has one LID (LMC 0)");
   if (path.is_global != 0 && path.sgid_index >= profile.gid_table_length) {
@@ -44,7 +44,7 @@ std::string wrong_in_path(const protocol::AddressVector& path, const HcaProfile&
   return join("ah_attr.dlid ", Hex{path.dlid}, " is not the LID of a port");
 }
 
-// Why a change of state that is not allowed is not.
+// Reason why a change of state is refused.
 std::string wrong_in_change(QpState from, QpState to, ib::QpType type, std::uint32_t mask) {
   const std::string change = join(ib::name_of(from), " to ", ib::name_of(to));
   const ib::QpTransition row = ib::qp_transition(from, to, type);
@@ -64,7 +64,7 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   const HcaProfile& profile = adapter.profile;
   const auto asks = [mask](std::uint32_t bit) { return (mask & bit) != 0; };
   const auto refuse = [&](const auto&... parts) { return adapter.diagnoses.refuse(EINVAL, parts...); };
-  // A value that may be at most so much.
+  // Checks that a value is at most `most`.
   const auto above = [&](const char* name, std::uint32_t value, std::uint32_t most) {
     return refuse(name, " ", value, " is more than ", most);
   };
@@ -174,7 +174,7 @@ int QueuePair::modify(const protocol::QpAttributes& to, std::uint32_t mask) {
   if (from == QpState::kRts && state == QpState::kSqd) {
     drain_pending_ = true;
     attributes.sq_draining = 1;
-    // IBA 11.2.5.2: the request for the event is one of this transition, not of a later one.
+    // IBA 11.2.5.2: the request for the event belongs to this transition, not to a later one.
     if ((mask & ib::kQpEnSqdAsyncNotify) == 0) attributes.en_sqd_async_notify = 0;
     check_drained();
   }

@@ -23,7 +23,7 @@ std::span<std::byte> bytes_of(T& value) {
 std::shared_ptr<ReceiveCheck> ReceiveCheck::of(QueuePair& qp, host::ProgramAddress note_at, const RecvWork& work, Instant now) {
   Context& owner = qp.memory_owner();
   if (work.sges.entries().empty() || work.match != nullptr || owner.program.memory == nullptr) return nullptr;
-  // Beyond that the time of a post is not known whole.
+  // The ring entry has not enough bits for later times.
   if (static_cast<std::uint64_t>(to_ps(now)) > protocol::RecvWqe::kPostedMask) return nullptr;
   const protocol::Sge& first = work.sges.entries()[0];
   if (is_on_adapter(first.va)) return nullptr;

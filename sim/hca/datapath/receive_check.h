@@ -1,6 +1,7 @@
-// Whether a program has written to the buffer of a receive between its post and the message: what the shim saw there when it was
-// posted (protocol/post_notes.h) is compared with what lies there before the first byte of the message does. What any adapter has
-// written to the program's memory meanwhile is nobody's mistake. The answer goes into the shim's note; nothing else comes of it.
+// Check whether a program has written to the buffer of a receive between its post and the message: the bytes
+// that the shim saw when it was posted (protocol/post_notes.h) are compared with the bytes before the first
+// byte of the message is written. Writes of adapters to the buffer are no mistake. The answer is written into
+// the shim's note; nothing else depends on it.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ struct AdapterBase;
 
 class ReceiveCheck {
  public:
-  // Of this receive, which a message to `qp` takes and whose note lies at `note` in its owner's memory; nothing is read yet.
-  // nullptr: there is nothing to look at.
+  // A check of the receive `work`, which a message to `qp` takes. Its note is at `note` in its owner's
+  // memory; nothing is read yet. nullptr: there are no bytes to compare.
   static std::shared_ptr<ReceiveCheck> of(QueuePair& qp, host::ProgramAddress note, const RecvWork& work, Instant now);
 
   bool is_due() const { return is_due_; }
@@ -24,7 +25,7 @@ class ReceiveCheck {
   void look(const AdapterBase& adapter);
 
  private:
-  Ref<QueuePair> qp_;  // once it is gone, so may be the notes
+  Ref<QueuePair> qp_;  // when it is gone, its notes may be gone as well
   Ref<Context> owner_;
   host::ProgramAddress note_ = 0, buffer_ = 0;
   std::uint32_t length_ = 0;

@@ -53,8 +53,7 @@ void ReceivePipeline::loop_back(ib::PacketPtr packet) {
 void ReceivePipeline::on_checked(Incoming&& incoming) {
   incoming.checked_at = adapter_.engine.now();
   const ib::Packet& packet = *incoming.packet;
-  // IBA 9.6: packet integrity, destination and partition are checked before anything that the queue pair
-  // knows.
+  // IBA 9.6: packet integrity, destination and partition are checked before the queue pair.
   if (packet.corrupted) {
     input_.count_error();
     ++counters_.rx_icrc_encapsulated;
@@ -88,7 +87,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   to_queue_pair(std::move(incoming));
 }
 
-// IBA 14.2.2: a datagram whose route is written in it comes to the permissive LID.
+// IBA 14.2.2: a datagram with a directed route has the permissive LID.
 void ReceivePipeline::to_subnet_management(Incoming&& incoming) {
   const ib::Packet& packet = *incoming.packet;
   if (packet.lrh.destination != ib::kPermissiveLid && !adapter_.address.is_destination_of(packet)) {

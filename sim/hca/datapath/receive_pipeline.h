@@ -1,10 +1,11 @@
-// From the port to queue pairs: a packet is checked when all of it has arrived, one after the other, and
-// handed to the queue pair it names. Packets from this adapter to itself join here, behind the packetize
-// stage, without the port: loopback takes no wire time. The check of the ICRC, which these have not, is a stage ahead.
+// From the port to queue pairs: packets whose last byte has arrived are checked one after the other, and
+// handed to the queue pair that they name. Packets from this adapter to itself enter here behind the
+// packetize stage, without the port: loopback takes no wire time. The check of the ICRC, which these do not
+// have, is a stage before.
 //
-// A packet waits here while the adapter lacks the context of its queue pair, or the protection entry of the key that a
-// request names, and those of the same queue pair behind it; others pass. What else is needed to place what it brings is
-// looked up by the queue pair (placement_lookup.h).
+// A packet waits here while the adapter lacks the context of its queue pair, or the protection entry of the
+// key that a request names, and the packets of the same queue pair behind it; others pass. Further lookups
+// for its placement are those of the queue pair (placement_lookup.h).
 #pragma once
 
 #include <map>
@@ -36,13 +37,14 @@ class ReceivePipeline final : public CacheClient {
   void receive(ib::PacketPtr packet, fabric::ArrivalTimes times);
   void loop_back(ib::PacketPtr packet);
 
-  // What a queue pair that does not want it (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) has sent itself.
+  // Whether a queue pair has sent the packet itself, and does not want it
+  // (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB).
   static bool is_own_copy(const QueuePair* qp, const Incoming& incoming);
 
  private:
-  // What a packet needs, in the order in which it is looked up.
+  // Table entries that a packet needs, in the order of their lookups.
   enum Need : int { kContext, kProtection, kNothing };
-  // Packets of a queue pair that wait for what the adapter lacks for the first of them.
+  // Packets of a queue pair that wait. The first waits for a table entry.
   struct Stall {
     Ring<Incoming> packets;
     Need lacks = kNothing;
@@ -51,11 +53,11 @@ class ReceivePipeline final : public CacheClient {
   void on_checked(Incoming&& incoming);
   void to_queue_pair(Incoming&& incoming);
   void to_subnet_management(Incoming&& incoming);
-  // What the adapter lacks of what it needs for a packet, from `first` on; on_cached() comes for the queue pair then.
+  // The first missing entry for a packet, from `first` on; on_cached() is called when it has been read.
   Need missing(const ib::Packet& packet, Need first);
   bool has(Need need, const ib::Packet& packet);
   void on_cached(std::uint64_t qpn) override;
-  // To every member of the group, each with its own copy.
+  // Delivers a copy to each member of the group.
   void deliver_to_group(Incoming&& incoming, const ib::OpcodeInfo& operation);
 
   AdapterBase& adapter_;

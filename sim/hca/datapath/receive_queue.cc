@@ -24,7 +24,7 @@ void ReceiveQueue::restart(const ReceiveQueueOwner& owner, const WorkQueue& ring
 std::uint32_t ReceiveQueue::read_producer() const {
   const std::uint32_t producer = record_.load(std::memory_order_acquire), known = ring_.producer();
   std::uint32_t ahead = producer - known;
-  if (ahead > ring_.entries()) return producer;  // it has not changed, or makes no sense
+  if (ahead > ring_.entries()) return producer;  // it has not changed, or is impossible
   while (ahead > 0 && !is_posted(known + ahead - 1)) --ahead;
   return known + ahead;
 }
@@ -80,7 +80,7 @@ std::optional<RecvWork> ReceiveQueue::take() {
   ++taken_;
   if (adapter_.tracer.wants_facts()) [[unlikely]] tell_level();
   refill();
-  if (limit_ != 0 && unused() < limit_) doubt_limit();
+  if (limit_ != 0 && unused() < limit_) recheck_srq_limit();
   return work;
 }
 
@@ -142,8 +142,9 @@ void ReceiveQueue::serve_waiters() {
 }
 
 void ReceiveQueue::watch() {
-  // What was posted after the record had been read and before the program saw the wish is found by another look.
-  watched_since_ = owner_.qp.get()->want_recv_doorbell(true);
+  // The record is read again for receives posted between its last read and the time at which the program sees
+  // the wish.
+  watched_since_ = owner_.qp.get()->request_rq_doorbell(true);
   fetch_record();
 }
 
@@ -154,7 +155,7 @@ void ReceiveQueue::look_for_watcher(Instant sampled_at) {
     return;
   }
   watched_since_ = kNever;
-  if (!flushing_) qp.want_recv_doorbell(false);
+  if (!flushing_) qp.request_rq_doorbell(false);
   qp.responder_driver.on_receives();
 }
 
@@ -177,10 +178,10 @@ void ReceiveQueue::look_for_flush() {
 void ReceiveQueue::set_limit(std::uint32_t limit) {
   limit_ = limit;
   limit_check_ = kNever;
-  if (limit != 0 && unused() < limit) doubt_limit();
+  if (limit != 0 && unused() < limit) recheck_srq_limit();
 }
 
-void ReceiveQueue::doubt_limit() {
+void ReceiveQueue::recheck_srq_limit() {
   if (limit_check_ == kNever) limit_check_ = adapter_.engine.now();
   fetch_record();
 }
@@ -199,12 +200,12 @@ void ReceiveQueue::fail() {
   if (QueuePair* qp = owner_.qp.get(); qp != nullptr) return qp->fail_fatally();
   const SharedReceiveQueue& srq = *owner_.srq.get();
   adapter_.notifier.async_event(*owner_.srq.get(), ib::AsyncEventType::kSrqError);
-  // Whoever waits asks again and finds that the queue has failed.
+  // Takers that wait ask again, and find that the queue has failed.
   for (std::size_t count = waiters_.size(); count > 0; --count) {
     const Waiter waiter = waiters_.pop_front();
     if (QueuePair* qp = waiter.qp.get(); qp != nullptr) qp->responder_driver.on_receive();
   }
-  // IBA 11.6.3: nothing that its queue pairs receive could complete any more.
+  // IBA 11.6.3: receives of its queue pairs cannot complete.
   std::vector<Ref<QueuePair>> users;
   for (const auto& [handle, qp] : srq.context.objects.qps) {
     if (qp.get()->params.srq.get() == &srq) users.push_back(qp);

@@ -1,11 +1,12 @@
-// Receive work requests on their way from a ring in the arena to responders: fetched ahead of need, handed
-// out in order. The queue of one queue pair has one taker, a shared one several; whoever needs a request that
-// is not here yet waits for it, and is told when there was none.
+// Receive work requests between a ring in the arena and responders: fetched ahead of need, taken in order.
+// The queue of a queue pair has one taker, a shared one several. A taker waits for a request that is still
+// being fetched, and is called when there is none.
 //
-// No doorbell tells of new receives: the producer record is read again before the queue runs out. A receive
-// posted before a packet came is found; one posted later need not be. Where peers are told how many receives
-// are posted, the record is also read whenever half of what it showed is used, so that they learn of new ones
-// in time; of a queue of which they have been told that it is empty, the program is asked to ring for the next receive.
+// There is no doorbell for receives: the producer record is read again before the queue runs out. A receive
+// that was posted before a packet arrived is found; one that was posted later may be missed. With end-to-end
+// credits the record is also read when half of the receives that it showed are used, so that peers are
+// granted new ones in time; when a peer has been granted none, the program is asked to ring for the next
+// receive.
 #pragma once
 
 #include <atomic>
@@ -25,17 +26,17 @@ struct Adapter;
 class QueuePair;
 class SharedReceiveQueue;
 
-// Whose queue it is; one of the two.
+// The owner of a queue: a queue pair or a shared receive queue.
 struct ReceiveQueueOwner {
   Ref<QueuePair> qp;
-  std::uint32_t epoch = 0;  // of the queue pair's rings
+  std::uint32_t epoch = 0;  // the queue pair's ring_epoch
   Ref<SharedReceiveQueue> srq;
 };
 
 class ReceiveQueue {
  public:
   // `record` is the producer number in the arena. A ring without entries has no receives.
-  // `notes`: where the address of the shim's notes stands.
+  // `notes`: the address of the shim's notes, in the arena.
   ReceiveQueue(Adapter& adapter, const WorkQueue& ring, const std::atomic<std::uint32_t>& record, const std::uint64_t& notes)
       : adapter_(adapter), ring_(ring), record_(record), notes_(notes) {}
 
@@ -46,10 +47,12 @@ class ReceiveQueue {
   std::uint64_t note_of(std::uint32_t number) const {
     return notes_ == 0 ? 0 : notes_ + std::uint64_t{number & (entries() - 1)} * sizeof(protocol::PostNote);
   }
-  // No receive is taken from here any more: the program wrote a producer number that cannot be, or nothing can complete.
+  // The queue fails, and no receive is taken: the program wrote an impossible producer number, or no receive
+  // can complete.
   void fail();
   bool has_failed() const { return failed_; }
-  // What the record says now. A program may run ahead of the adapter's time: what it posts later than now does not count.
+  // Producer number in the record. A program may run ahead of the adapter's time: receives that it posts
+  // later than now do not count.
   std::uint32_t read_producer() const;
 
   // Starts with an empty ring.
@@ -58,29 +61,29 @@ class ReceiveQueue {
   void refill();
   // Receives that the program is known to have posted and no message has taken.
   std::uint32_t unused() const { return ring_.producer() - taken_; }
-  // And that the program has posted, known or not.
+  // The same with receives that the adapter does not know of yet.
   std::uint32_t posted_unused() const { return read_producer() - taken_; }
-  // When a receive was taken, how many there were, that one included, at the least; and how many were taken.
+  // The least number of receives when one was taken, that one included; and how many were taken.
   std::uint32_t least() const { return least_; }
   std::uint32_t taken() const { return taken_; }
-  // From now on every receive goes to the owner's responder to be flushed.
+  // Every receive is given to the owner's responder to be flushed, those posted later as well.
   void flush();
   std::optional<RecvWork> take();
-  // The queue pair's responder needs a receive that was posted until `since`: it is resumed when there is
-  // one, or told that there is none.
+  // The queue pair's responder needs a receive that was posted until `since`: calls its on_receive() when
+  // there is one, and on_no_receive() when there is none.
   void await(const Ref<QueuePair>& qp, Instant since);
-  // Of a queue pair's own queue: its responder is told when there are receives (on_receives()); nothing else would look. The
-  // program rings when it posts one.
+  // For a queue pair's own queue: calls its responder driver's on_receives() when there are receives. The
+  // program is asked to ring when it posts one.
   void watch();
-  // Receives that were posted before the program could know that it is to ring for them are flushed, too.
+  // Reads the record to flush receives that the program posted before it saw that it must ring.
   void look_for_flush();
   // A receive is complete: its slot may be used again.
   void retire() { ring_.retire(); }
-  // Shared queues: tells the owner once when fewer than `limit` receives are posted; 0: never.
+  // Shared queues: raises SRQ_LIMIT_REACHED once when fewer than `limit` receives are posted; 0: never.
   void set_limit(std::uint32_t limit);
   std::uint32_t limit() const { return limit_; }
 
-  // From the fetcher, and from doorbells in ERR or where a frame waits for a receive.
+  // Called by the fetcher, and for doorbells in ERR or while a frame waits for a receive.
   void on_record(std::uint32_t producer, Instant sampled_at);
   void on_work(RecvWork work);
   void on_doorbell(std::uint32_t producer);
@@ -92,14 +95,14 @@ class ReceiveQueue {
   };
 
   bool is_posted(std::uint32_t number) const;
-  // That are read to fetch so many receives from number `first` on.
+  // Bytes that are read to fetch `count` receives from number `first` on.
   std::uint32_t bytes_of(std::uint32_t first, std::uint32_t count) const;
   void fetch_record();
   void serve_waiters();
   void tell_level() const;
-  // Fewer than the limit may be posted; what the program has posted counts, known here or not, so the record
-  // decides.
-  void doubt_limit();
+  // Fewer receives than the limit may be posted. The record is read, because receives count that the adapter
+  // does not know of yet.
+  void recheck_srq_limit();
   void check_limit(Instant sampled_at);
   void look_for_watcher(Instant sampled_at);
 
@@ -108,14 +111,14 @@ class ReceiveQueue {
   WorkQueue ring_;
   const std::atomic<std::uint32_t>& record_;
   const std::uint64_t& notes_;
-  Ring<RecvWork> fetched_;  // and unused
+  Ring<RecvWork> fetched_;  // fetched and not taken
   Ring<Waiter> waiters_;
   std::uint32_t taken_ = 0;     // free-running
   std::uint32_t least_ = ~0u;
   std::uint32_t fetching_ = 0;  // receives on their way
   std::uint32_t limit_ = 0;
   Instant limit_check_ = kNever;  // a record read after this decides
-  Instant watched_since_ = kNever;  // likewise whether there are receives
+  Instant watched_since_ = kNever;  // a record read after this shows whether there are receives
   std::uint32_t reread_below_ = 0;  // unused receives below which the record is read again
   bool record_fetching_ = false;
   bool flushing_ = false;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kTagAt = 12;  // behind the two addresses
 
-// Bytes of the scatter entry in which so long a frame ends, behind it.
+// Bytes behind a frame of `length` bytes in the scatter entry in which it ends.
 std::uint64_t room_behind(const ScatterList& list, std::uint32_t length) {
   std::uint64_t room = 0;
   list.visit(length - 1, 1, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t) {
@@ -25,7 +25,7 @@ std::uint64_t room_behind(const ScatterList& list, std::uint32_t length) {
   return room;
 }
 
-// Writes that end within a cache line are filled up to its end, as far as the receive has room there.
+// Writes that end within a cache line are padded to its end, as far as the scatter entry has room.
 std::uint32_t padding_behind(QueuePair& qp, const ScatterList& list, std::uint32_t length) {
   if ((qp.frame_options & kPadWrites) == 0 || length == 0) return 0;
   const QueuePair::FoundPieces found = qp.find_pieces(list, length - 1, 1, qp.memory_owner(), qp.receive_pd());

@@ -1,4 +1,4 @@
-// Where the bytes of an Ethernet frame land that a flow rule has given to a queue pair or work queue.
+// Placement of an Ethernet frame in the receive of a queue pair or work queue.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace verbatim::hca {
 
 class QueuePair;
 
-// The outermost VLAN tag of a frame that is to lose it; `options`: FrameOption.
+// The outermost VLAN tag, if it is to be removed from the frame; `options`: FrameOption.
 std::optional<std::uint16_t> tag_to_strip(const ib::Packet& frame, std::uint32_t options);
-// How many bytes of the receive the frame takes.
+// Bytes of the receive that the frame takes.
 std::uint32_t placed_bytes(const ib::Packet& frame, std::uint32_t options);
-// What is written of it into the receive `list`: without its tag, with its frame check sequence, filled up to the end of a cache
-// line, as the options of the queue say.
+// The bytes that are written into the receive `list`, by the options of the queue: without its tag, with its
+// frame check sequence, padded to the end of a cache line.
 ib::Payload placed_payload(QueuePair& qp, const ScatterList& list, const ib::Packet& frame);
 
 }  // namespace verbatim::hca

@@ -1,5 +1,5 @@
-// What the adapter tells programs in the records of their queues: a program sees it when a write of the adapter's can be there at
-// the earliest, one way over PCI Express and an access to memory later. It takes no room on the line.
+// The adapter's writes into the records of queues, which programs read. A program sees a write one PCI
+// Express latency and one memory latency after it. Writes take no time on the PCI Express line.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ class RecordWriter {
  public:
   explicit RecordWriter(AdapterBase& adapter);
 
-  // Whether a change of the queue pair's recv_producer must be followed by a doorbell. Returns when the program sees it; what
-  // it has posted before that is looked for then.
+  // Writes whether the program must ring after a change of the queue pair's recv_producer. Returns the time
+  // at which the program sees it; receives that were posted before are looked for then.
   Instant write_wish(QueuePair& qp, bool wants_recv_doorbell);
-  // Operations executed and tagged receives that have left the list.
+  // Writes the number of executed operations, and of tagged receives that have left the list.
   void write_tags(SharedReceiveQueue& srq, std::uint32_t operations_done, std::uint32_t tags_left);
 
-  // When a program sees the next of them; kNever: there is none.
+  // Time at which a program sees the next write; kNever: there is none.
   Instant next() const { return writes_.next(); }
 
  private:
   struct Write {
     Ref<QueuePair> qp;
-    std::uint32_t epoch = 0;  // of the queue pair's rings: a reset in between makes it void
+    std::uint32_t epoch = 0;  // the queue pair's ring_epoch; after a reset the write is discarded
     bool wants_recv_doorbell = false;
-    Ref<SharedReceiveQueue> srq;  // instead
+    Ref<SharedReceiveQueue> srq;  // write_tags(): instead of the queue pair
     std::uint32_t operations_done = 0, tags_left = 0;
   };
   Instant visible() const;

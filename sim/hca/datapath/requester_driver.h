@@ -1,6 +1,7 @@
-// Hands the requester of a queue pair what comes, and has the actions executed that it gives back.
+// Calls the requester of a queue pair for work requests, packets and doorbells, and has its actions executed.
 //
-// A response for whose memory the adapter lacks protection entries or translations waits here, and everything behind it.
+// A response waits here while the adapter lacks protection entries or translations for its memory, and all
+// packets behind it.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@ class RequesterDriver {
  public:
   explicit RequesterDriver(QueuePair& qp) : qp_(qp) {}
 
-  // Steps of the requester; see there.
+  // Steps of the requester; see requester.h.
   void on_doorbell(std::uint32_t producer, bool has_work, Trail trail);
   void on_work(SendWork&& work);
   void on_own_work(SendWork&& work);
   void wake();
   void on_migrated();
-  // Nothing more is sent; what is posted is flushed.
+  // To ERR or SQE: stops timers, drops held packets, and flushes all posted requests.
   void flush();
   Outgoing next_packet();
   void on_transmit(const Outgoing& outgoing);
@@ -33,16 +34,16 @@ class RequesterDriver {
 
   // From PlacementLookup.
   void on_looked_up(std::uint64_t number);
-  // What waits here is no longer for anyone.
+  // Drops the packets that wait here.
   void drop_held();
 
  private:
-  // All that the adapter needs for the packet is there when it `is_looked_up`.
+  // `is_looked_up`: the lookups for the packet's memory are done.
   void deal_with(Incoming&& incoming, bool is_looked_up);
-  // Places what a response brings. The number of the lookup for which it must wait; 0: it need not.
+  // Places the payload of a response. Returns the number of the lookup that it must wait for; 0: none.
   std::uint64_t place(Incoming& incoming, const Requester::Placement& placement, bool is_looked_up);
-  // What is wrong with what a request names: an address handle, memory. Turns the addresses of its scatter list into those
-  // of the program.
+  // Checks the address handle and the memory that a request names; returns the error. Replaces the addresses
+  // of its scatter list by addresses in the program.
   ib::WcStatus check_names(SendWork& work) const;
   Instant now() const;
 

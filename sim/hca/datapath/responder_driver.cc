@@ -19,7 +19,7 @@ namespace verbatim::hca {
 
 namespace {
 
-// What a datagram writes: its GRH, when it has one, and its payload (IBA 11.4.1.2).
+// The bytes that a datagram writes: its GRH, when it has one, and its payload (IBA 11.4.1.2).
 ib::Payload with_grh(const ib::Packet& packet) {
   if (!packet.grh) return packet.payload;
   const std::span<const std::byte> data = packet.payload.bytes();
@@ -41,14 +41,14 @@ Instant ResponderDriver::now() const { return qp_.adapter.engine.now(); }
 void ResponderDriver::start(ib::Psn expected) {
   qp_.responder.start(expected);
   started_ = now();
-  // A shared queue may have got its receives before any queue pair could take them.
+  // Receives may have been posted to a shared queue before any queue pair could take them.
   qp_.receives().refill();
 }
 
 void ResponderDriver::flush() {
   drop_held();
   if (std::optional<RecvWork> current = qp_.responder.abandon()) flush_receive(std::move(*current));
-  qp_.want_recv_doorbell(true);
+  qp_.request_rq_doorbell(true);
   qp_.own_receives.flush();
 }
 
@@ -60,7 +60,7 @@ void ResponderDriver::flush_receive(RecvWork&& work) {
 
 void ResponderDriver::receive(Incoming&& incoming) {
   if (!held_.empty()) return held_.hold_behind(std::move(incoming));
-  deal_with(std::move(incoming), Given::kNothing);
+  deal_with(std::move(incoming), Resolved::kNothing);
   deal_with_kept();
 }
 
@@ -69,18 +69,18 @@ void ResponderDriver::deal_with_kept() {
     std::optional<Incoming> next = kept_.take(qp_.responder.expected());
     if (!next) return;
     next->packet->trail.add(now(), {qp_.adapter.id, kMissingPackets});
-    deal_with(std::move(*next), Given::kNothing);
+    deal_with(std::move(*next), Resolved::kNothing);
   }
 }
 
-void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
+void ResponderDriver::deal_with(Incoming&& incoming, Resolved resolved) {
   Responder& responder = qp_.responder;
   Actions actions;
   Responder::Verdict verdict = responder.receive(*incoming.packet, now(), actions);
-  if (verdict.need == Responder::Need::kReceive) verdict = supply(incoming, given, actions);
+  if (verdict.need == Responder::Need::kReceive) verdict = supply(incoming, resolved, actions);
   const Responder::Need need = verdict.need;
   qp_.executor.execute(actions, &incoming);
-  const std::uint64_t lookup = need == Responder::Need::kPlacement ? place(incoming, verdict.placement, given) : 0;
+  const std::uint64_t lookup = need == Responder::Need::kPlacement ? place(incoming, verdict.placement, resolved) : 0;
   if (lookup != 0) [[unlikely]] {
     held_.hold(std::move(incoming), HeldPackets::Wait::kLookUp, lookup);
   } else if (need == Responder::Need::kReceive) {
@@ -93,7 +93,7 @@ void ResponderDriver::deal_with(Incoming&& incoming, Given given) {
   }
 }
 
-Responder::Verdict ResponderDriver::supply(const Incoming& incoming, Given given, Actions& actions) {
+Responder::Verdict ResponderDriver::supply(const Incoming& incoming, Resolved resolved, Actions& actions) {
   Responder& responder = qp_.responder;
   ReceiveQueue& receives = qp_.receives();
   const ib::Packet& packet = *incoming.packet;
@@ -116,10 +116,10 @@ Responder::Verdict ResponderDriver::supply(const Incoming& incoming, Given given
     }
     if (work->number == 0) [[unlikely]] note_late_receive(qp_, *work, packet);
     qp_.adapter.diagnoses.on_receive(qp_, *work);
-    if (delays_drop_) [[unlikely]] qp_.want_recv_doorbell(delays_drop_ = false);
+    if (delays_drop_) [[unlikely]] qp_.request_rq_doorbell(delays_drop_ = false);
     return responder.on_receive(std::move(*work), packet, actions);
   }
-  if (given != Given::kReceive && receives.entries() > 0) {
+  if (resolved != Resolved::kReceive && receives.entries() > 0) {
     receives.await(qp_.self, incoming.checked_at);
     return {Responder::Need::kReceive, {}};
   }
@@ -132,13 +132,14 @@ Responder::Verdict ResponderDriver::supply(const Incoming& incoming, Given given
 bool ResponderDriver::delays_drop(const Incoming& incoming) {
   const Instant deadline = incoming.checked_at + qp_.adapter.profile.delay_drop_timeout;
   if (now() >= deadline) {
-    qp_.want_recv_doorbell(delays_drop_ = false);
+    qp_.request_rq_doorbell(delays_drop_ = false);
     return false;
   }
   if (!delays_drop_) {
-    // What was posted after the record had been read and before the program saw the wish is found by another look.
+    // The record is read again for receives posted between its last read and the time at which the program
+    // sees the wish.
     delays_drop_ = true;
-    qp_.receives().await(qp_.self, qp_.want_recv_doorbell(true));
+    qp_.receives().await(qp_.self, qp_.request_rq_doorbell(true));
     qp_.adapter.steering.drop_later(qp_.self, deadline);
   }
   return true;
@@ -155,13 +156,13 @@ void ResponderDriver::on_receives() {
 }
 
 void ResponderDriver::on_delay_over() {
-  if (delays_drop_ && held_.wait() == HeldPackets::Wait::kReceive) resume(Given::kReceive);
+  if (delays_drop_ && held_.wait() == HeldPackets::Wait::kReceive) resume(Resolved::kReceive);
 }
 
-std::uint64_t ResponderDriver::place(Incoming& incoming, const Responder::Placement& placement, Given given) {
+std::uint64_t ResponderDriver::place(Incoming& incoming, const Responder::Placement& placement, Resolved resolved) {
   Adapter& adapter = qp_.adapter;
   const ib::Packet& packet = *incoming.packet;
-  if (adapter.placements.is_limited() && given != Given::kLookUp) [[unlikely]] {
+  if (adapter.placements.is_limited() && resolved != Resolved::kLookUp) [[unlikely]] {
     if (const std::uint64_t lookup = look_up(packet, placement); lookup != 0) return lookup;
   }
   if (ib::info(packet.bth.opcode).begins_message) adapter.payloads.release_stream(message_stream(qp_.number, false));
@@ -208,28 +209,28 @@ bool ResponderDriver::write(Incoming& incoming, const Responder::Placement& plac
   return true;
 }
 
-void ResponderDriver::resume(Given given) {
-  const bool waited_for_others = given == Given::kLookUp || given == Given::kAtomics;
+void ResponderDriver::resume(Resolved resolved) {
+  const bool waited_for_others = resolved == Resolved::kLookUp || resolved == Resolved::kAtomics;
   held_.resume([&](Incoming&& incoming, bool is_first) {
     if (!is_first && waited_for_others) incoming.packet->trail.add(now(), {qp_.adapter.id, kEarlierPackets});
-    deal_with(Incoming(std::move(incoming)), is_first ? given : Given::kNothing);
+    deal_with(Incoming(std::move(incoming)), is_first ? resolved : Resolved::kNothing);
   });
   deal_with_kept();
 }
 
 void ResponderDriver::on_receive() {
-  if (held_.wait() == HeldPackets::Wait::kReceive) resume(Given::kNothing);
+  if (held_.wait() == HeldPackets::Wait::kReceive) resume(Resolved::kNothing);
 }
 
 void ResponderDriver::on_no_receive(Instant sampled_at) {
   if (held_.wait() != HeldPackets::Wait::kReceive) return;
   const Instant since = held_.first().checked_at;
   if (sampled_at < since) return qp_.receives().await(qp_.self, since);
-  resume(Given::kReceive);
+  resume(Resolved::kReceive);
 }
 
 void ResponderDriver::on_looked_up(std::uint64_t number) {
-  if (held_.awaits(number)) resume(Given::kLookUp);
+  if (held_.awaits(number)) resume(Resolved::kLookUp);
 }
 
 void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const Trail& trail) {
@@ -238,7 +239,7 @@ void ResponderDriver::on_atomic_done(ib::Psn psn, std::uint64_t original, const 
   qp_.executor.execute(actions);
   if (!qp_.responder.on_atomic_done() || held_.wait() != HeldPackets::Wait::kAtomics) return;
   held_.first().packet->trail.add(now(), {qp_.adapter.id, "responder: earlier atomics"});
-  resume(Given::kAtomics);
+  resume(Resolved::kAtomics);
 }
 
 void ResponderDriver::drop_held() {

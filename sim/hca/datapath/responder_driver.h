@@ -1,9 +1,10 @@
-// Hands the responder of a queue pair its packets, gives it what it needs for each, and has the actions executed that it gives
-// back.
+// Calls the responder of a queue pair for its packets, gives it the receives that they need, and has its
+// actions executed.
 //
-// A packet that needs a receive work request that is still being fetched waits here, or one for whose memory the adapter lacks
-// protection entries or translations, or a SEND or WRITE behind atomics that have not changed memory yet, and everything behind
-// it; so does nothing of other queue pairs. A packet behind a gap may be kept until the gap has closed.
+// A packet waits here, and all packets of the queue pair behind it, when it needs a receive that is still
+// being fetched, when the adapter lacks protection entries or translations for its memory, or when it is a
+// SEND or WRITE behind atomics that have not changed memory yet. Packets of other queue pairs pass. A packet
+// behind a gap may be kept until the gap has closed.
 #pragma once
 
 #include <cstdint>
@@ -26,46 +27,48 @@ class ResponderDriver {
   // From INIT to RTR; receive work requests are fetched ahead.
   void start(ib::Psn expected);
   Instant started() const { return started_; }
-  // To ERR: everything posted is flushed, now and later.
+  // To ERR: flushes all receives, those posted later as well.
   void flush();
   void receive(Incoming&& incoming);
   // A packet of a response; see QueuePair.
   Outgoing next_packet();
 
-  // From the receive queue: there is a receive; there was none when it was looked for; the queue pair is in
-  // error.
+  // Called by the receive queue: there is a receive; there was none at `sampled_at`; a receive to flush in
+  // ERR.
   void on_receive();
   void on_no_receive(Instant sampled_at);
   void flush_receive(RecvWork&& work);
-  // From PlacementLookup.
+  // Called by PlacementLookup.
   void on_looked_up(std::uint64_t number);
-  // From AtomicUnit: the result of an atomic, whose write has been handed to the DMA engine, or there is none.
+  // Called by AtomicUnit with the result of an atomic. Its write, if any, has been handed to the DMA engine.
   void on_atomic_done(ib::Psn psn, std::uint64_t original, const Trail& trail);
-  // What waits here is no longer for anyone.
+  // Drops the packets that wait or are kept here.
   void drop_held();
-  // From the receive queue that is watched: there are receives.
+  // Called by a watched receive queue: there are receives.
   void on_receives();
-  // From the receive queue of one that delays drops: the program has rung that it posted receives. From FrameSteering: a
-  // frame may have waited long enough.
+  // For frames whose drop is delayed: the program rings for new receives; FrameSteering reports that a delay
+  // may be over.
   void on_posted();
   void on_delay_over();
 
  private:
-  // What the packet that is being dealt with has waited for, and needs no more.
-  using Given = HeldPackets::Wait;
+  // Need of the packet that has been met.
+  using Resolved = HeldPackets::Wait;
 
-  void deal_with(Incoming&& incoming, Given given);
-  void resume(Given given);
-  // Those behind a gap that has closed.
+  void deal_with(Incoming&& incoming, Resolved resolved);
+  void resume(Resolved resolved);
+  // Handles kept packets behind a gap that has closed.
   void deal_with_kept();
-  // The next receive work request; the need is the same when the packet must wait for it.
-  Responder::Verdict supply(const Incoming& incoming, Given given, Actions& actions);
-  // Places what the packet brings and has it executed. The number of the lookup for which it must wait; 0: it need not.
-  std::uint64_t place(Incoming& incoming, const Responder::Placement& placement, Given given);
+  // Gives the responder the next receive. The verdict has the same need when the packet must wait for the
+  // receive.
+  Responder::Verdict supply(const Incoming& incoming, Resolved resolved, Actions& actions);
+  // Places the payload and has the packet executed. Returns the number of the lookup that it must wait for;
+  // 0: none.
+  std::uint64_t place(Incoming& incoming, const Responder::Placement& placement, Resolved resolved);
   std::uint64_t look_up(const ib::Packet& packet, const Responder::Placement& placement);
-  // Whether a frame without a receive is to wait for one that the program may post yet.
+  // Whether a frame waits for a receive that the program may still post.
   bool delays_drop(const Incoming& incoming);
-  // False: the keys of the receive do not allow it.
+  // Writes the payload; false: the keys of the receive do not allow it.
   bool write(Incoming& incoming, const Responder::Placement& placement);
   Instant now() const;
 
@@ -73,7 +76,7 @@ class ResponderDriver {
   HeldPackets held_;
   KeptPackets<Incoming> kept_;
   Instant started_{};
-  bool delays_drop_ = false;  // of the held frame: the program rings when it posts a receive for it
+  bool delays_drop_ = false;  // the held frame waits for a receive; the program rings when it posts one
 };
 
 }  // namespace verbatim::hca

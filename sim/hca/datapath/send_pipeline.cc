@@ -78,7 +78,7 @@ SendPipeline::Turn SendPipeline::take_turn(Lane& lane) {
 
 void SendPipeline::end_turn(Lane& lane, QueuePair& qp, bool has_another) {
   if (has_another && lane.active.size() == 1 && !qp.is_datagram()) [[likely]] {
-    lane.active.front().number = turns_ever_++;  // the only one stays where it is
+    lane.active.front().number = turns_ever_++;  // the only queue pair of the lane keeps its place
     return;
   }
   take_turn(lane);
@@ -101,11 +101,11 @@ SendPipeline::Lane* SendPipeline::first_lane(std::uint32_t excluded) {
 }
 
 void SendPipeline::pump() {
-  if (pumping_) return;  // a packet that failed on its way out may have activated another queue pair
+  if (pumping_) return;  // a packet that could not be made may have activated another queue pair
   if (pause_timer_.scheduled()) return;
   pumping_ = true;
-  std::uint32_t full = 0;             // lanes
-  const QueuePair* ready = nullptr;   // the last one, which has another packet
+  std::uint32_t full = 0;             // lanes without room in their gather buffer
+  const QueuePair* ready = nullptr;   // the last queue pair, if it has another packet
   while (Lane* lane = first_lane(full)) {
     const auto number = static_cast<std::uint32_t>(lane - lanes_.data());
     QueuePair* qp = lane->active.front().qp.get();
@@ -174,7 +174,7 @@ std::optional<ByteTime> SendPipeline::line() const {
 
 void SendPipeline::on_pause_over() {
   was_paused_ = true;
-  // Queue pairs that have come meanwhile may go first.
+  // Queue pairs that were activated during the delay may be first.
   for (auto turns = adapter_.choices.choose(freedom::kSendTurn, adapter_.id, turns_); turns > 0; --turns) {
     Lane* lane = first_lane(0);
     Turn turn = take_turn(*lane);
@@ -234,7 +234,7 @@ void SendPipeline::read(std::uint64_t number) {
   dma_.read(reading_, *this, number, std::move(trail));
 }
 
-// It enters the packetize stage in its turn, as if its times were known when the read is issued.
+// The times of the read are known when it is issued; the packet enters the packetize stage in its turn.
 bool SendPipeline::read_length(std::uint64_t number, Trail& trail) {
   Gathered& gathered = gathering_[number - first_gathering_];
   const QueuePair* const qp = gathered.outgoing.qp.get();
@@ -250,13 +250,14 @@ bool SendPipeline::read_length(std::uint64_t number, Trail& trail) {
   return true;
 }
 
-// No read passes a write of the same bytes, and what a queue pair answers says that its earlier requests are done.
+// No read passes a write of the same bytes. An answer of a queue pair follows the writes of its earlier
+// requests.
 void SendPipeline::release_writes_before(const Gathered& gathered) {
   const Outgoing& outgoing = gathered.outgoing;
   if (!payloads_.holds_any() || !is_current(outgoing)) [[likely]] return;
   const ib::Opcode opcode = outgoing.packet->bth.opcode;
   const bool may_be_early = (adapter_.profile.quirks & bit_of(Quirk::kEarlyAcknowledgement)) != 0 &&
-                            operation_of(opcode) == ib::Operation::kAcknowledge;  // it has its turn when it leaves
+                            operation_of(opcode) == ib::Operation::kAcknowledge;  // its writes are released when it leaves
   if (!ib::info(opcode).is_request && !may_be_early) {
     payloads_.release_stream(message_stream(outgoing.qp.get()->number, false));
   }
@@ -304,7 +305,7 @@ void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
 void SendPipeline::advance() {
   while (!gathering_.empty() && gathering_.front().complete) {
     Gathered& gathered = gathering_.front();
-    // What is not sent any more has not been gathered.
+    // The payload of a packet that is not sent has not been gathered.
     ib::Packet& packet = *gathered.outgoing.packet;
     if (packet.is_frame && packet.payload.buffer) [[unlikely]] ib::address_frame(packet);
     Trail& trail = gathered.outgoing.packet->trail;
@@ -375,7 +376,7 @@ void SendPipeline::stage(Acknowledgement&& acknowledgement, Instant decided) {
 }
 
 void SendPipeline::release_what_is_acknowledged(const QueuePair& qp) {
-  if (!payloads_.holds_any() || adapter_.shows(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
+  if (!payloads_.holds_any() || adapter_.quirk_fires(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
   payloads_.release_stream(message_stream(qp.number, false));
 }
 
@@ -419,8 +420,8 @@ void SendPipeline::on_datagram(ib::PacketPtr&& packet) {
 }
 
 bool SendPipeline::is_left_out(const Acknowledgement& acknowledgement) {
-  // IBA 9.7.5.1.2, 9.7.5.2.8: the next answer of any kind acknowledges everything before it. It follows
-  // within the stage's own time, so the requester's last request is never left waiting.
+  // IBA 9.7.5.1.2, 9.7.5.2.8: the next answer of any kind acknowledges all requests before it. It is in the
+  // stage already: the requester's last request is never left without an answer.
   if (acknowledgement.qp.get()->acknowledgements_staged == 0) return false;
   if (ib::ack_kind(acknowledgement.packet->aeth.syndrome) != ib::AckKind::kAck) return false;
   return adapter_.profile.coalesce_acknowledgements ||
@@ -478,7 +479,7 @@ void SendPipeline::hand_over(ib::PacketPtr packet) {
   if (packet->is_frame && steering_.wants_copy(*packet)) {
     receiver_.loop_back(std::make_unique<ib::Packet>(*packet));
   }
-  // IBA 10.5.2: members on the sender's own adapter get a datagram too; the fabric does not send it back.
+  // IBA 10.5.2: members on the sender's own adapter get a copy; the fabric does not return the datagram.
   if (ib::is_to_group(*packet) && !multicast_.members(*packet).empty()) {
     receiver_.loop_back(std::make_unique<ib::Packet>(*packet));
   }

@@ -1,5 +1,5 @@
 // A shared receive queue (IBA 10.2.9): receives that several queue pairs take, in the order in which their
-// messages need them; and a limit below which the program is told once.
+// messages need them. An event is raised once when there are fewer receives than a limit.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct SharedReceiveQueueParams {
   std::uint64_t cookie = 0;
   std::uint32_t pd = 0;
   std::uint32_t max_sge = 0;
-  std::uint32_t xrcd = 0;  // XRC: the opening it was made through, its domain,
+  std::uint32_t xrcd = 0;  // XRC: handle of the opening of the domain through which it was made
   std::uint32_t domain = 0;
-  Ref<CompletionQueue> cq;         // of XRC and tag matching: where its receives complete
+  Ref<CompletionQueue> cq;         // XRC and tag matching: completion queue of its receives
   std::uint64_t block_offset = 0;  // rings and record, in the arena
   std::uint64_t block_bytes = 0;
 };
@@ -39,7 +39,7 @@ class SharedReceiveQueue {
   Context& context;
   const SharedReceiveQueueParams params;
   ReceiveQueue receives;
-  std::unique_ptr<TagMatching> tags;  // where there is tag matching
+  std::unique_ptr<TagMatching> tags;  // null: no tag matching
   std::uint32_t users = 0;  // queue pairs
   std::uint32_t async_events_reported = 0;
 };

@@ -1,6 +1,6 @@
-// Tag matching of a shared receive queue: the list, and the ring by which the program changes it. Operations are executed in
-// the order of the ring, each when its entry has come from the host, and complete in the completion queue of the shared
-// receive queue.
+// Tag matching of a shared receive queue: the list of tagged receives, and the ring of operations by which
+// the program changes it. Operations are executed in the order of the ring, each when its entry has been
+// fetched, and complete in the completion queue of the shared receive queue.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ class TagMatching {
 
   std::span<const std::byte> entry(std::uint32_t number) const { return ring_.entry(number); }
   void on_doorbell(std::uint32_t producer);
-  // From the fetcher.
+  // Called by the fetcher.
   void on_operation(TagOperation&& operation);
-  // An entry may have left the list: the program is told.
+  // Receives may have left the list: writes their number into the record.
   void publish();
-  // It sees these numbers now.
+  // The program sees these numbers now.
   void show(std::uint32_t operations_done, std::uint32_t tags_left);
 
  private:
@@ -39,7 +39,7 @@ class TagMatching {
   SharedReceiveQueue& srq_;
   WorkQueue ring_;
   protocol::SharedReceiveQueueRecord& record_;
-  std::uint32_t fetching_ = 0;  // operations on their way
+  std::uint32_t fetching_ = 0;  // operations that are being fetched
 };
 
 }  // namespace verbatim::hca

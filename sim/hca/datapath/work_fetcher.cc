@@ -88,7 +88,7 @@ ReceiveQueue* WorkFetcher::receives_of(const ReceiveQueueOwner& owner) {
 void WorkFetcher::decode(const Fetch& fetch, Instant at_adapter) {
   QueuePair* qp = fetch.owner.qp.get();
   if (qp == nullptr || qp->ring_epoch != fetch.owner.epoch) return;
-  // What is pushed does not pass what was read from the host before.
+  // A pushed entry does not pass entries that were read before.
   last_arrival_ = std::max(last_arrival_, at_adapter);
   for (std::uint32_t number = fetch.first; number != fetch.first + fetch.count; ++number) {
     SendWork work = qp->source != nullptr ? qp->source->next_work(qp->number, number)

@@ -1,7 +1,7 @@
-// Brings work requests from the rings in the arena into the adapter by DMA: whole entries, or the lines that a request
-// fills (profile: wqe_layout); send requests once the adapter has the queue pair's context. They then pass the decode
-// stage one by one, or the processing units; receive requests and the receive doorbell record are there as soon as their
-// bytes are.
+// Fetches work requests from the rings in the arena by DMA: whole entries, or the lines that a request fills
+// (profile: wqe_layout). Send requests are fetched when the adapter has the queue pair's context, and then
+// pass the decode stage one by one, or the processing units. Receives and the receive doorbell record are in
+// the adapter when their last byte has been read.
 #pragma once
 
 #include <cstdint>
@@ -27,31 +27,31 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
  public:
   WorkFetcher(AdapterBase& adapter, host::DmaEngine& dma, AdapterCache& contexts);
 
-  // `count` entries from `first`, in one piece of the ring; they come back by Requester::on_work.
+  // `count` entries from `first`, contiguous in the ring; RequesterDriver::on_work is called for each.
   void fetch_send(QueuePair& qp, std::uint32_t first, std::uint32_t count);
-  // One that the processor has pushed, so that it is in the adapter now; likewise.
+  // The same for an entry that the processor has pushed with its doorbell, and that is in the adapter now.
   void take_pushed(QueuePair& qp, std::uint32_t number);
-  // Likewise by ReceiveQueue::on_work.
+  // Entries of a receive ring; ReceiveQueue::on_work is called for each.
   void fetch_recv(const ReceiveQueueOwner& owner, std::uint32_t first, std::uint32_t count,
                   std::uint32_t bytes);
-  // The receive producer number comes back by ReceiveQueue::on_record.
+  // The receive producer number; ReceiveQueue::on_record is called with it.
   void fetch_recv_record(const ReceiveQueueOwner& owner);
-  // Likewise by TagMatching::on_operation.
+  // Operations on a list of tags; TagMatching::on_operation is called for each.
   void fetch_tag_operations(const Ref<SharedReceiveQueue>& srq, std::uint32_t first, std::uint32_t count,
                             std::uint32_t bytes);
 
-  // From the stage that decodes it.
+  // Called by the processing units.
   void on_decoded(FetchedWork decoded);
 
  private:
   enum class Kind : std::uint8_t { kSend, kRecv, kRecvRecord, kTagOperation };
   struct Fetch {
-    ReceiveQueueOwner owner;  // a reset in between makes the fetch void
+    ReceiveQueueOwner owner;  // after a reset the fetch is discarded
     Kind kind = Kind::kSend;
     std::uint32_t first = 0;
     std::uint32_t count = 0;
     std::uint32_t bytes = 0;
-    Trail trail;  // of this alone
+    Trail trail;  // the trail of this fetch
   };
   struct Received {
     ReceiveQueueOwner owner;
@@ -59,19 +59,19 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
     std::uint32_t producer = 0;
     Instant sampled_at;
     RecvWork work;
-    std::unique_ptr<TagOperation> operation;  // instead
+    std::unique_ptr<TagOperation> operation;  // instead of `work`
   };
 
   void extend(SendWork& work, const QueuePair& qp, const Trail& fetch) const;
   static ReceiveQueue* receives_of(const ReceiveQueueOwner& owner);
   // Bytes of send requests that are read to fetch them.
   std::uint32_t bytes_of(const QueuePair& qp, std::uint32_t first, std::uint32_t count) const;
-  // Entries of which so many bytes are read; 0: they are in the adapter.
+  // Fetches entries by reading `bytes`; 0: they are in the adapter.
   void start_send(QueuePair& qp, std::uint32_t first, std::uint32_t count, std::uint32_t bytes);
   void start(Fetch fetch);
-  // Send requests that are there at `at_adapter`.
+  // Decodes send requests that are in the adapter at `at_adapter`.
   void decode(const Fetch& fetch, Instant at_adapter);
-  // Entries do not change while they are the adapter's, and in the record later posts do not count.
+  // The program does not change posted entries, and later posts in the record do not count.
   host::Touch touch_of(std::uint64_t, std::vector<host::TouchedBytes>&) const override { return host::Touch::kUnseen; }
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}
@@ -82,9 +82,9 @@ class WorkFetcher final : public host::DmaClient, public CacheClient {
   host::DmaEngine& dma_;
   AdapterCache& contexts_;
   Ring<Fetch> fetching_;
-  std::map<std::uint64_t, Fetch> waiting_;  // for the context of a queue pair, by number
+  std::map<std::uint64_t, Fetch> waiting_;  // fetches that wait for the context of a queue pair, by number
   std::uint64_t waited_ever_ = 0;
-  Instant last_arrival_{};  // of a send request
+  Instant last_arrival_{};  // arrival of the last send request
   Pipeline decode_;
   DelayLine<FetchedWork> decoded_;
   ProcessingUnits units_;

@@ -123,8 +123,8 @@ ib::VirtualLane LightAdapter::enlist(LightQueuePair& qp) {
   return lane;
 }
 
-// Without a link, or a lane, each queue pair loses one packet and is silent then: its transport timer brings the next, and the
-// link all.
+// Without a link, or a lane, each queue pair loses one packet and then sends none, until its transport timer
+// expires or the link returns.
 void LightAdapter::pump(ib::VirtualLane lane) {
   const std::uint32_t bit = 1u << lane.value;
   if ((pumping_ & bit) != 0) return;
@@ -154,7 +154,7 @@ void LightAdapter::pump(ib::VirtualLane lane) {
   pumping_ &= ~bit;
 }
 
-// The gather of a packet that was put off begins now.
+// The gather of a delayed packet begins when its delay is over.
 void LightAdapter::on_paced() {
   std::uint32_t lanes = 0;
   paced_.take_due(now(), [&](LightQueuePair* qp) {
@@ -175,7 +175,7 @@ std::optional<ByteTime> LightAdapter::line() const {
   return port_->link().byte_time;
 }
 
-// To a service level that has no lane nothing is sent (IBA 7.6.6).
+// Packets of a service level without a lane are dropped (IBA 7.6.6).
 void LightAdapter::send(ib::PacketPtr packet, Instant ready) {
   packet->lrh.lane = port_->lane_of(packet->lrh.service_level);
   if (packet->lrh.lane == fabric::kManagementLane) return drop(*packet, DropReason::kNoLane);

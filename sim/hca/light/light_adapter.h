@@ -1,4 +1,5 @@
-// The one kind of light endpoint (`sim/hca/light_endpoint.h`): queue pairs, their turns at the port, and the delays of each step.
+// The implementation of light endpoints (`sim/hca/light_endpoint.h`): queue pairs, their turns at the port,
+// and the delays of each step.
 #pragma once
 
 #include <cstdint>
@@ -58,12 +59,12 @@ class LightAdapter final : public LightEndpoint {
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
   CongestionPoint& congestion() { return congestion_; }
-  // Time of a byte on the port's link; nothing without a cable.
+  // Time of a byte on the port's link; none without a cable.
   std::optional<ByteTime> line() const;
   Instant now() const { return engine_.now(); }
-  // It may have a packet to send now.
+  // The queue pair may have a packet to send.
   void activate(LightQueuePair& qp);
-  // Or a congestion notification.
+  // Sends an acknowledgement, or a congestion notification.
   void acknowledge(ib::PacketPtr packet);
   void complete(Completion&& completion);
   void drop(const ib::Packet& packet, DropReason reason) const;
@@ -79,9 +80,9 @@ class LightAdapter final : public LightEndpoint {
   void on_doorbell(Doorbell&& doorbell) { doorbell.qp->on_doorbell(doorbell.producer, std::move(doorbell.trail)); }
   void on_completion(Completion&& completion);
   static void on_room(void* self, ib::VirtualLane lane);
-  // The queue pair is the last in the list of the lane of its next packet.
+  // Appends the queue pair to the list of the lane of its next packet.
   ib::VirtualLane enlist(LightQueuePair& qp);
-  // Sends what the lane's queue pairs have, packet by packet in turns, as far as the port has room.
+  // Sends packets of the lane's queue pairs, in turns packet by packet, while the port has room.
   void pump(ib::VirtualLane lane);
   void on_paced();
   void on_recovery();
@@ -99,12 +100,12 @@ class LightAdapter final : public LightEndpoint {
   CongestionPoint congestion_;
   fabric::Port* port_ = nullptr;
   bool has_failed_ = false;
-  std::uint32_t pumping_ = 0;  // bit n: lane n
+  std::uint32_t pumping_ = 0;  // bit n: pump() of lane n is running
   std::deque<LightQueuePair> qps_;           // by number
-  std::vector<Ring<LightQueuePair*>> turns_;  // by lane: those that may have something to send, each once
+  std::vector<Ring<LightQueuePair*>> turns_;  // by lane: queue pairs that may have a packet, each once
   DelayLine<Doorbell> doorbells_;
   DelayLine<Completion> completions_;
-  PacingCalendar<LightQueuePair*> paced_;  // those that are listed, and wait for their rate
+  PacingCalendar<LightQueuePair*> paced_;  // listed queue pairs that wait for their rate
   RecoveryDelays<LightQueuePair*> recoveries_;
 };
 

@@ -10,7 +10,7 @@ namespace verbatim::hca {
 
 namespace {
 
-// The connection of an adapter that does nothing else, at the beginning of time.
+// The PCI Express connection of an idle adapter, at time 0.
 class IdleConnection {
  public:
   explicit IdleConnection(const host::PcieProfile& profile) : profile_(profile) {}
@@ -26,7 +26,7 @@ class IdleConnection {
       void on_dma_read(std::uint64_t, Instant at_adapter) override { done = at_adapter; }
       void on_dma_write(std::uint64_t) override {}
     } reader;
-    Engine engine;  // one that has had no read: the time begins anew
+    Engine engine;  // a new one, at time 0
     host::DmaEngine dma(engine, ComponentId{0}, profile_);
     dma.read(bytes, reader, 0);
     engine.run();

@@ -1,6 +1,5 @@
-// How long an adapter with nothing else to do takes for each step of a message, by the same PCI Express connection and stages
-// that its profile gives a whole adapter. A light endpoint takes these times always: nothing in it waits for a stage, a read
-// tag or a cache that others use.
+// Time that an idle adapter takes for each step of a message, with the PCI Express connection and stages of
+// its profile. A light endpoint always takes these times: no step waits for a stage, a read tag or a cache.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 namespace verbatim::hca {
 
 struct LightDelays {
-  // Waiting for the next edge of the core clock is left out: each step is as long as one that comes at an edge.
+  // Waits for the next edge of the core clock are left out: each step begins at an edge.
   explicit LightDelays(const HcaProfile& profile);
 
   Duration request;      // doorbell rung to work request decoded
@@ -25,9 +24,9 @@ struct LightDelays {
 
  private:
   Duration packetize_;
-  Duration first_byte_;  // of a gather
-  Duration more_;        // of one of most_ bytes
-  std::int64_t most_;    // bytes of the greatest packet
+  Duration first_byte_;  // until a gather's first byte
+  Duration more_;        // for most_ bytes
+  std::int64_t most_;    // greatest payload of a packet, bytes
 };
 
 }  // namespace verbatim::hca

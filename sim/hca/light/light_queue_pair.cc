@@ -12,7 +12,7 @@ namespace verbatim::hca {
 using ib::QpState;
 
 namespace {
-constexpr std::uint32_t kMemoryKey = 1;  // of memory without bytes, the same in every light endpoint
+constexpr std::uint32_t kMemoryKey = 1;  // R_Key of memory without bytes, the same in every light endpoint
 }  // namespace
 
 LightQueuePair::LightQueuePair(LightAdapter& adapter, std::uint32_t number, WorkSource& source, std::uint32_t depth)
@@ -61,7 +61,7 @@ void LightQueuePair::on_doorbell(std::uint32_t producer, Trail trail) {
   execute(actions);
 }
 
-// The checks of IBA 9.6.1: transport, state, partition and peer; what does not pass is dropped in silence.
+// The checks of IBA 9.6.1: transport, state, partition and peer; other packets are dropped in silence.
 void LightQueuePair::receive(ib::PacketPtr& owned, const ib::OpcodeInfo& operation) {
   ib::Packet& packet = *owned;
   if (ib::is_notification(packet.bth.opcode)) [[unlikely]] return on_notification(packet);
@@ -87,7 +87,7 @@ void LightQueuePair::stop() {
   drop_kept(DropReason::kUnknownQp);
 }
 
-// As of a whole adapter's queue pair.
+// The same as QueuePair of whole adapters.
 void LightQueuePair::on_notification(const ib::Packet& packet) {
   const bool is_ethernet = packet.bth.opcode == ib::Opcode::kCongestionNotification;
   if (is_ethernet != packet.ethernet.has_value()) return adapter_.drop(packet, DropReason::kWrongTransport);
@@ -102,7 +102,7 @@ void LightQueuePair::on_notification(const ib::Packet& packet) {
   if (pacer != nullptr) pacer->record_rate(adapter_.tracer(), component, number, adapter_.now());
 }
 
-// As of a whole adapter's queue pair.
+// The same as QueuePair of whole adapters.
 void LightQueuePair::on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation) {
   if (packet.bth.becn) on_backward_mark(packet);
   if (!packet.bth.fecn) return;
@@ -177,7 +177,7 @@ void LightQueuePair::to_requester(const ib::Packet& packet) {
   const Requester::Placement placement = requester_.receive(packet, adapter_.now(), actions);
   note_going_back();
   execute(actions, &packet);
-  if (placement.list != nullptr) {  // of a READ: memory without bytes takes it at once
+  if (placement.list != nullptr) {  // a READ response: memory without bytes takes it at once
     Actions placed;
     requester_.on_placed(packet, true, adapter_.now(), placed);
     execute(placed, &packet);
@@ -185,7 +185,7 @@ void LightQueuePair::to_requester(const ib::Packet& packet) {
   requester_.on_dealt_with();
 }
 
-// Packets that were gathered ahead are not sent when the requester goes back: it gathers from now on.
+// When the requester goes back, packets gathered before are not sent: gathers begin again now.
 void LightQueuePair::note_going_back() {
   if (requester_.epoch() == epoch_) return;
   epoch_ = requester_.epoch();
@@ -245,9 +245,9 @@ void LightQueuePair::execute(Actions& actions, const ib::Packet* packet, Instant
       case Action::Kind::kEnterError:
         enter_error();
         break;
-      case Action::Kind::kRelease:        // the buffer is freed when the packet has been dealt with, which is at once
+      case Action::Kind::kRelease:        // the buffer is free when the packet has been handled, which is at once
       case Action::Kind::kDiagnose:       // a source learns of errors by its completions
-      case Action::Kind::kRaise:          // likewise
+      case Action::Kind::kRaise:          // the same
       case Action::Kind::kEndMessage:     // nothing is held back
       case Action::Kind::kCheckDrained:   // there is no SQD
       case Action::Kind::kWatchReceives:  // there is always a receive
@@ -258,7 +258,7 @@ void LightQueuePair::execute(Actions& actions, const ib::Packet* packet, Instant
       case Action::Kind::kMigratePath:
       case Action::Kind::kEnterSendError:
       case Action::Kind::kFailFatally:
-        CHECK(false);  // of what no source does, and has given its peer no right to
+        CHECK(false);  // sources make no such requests, and give their peers no right to them
     }
   }
 }
@@ -336,7 +336,7 @@ const Ref<SharedReceiveQueue>& LightQueuePair::target_ref() const {
 }
 
 std::uint32_t LightQueuePair::unused_receives() const {
-  constexpr std::uint32_t kMany = 1 << 15;  // there is always one more
+  constexpr std::uint32_t kMany = 1 << 15;  // a source never lacks a receive
   return kMany;
 }
 

@@ -1,5 +1,5 @@
-// A queue pair of a light endpoint: the requester and responder of every queue pair (transport/), a work source, and nothing of a
-// program's. What the two want done is done at once, or behind the adapter's delays.
+// A queue pair of a light endpoint: requester and responder (transport/) and a work source, without rings or
+// memory. Actions are executed at once, or after the adapter's delays.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class LightQueuePair final : public Connection,
                              private ResponderSurroundings,
                              private TransportTimers::Listener {
  public:
-  // `depth`: requests that are posted and not completed, at the most.
+  // `depth`: greatest number of posted requests that are not complete.
   LightQueuePair(LightAdapter& adapter, std::uint32_t number, WorkSource& source, std::uint32_t depth);
 
   WorkSource& source() const { return side_.source; }
@@ -36,13 +36,14 @@ class LightQueuePair final : public Connection,
   // From RESET to RTS.
   void connect(const SourcePath& path);
 
-  // The source announces so many more requests. Returns the producer number that the doorbell brings.
+  // The source announces `count` more requests. Returns the producer number of the doorbell.
   std::uint32_t announce(std::uint32_t count);
   void on_doorbell(std::uint32_t producer, Trail trail);
 
-  // One that is addressed to this queue pair and undamaged, all of which has come. It may be kept.
+  // Takes an undamaged packet for this queue pair whose last byte has arrived. The packet is moved from when
+  // it is kept.
   void receive(ib::PacketPtr& packet, const ib::OpcodeInfo& operation);
-  // A step of recovery that was put off is due.
+  // A delayed step of recovery is due.
   void recover(const PutOff<LightQueuePair*>& step);
   // The adapter has failed: no timer runs.
   void stop();
@@ -56,15 +57,15 @@ class LightQueuePair final : public Connection,
   template <class HandedOverAt>
   ib::PacketPtr take_packet(Instant now, HandedOverAt handed_over_at);
 
-  // Whether the next packet has to wait for the queue pair's rate. It has a pacer.
+  // Whether the next packet must wait for the queue pair's rate. There is a pacer.
   bool is_put_off();
-  // It is connected, or the settings of the port have changed.
+  // The queue pair is connected, or the settings of the port have changed.
   void renew_pacer();
 
-  std::unique_ptr<Pacer> pacer;  // null: its packets are as close to each other as they can
+  std::unique_ptr<Pacer> pacer;  // null: its rate is not limited
   bool is_listed = false;  // in the adapter's list, or in its calendar
-  Instant gathers_since{};  // its payload is gathered ahead of the port from then on
-  Instant handed_over{};    // its last packet; a shorter one behind does not overtake it
+  Instant gathers_since{};  // since when the payload of its next packet is gathered
+  Instant handed_over{};    // when its last packet is handed over; a shorter one does not overtake it
 
  private:
   bool is_response_next() const { return responses_.has_packet() && (!was_response_ || !requester_.has_packet()); }
@@ -75,7 +76,7 @@ class LightQueuePair final : public Connection,
   void complete_receive(const FinishedReceive& received, Trail trail);
   void acknowledge(const Action& action, Trail cause);
   void to_responder(ib::PacketPtr& packet);
-  // True: it is to be kept.
+  // True: the packet is to be kept.
   bool deal_with_request(ib::Packet& packet);
   void drop_kept(DropReason reason);
   void to_requester(const ib::Packet& packet);
@@ -83,7 +84,7 @@ class LightQueuePair final : public Connection,
   void on_notification(const ib::Packet& packet);
   void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
   void on_backward_mark(const ib::Packet& packet);
-  // Whether the window leaves room for the next packet; the pacer has one.
+  // Lets the pacer check its window for the next packet.
   void judge_window();
   void on_paced(const ib::Packet& packet, Instant now);
   void on_answer(const ib::Packet& packet);
@@ -92,7 +93,7 @@ class LightQueuePair final : public Connection,
   void on_ack_timeout() override;
   void on_rnr_timeout() override;
 
-  ib::WcStatus execute_local(const SendWork&) override { CHECK(false); }  // a source makes none
+  ib::WcStatus execute_local(const SendWork&) override { CHECK(false); }  // sources make no such requests
   std::optional<host::ProgramAddress> check_remote(const Ref<SharedReceiveQueue>* target, std::uint32_t rkey, std::uint64_t va,
                                                    std::uint32_t length, std::uint32_t access) override;
   bool invalidate(std::uint32_t) override { return false; }
@@ -100,18 +101,18 @@ class LightQueuePair final : public Connection,
   void set_target(const Ref<SharedReceiveQueue>&) override {}
   Ref<SharedReceiveQueue> find_target(std::uint32_t) const override { return {}; }
   std::uint32_t unused_receives() const override;
-  std::uint32_t placed_bytes(const ib::Packet&) const override { CHECK(false); }  // of raw frames
+  std::uint32_t placed_bytes(const ib::Packet&) const override { CHECK(false); }  // there are no raw frames
 
   LightAdapter& adapter_;
   SourceSide side_;
-  WorkQueue queue_;  // its numbers: there is no ring
+  WorkQueue queue_;  // numbers only, without a ring
   Requester requester_;
   Responder responder_;
   ResponseQueue responses_;
   TransportTimers timers_;
   KeptPackets<ib::PacketPtr> kept_;
-  bool was_response_ = false;  // the packet before
-  std::uint32_t epoch_ = 0;    // of the requester
+  bool was_response_ = false;  // the last packet was a response
+  std::uint32_t epoch_ = 0;    // last known epoch of the requester
 };
 
 template <class HandedOverAt>

@@ -27,7 +27,7 @@ enum HashField : std::uint64_t {
   kHashDestinationPortTcp = 1 << 5,
   kHashSourcePortUdp = 1 << 6,
   kHashDestinationPortUdp = 1 << 7,
-  kHashInner = 1ull << 31,  // of what is in a tunnel
+  kHashInner = 1ull << 31,  // fields of the frame in a tunnel
 };
 inline constexpr std::uint64_t kHashFields = 0xff | kHashInner;
 inline constexpr std::uint8_t kToeplitz = 1;  // ibv_rx_hash_function_flags
@@ -36,10 +36,11 @@ using HashKey = std::array<std::uint8_t, protocol::ReceiveHash::kKeyBytes>;
 
 // At most 36 bytes.
 std::uint32_t toeplitz_hash(const HashKey& key, std::span<const std::byte> bytes);
-// Of those of the fields that a frame has, addresses before ports and sources before destinations; 0 when it has none.
+// Hash of those `fields` that a frame has, addresses before ports and sources before destinations; 0 when it
+// has none.
 std::uint32_t hash_of(const ib::Frame& frame, const HashKey& key, std::uint64_t fields);
 
-// What a receiving queue pair spreads frames by.
+// The work queues and the hash by which a queue pair distributes received frames.
 struct ReceiveScaling {
   std::uint32_t table = 0;  // handle
   HashKey key{};

@@ -1,4 +1,4 @@
-// The scatter/gather list of one work request, copied out of the ring and no longer the program's.
+// The scatter/gather list of one work request: a copy of the ring entry, which the program cannot change.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace verbatim::hca {
 class ScatterList {
  public:
   ScatterList() = default;
-  // `count` protocol::Sge lie at `from`.
+  // Copies `count` protocol::Sge from `from`.
   ScatterList(const std::byte* from, std::uint32_t count) : count_(count) {
     protocol::Sge* to = inline_;
     if (count > kInline) {

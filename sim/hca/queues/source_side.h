@@ -1,4 +1,4 @@
-// The work source of a queue pair that belongs to no program, and what the adapter keeps for it.
+// The work source of a queue pair that belongs to no program, and the adapter's state for it.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,29 @@
 namespace verbatim::hca {
 
 struct SourceSide {
-  // The size of the scatter list that a program's request for one buffer has.
+  // Bytes of the scatter list of a program's request with one buffer.
   static constexpr std::uint32_t kScatterBytes = sizeof(protocol::Sge);
-  // Bytes that a request of a source takes of a ring, and bytes that an adapter reads to fetch one alone.
+  // Bytes of a source's request in a ring, and bytes that an adapter reads to fetch a single one.
   static std::uint32_t ring_entry_bytes() { return send_entry_bytes(kScatterBytes); }
   static std::uint32_t fetched_bytes(const HcaProfile& profile);
 
-  static constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead;  // to its memory
+  static constexpr std::uint32_t kAccess = ib::kLocalWrite | ib::kRemoteWrite | ib::kRemoteRead;  // rights to its memory
 
   WorkSource& source;
-  std::uint32_t key = 0;        // of the memory without bytes here
-  std::uint32_t peer_key = 0;   // and at the peer
-  std::uint64_t capacity = 0;   // of either, bytes
+  std::uint32_t key = 0;        // R_Key of the memory without bytes on this side
+  std::uint32_t peer_key = 0;   // R_Key of that of the peer
+  std::uint64_t capacity = 0;   // bytes of either memory
   std::uint32_t producer = 0;   // requests announced
   std::uint32_t received = 0;   // SENDs begun
 
-  // The request with this number, which is the source's next.
+  // The next request of the source, which gets this number.
   SendWork next_work(std::uint32_t qpn, std::uint32_t number) const;
-  // A receive for the SEND that begins now.
+  // A receive for a SEND whose first packet has arrived.
   RecvWork take_receive();
 };
 
-// Attributes of a source's queue pair, whose memory its peer may write and read: the connection and its retries.
+// Attributes of a source's queue pair: the connection and its retries. The peer may write and read its
+// memory.
 protocol::QpAttributes attributes_of(const SourcePath& path);
 
 }  // namespace verbatim::hca

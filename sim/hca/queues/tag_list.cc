@@ -14,7 +14,7 @@ namespace {
 static_assert(sizeof(ibv_tmh) == TagList::kHeaderBytes);
 static_assert(sizeof(ibv_tmh) + sizeof(ibv_rvh) == TagList::kRendezvousBytes);
 
-// None where the message is shorter than a header.
+// None: the message is shorter than a header.
 std::optional<ibv_tmh> header_of(std::span<const std::byte> payload) {
   ibv_tmh header;
   if (payload.size() < sizeof(header)) return std::nullopt;
@@ -90,7 +90,7 @@ std::optional<RecvWork> TagList::take(std::span<const std::byte> payload, bool e
       match.rendezvous = Rendezvous{be64toh(announced.va), be32toh(announced.rkey), length, std::move(entry->sges)};
       work.capacity = match.consumed;
     } else {
-      // The program reads it: the request itself lies in the tagged receive.
+      // The program reads the message: the announcement is placed in the tagged receive.
       if (payload.size() > entry->sges.total_bytes()) return std::nullopt;
       match.consumed = 0;
       match.is_incomplete = true;

@@ -1,14 +1,16 @@
-// The list of tagged receives of a shared receive queue with tag matching, and what it makes of messages and operations
-// (ibv_post_srq_ops(3)). It knows neither engine nor memory.
+// The list of tagged receives of a shared receive queue with tag matching: matches messages, and executes
+// operations (ibv_post_srq_ops(3)). It knows neither engine nor memory.
 //
-// A message begins with a struct ibv_tmh. The first entry of the list whose mask and tag fit it receives what follows, and
-// leaves the list. What fits none is unexpected: a receive of the ring takes all of it, and the program, which may hold
-// receives that are not in the list, looks for its match. From then on the list and the program disagree about what has come,
-// and entries that are added match nothing until the program has told that it has dealt with every unexpected message.
+// A message begins with a struct ibv_tmh. The first entry of the list whose mask and tag fit it receives the
+// bytes behind the header, and leaves the list. A message that fits no entry is unexpected: a receive of the
+// ring takes all of it, and the program, which may hold receives that are not in the list, looks for its
+// match. From then on the list and the program differ, and added entries match nothing until the program has
+// reported that it has handled every unexpected message.
 //
-// A message that is only announced, and that the adapter cannot read into the tagged receive, takes it all the same: the request
-// is placed there, the receive completes as IBV_WC_TM_RNDV_INCOMPLETE, and the program goes on (rdma-core's tag_matching.md has
-// it so where the receive is too short; where the queue pair has no READs it is assumed).
+// An announced message (rendezvous) that the adapter cannot read into the tagged receive takes it as well:
+// the announcement is placed there, the receive completes as IBV_WC_TM_RNDV_INCOMPLETE, and the program reads
+// the message (rdma-core's tag_matching.md describes it for a receive that is too short; for a queue pair
+// without READs it is assumed).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,7 @@
 
 namespace verbatim::hca {
 
-// As a TagOperationWqe.
+// A TagOperationWqe, copied.
 struct TagOperation {
   std::uint64_t wr_id = 0;
   std::uint64_t recv_wr_id = 0;
@@ -42,26 +44,27 @@ TagOperation parse_tag_operation(std::span<const std::byte> entry);
 
 class TagList {
  public:
-  // Bytes of struct ibv_tmh, and with the struct ibv_rvh of a message that is only announced.
+  // Bytes of struct ibv_tmh, and of that with the struct ibv_rvh of an announced message.
   static constexpr std::uint32_t kHeaderBytes = 16;
   static constexpr std::uint32_t kRendezvousBytes = 32;
-  // Of such a message with what a program adds to it; a longer one is not read by the adapter.
+  // Greatest length of an announcement with the program's own header. The adapter does not read the message
+  // of a longer one.
   static constexpr std::uint32_t kMaxRendezvousBytes = 64;
 
   explicit TagList(std::uint32_t max_entries) : max_entries_(max_entries) {}
 
-  // The status that it completes with.
+  // Executes an operation; returns the status of its completion.
   ib::WcStatus execute(TagOperation&& operation);
-  // The program has dealt with every unexpected message.
+  // The program has handled every unexpected message.
   bool is_synchronized() const { return unexpected_ == dealt_with_; }
-  // Entries that have left it.
+  // Number of entries that have left the list.
   std::uint32_t left() const { return left_; }
   std::size_t size() const { return entries_.size(); }
 
-  // The tagged receive that takes the message with this first packet payload, out of the list; none when a receive of the
-  // ring is to take it. `can_read`: what is announced may be read.
+  // Takes the tagged receive for the message with this first packet payload out of the list; none: a receive
+  // of the ring takes the message. `can_read`: the queue pair may read an announced message.
   std::optional<RecvWork> take(std::span<const std::byte> payload, bool ends_message, bool can_read);
-  // A receive of the ring has been found for such a message.
+  // The message has taken a receive of the ring.
   TagMatch take_unmatched(std::span<const std::byte> payload);
 
  private:
@@ -76,8 +79,8 @@ class TagList {
 
   const std::uint32_t max_entries_;
   std::deque<Entry> entries_;
-  std::uint32_t unexpected_ = 0;  // messages, ever
-  std::uint32_t dealt_with_ = 0;  // of these, as the program tells
+  std::uint32_t unexpected_ = 0;  // number of unexpected messages
+  std::uint32_t dealt_with_ = 0;  // number of those that the program has handled
   std::uint32_t left_ = 0;
 };
 

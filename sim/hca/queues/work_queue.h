@@ -1,5 +1,5 @@
-// One ring of work requests in the arena, as the adapter sees it. All numbers are free-running; the program
-// says how far it has produced, and is believed only as far as the ring is long.
+// The adapter's view of one ring of work requests in the arena. All numbers are free-running. A producer
+// number of the program that exceeds the length of the ring is refused.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,15 @@ class WorkQueue {
   std::uint32_t stride() const { return stride_; }
   std::uint64_t size_bytes() const { return std::uint64_t{entries_} * stride_; }
 
-  std::uint32_t producer() const { return producer_; }  // one past the newest entry the adapter knows of
+  std::uint32_t producer() const { return producer_; }  // one past the newest announced entry
   std::uint32_t fetched() const { return fetched_; }    // next entry to fetch
   std::uint32_t retired() const { return retired_; }    // oldest entry not completed
 
   std::uint32_t to_fetch() const { return producer_ - fetched_; }
 
   enum class Announcement { kNew, kOld, kImpossible };
-  // A new producer number from the program. One further ahead than the ring is long is impossible; one that
-  // is not ahead of the known is old (doorbells of two threads may overtake each other).
+  // A producer number from the program. One that is further ahead than the ring is long is impossible; one
+  // that is not ahead is old (doorbells of two threads may overtake each other).
   Announcement announce(std::uint32_t producer) {
     const std::uint32_t ahead = producer - producer_;
     if (ahead == 0 || ahead >= (1u << 31)) return Announcement::kOld;
@@ -37,7 +37,7 @@ class WorkQueue {
     return Announcement::kNew;
   }
 
-  // Of at most `count` entries from the next to fetch, how many lie in one piece.
+  // How many entries from the next to fetch on, at most `count`, are contiguous in memory.
   std::uint32_t run_length(std::uint32_t count) const {
     return std::min({count, to_fetch(), entries_ - (fetched_ & (entries_ - 1))});
   }

@@ -1,9 +1,8 @@
-// A cache in the adapter of tables that lie in host memory: contexts of queue pairs, memory protection entries,
-// translations of pages.
-// What is not here is read over PCI Express, a bounded number at a time; whoever needs it waits. Only the
-// time is modelled: the adapter knows everything.
+// A cache in the adapter of a table in host memory: contexts of queue pairs, memory protection entries, or
+// translations of pages. A missing entry is read over PCI Express, a limited number at a time, and its
+// clients wait. Only the time is modelled: entries have no contents.
 //
-// The least recently used entry makes room. What leaves is not written back.
+// The least recently used entry is replaced. Replaced entries are not written back.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ struct AdapterBase;
 
 class CacheClient {
  public:
-  // What use() was asked for with this cookie is here now.
+  // The entry that use() was called for with this cookie has been read.
   virtual void on_cached(std::uint64_t cookie) = 0;
 
  protected:
@@ -35,8 +34,9 @@ class AdapterCache final : public host::DmaClient {
 
   // Misses are possible.
   bool is_limited() const { return profile_.entries > 0; }
-  // Whether `key` is here; it is the most recently used then. If not, `client` is told by an event when it
-  // is; clients that wait for one key in the order in which they have asked.
+  // Whether the entry of `key` is in the cache; it is the most recently used then. If not,
+  // client.on_cached(cookie) is called by an event when it has been read, for clients of one key in the order
+  // of their calls.
   bool use(std::uint64_t key, CacheClient& client, std::uint64_t cookie);
 
  private:
@@ -51,7 +51,7 @@ class AdapterCache final : public host::DmaClient {
   struct Nothing {};
 
   void fetch_more();
-  // The driver's memory.
+  // The table is in memory of the driver.
   host::Touch touch_of(std::uint64_t, std::vector<host::TouchedBytes>&) const override { return host::Touch::kUnseen; }
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t) override {}

@@ -1,5 +1,5 @@
-// Packets of one direction of a queue pair that wait: the first for something that it needs, the others behind it, in the
-// order in which they came. Those of other queue pairs, and of the other direction, pass.
+// Packets of one direction of a queue pair that wait: the first for something that it needs, the others
+// behind it, in their order of arrival. Packets of other queue pairs, and of the other direction, pass.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace verbatim::hca {
 class HeldPackets {
  public:
   enum class Wait : std::uint8_t {
-    kNothing,  // nobody waits
+    kNothing,  // no packet waits
     kReceive,  // a receive work request that is still being fetched
-    kAtomics,  // those before it change memory first
+    kAtomics,  // earlier atomics, which change memory first
     kLookUp,   // protection entries or translations that the adapter lacks
   };
 
@@ -32,8 +32,8 @@ class HeldPackets {
   }
   void hold_behind(Incoming&& incoming) { behind_.push_back(std::move(incoming)); }
 
-  // The first has what it waited for: deal(packet, true), and deal(packet, false) with each behind it until one is held
-  // again.
+  // The first has got what it waited for: calls deal(packet, true) for it, and deal(packet, false) for each
+  // behind it until one is held again.
   template <class Deal>
   void resume(Deal deal) {
     wait_ = Wait::kNothing;
@@ -41,7 +41,7 @@ class HeldPackets {
     while (empty() && !behind_.empty()) deal(behind_.pop_front(), false);
   }
 
-  // They are no longer for anyone.
+  // Drops all packets.
   void drop_all() {
     if (!empty()) first_.drop(DropReason::kWrongState);
     wait_ = Wait::kNothing;

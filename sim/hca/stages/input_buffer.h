@@ -22,7 +22,7 @@ class InputBuffer {
   explicit InputBuffer(AdapterBase& adapter);
 
   void attach(fabric::Port& port) { port_ = &port; }
-  // The adapter is destroyed, perhaps after its port: no space is given back any more.
+  // The adapter is destroyed, perhaps after its port: no space is given back after that.
   void detach() { port_ = nullptr; }
 
   // The last byte of a packet arrives from the port at `tail`. Returns false when the packet is dropped: there is no space, or
@@ -63,7 +63,7 @@ struct Incoming {
   bool in_buffer = false;  // false: looped back, a copy, or its space has been released
   InputBuffer* buffer = nullptr;
   Instant checked_at{};
-  std::uint32_t flow_tag = 0;      // of a frame, from the rule that took it
+  std::uint32_t flow_tag = 0;      // tag of the flow rule that took a frame
   bool finds_full_buffer = false;  // InputBuffer::is_full_enough()
 
   void release(Instant when) {

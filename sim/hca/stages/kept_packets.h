@@ -1,6 +1,6 @@
-// Requests of one queue pair that have come although one before them is missing, by PSN (selective repeat, or a fabric whose
-// switches give each packet a way of its own). They have left the port's input buffer; the responder bounds how many there are
-// by its window.
+// Requests of one queue pair that arrived behind a missing one, by PSN (selective repeat, or a fabric whose
+// switches give each packet a route of its own). They have left the port's input buffer; the responder's
+// window limits their number.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace verbatim::hca {
 
-// In trails: of a packet that was kept.
+// Name in trails of the time in which a packet was kept.
 inline constexpr char kMissingPackets[] = "responder: earlier packets are missing";
 
 template <class Packet>
@@ -29,7 +29,7 @@ class KeptPackets {
     return packet;
   }
 
-  // They are no longer for anyone: drop(Packet&) for each.
+  // Removes all packets, and calls drop(Packet&) for each.
   template <class Drop>
   void drop_all(Drop drop) {
     for (auto& [psn, packet] : packets_) drop(packet);

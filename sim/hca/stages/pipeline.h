@@ -1,6 +1,6 @@
 // A pipeline stage in the adapter's core clock: work enters at a clock edge, the next may enter `interval`
-// cycles later, and each leaves `latency` cycles after it entered. In order. With a capacity, work enters when the one so
-// many before it has left, at that edge at the earliest: in and out of the stage in the same cycle.
+// cycles later, and each leaves `latency` cycles after it entered. In order. With a capacity of n, work
+// enters at or after the edge at which the n-th before it left: one enters and one leaves in the same cycle.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,13 @@ class Pipeline {
  public:
   Pipeline(const ClockDomain& clock, const Stage& stage) : clock_(clock), stage_(stage), room_at_(stage.capacity) {}
 
-  // False: what comes from a stage, or goes to one, leaves this when it comes, or at the edge at which the next takes it.
+  // False: work leaves the stage when it arrives, or at the edge at which the next stage takes it.
   bool takes_time() const { return stage_.latency_cycles > 0 || stage_.interval_cycles > 1; }
 
-  // Work is there at `arrival`; returns when it leaves the stage. Calls are in the order of the work. What
-  // passes is added to its trail, which ends at `arrival`, under the stage's name, which lives for ever. It occupies
-  // the entrance for `occupied_cycles` when that is more than the interval.
+  // Work arrives at `arrival`; returns the time at which it leaves the stage. Calls are in the order of the
+  // work. The time is added to its trail, which ends at `arrival`, under the stage's name, a string that is
+  // never destroyed. The work occupies the entrance for `occupied_cycles` when that is more than the
+  // interval.
   Instant accept(Instant arrival, Trail& trail, ComponentId where, const char* name,
                  std::uint32_t occupied_cycles = 0) {
     const std::int64_t first = clock_.next_edge_number(arrival);
@@ -39,13 +40,13 @@ class Pipeline {
   }
 
  private:
-  // The first edge at or after `edge` at which there is room for one more, which enters then.
+  // The first edge at or after `edge` at which there is room. Work enters at this edge.
   std::int64_t wait_for_room(std::int64_t edge);
 
   ClockDomain clock_;
   Stage stage_;
   std::int64_t next_free_ = 0;  // first edge at which new work may enter
-  // With a capacity: the edges at which the last so many leave, a ring.
+  // With a capacity: a ring of the edges at which the last `capacity` pieces of work leave.
   std::vector<std::int64_t> room_at_;
   std::uint32_t oldest_ = 0;
 };

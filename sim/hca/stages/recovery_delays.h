@@ -1,4 +1,4 @@
-// Steps of the recovery from losses that the transport has put off (RecoveryStep), of all queue pairs of one adapter: one timer.
+// Delayed steps of the recovery from losses (RecoveryStep) of all queue pairs of one adapter, with one timer.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace verbatim::hca {
 
-// `QueuePairRef`: what names a queue pair of the adapter.
+// `QueuePairRef` names a queue pair of the adapter.
 template <class QueuePairRef>
 struct PutOff {
   QueuePairRef qp;
-  std::uint32_t life = 0;  // of the queue pair, which may have been reset
+  std::uint32_t life = 0;  // the queue pair's ring_epoch; after a reset the step is discarded
   RecoveryStep step = RecoveryStep::kNak;
   ib::Psn psn;
   std::uint32_t value = 0;
@@ -31,7 +31,7 @@ void put_off(RecoveryDelays<QueuePairRef>& delays, Instant now, const Action& ac
   delays.add(now + action.duration, {std::move(qp), life, action.step, ib::Psn{action.number}, action.values[0]});
 }
 
-// take(PutOff&) for each that is due; it may put off others.
+// Calls take(PutOff&) for each step that is due; it may delay further steps.
 template <class QueuePairRef, class Take>
 void take_due(RecoveryDelays<QueuePairRef>& delays, Instant now, Take take) {
   std::vector<PutOff<QueuePairRef>> due;

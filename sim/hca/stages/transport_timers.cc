@@ -22,7 +22,7 @@ void TransportTimers::execute(const Action& action, Instant from) {
       ack_deadline_ = kNever;
       return ack_timer_.cancel();
     case Action::Kind::kArmRnrTimer: {
-      // At least the time asked for.
+      // At least the requested time.
       const auto factor = 1 + choices_.choose(freedom::kRnrTimer, component_, freedom::kRnrTimerFactors);
       return rnr_timer_.schedule_at(from + action.duration * factor);
     }

@@ -1,5 +1,5 @@
-// The timers of one queue pair's requester: the transport timer, for an answer (IBA 9.7.6.1.3), and that of a receiver which was
-// not ready (IBA 9.7.5.2.8). Actions arm and cancel them (transport/actions.h).
+// The timers of one queue pair's requester: the transport timer (IBA 9.7.6.1.3) and the RNR timer (IBA
+// 9.7.5.2.8). Actions arm and cancel them (transport/actions.h).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace verbatim::hca {
 
 class TransportTimers {
  public:
-  // Learns that a timer has expired.
+  // Called when a timer expires.
   class Listener {
    public:
     virtual void on_ack_timeout() = 0;
@@ -25,7 +25,8 @@ class TransportTimers {
   // Events are of `component`. All outlive the timers.
   TransportTimers(Engine& engine, Choices& choices, ComponentId component, Listener& listener);
 
-  // An action to arm or cancel one. The time counts from `from`, which is not before now.
+  // Executes an action that arms or cancels a timer. The duration counts from `from`, which is not before
+  // now.
   void execute(const Action& action, Instant from);
   void stop();
 
@@ -38,7 +39,7 @@ class TransportTimers {
   Choices& choices_;
   const ComponentId component_;
   Listener& listener_;
-  Instant ack_deadline_ = kNever;  // may be later than the timer, which then only moves on
+  Instant ack_deadline_ = kNever;  // when it is later than the timer, the timer is only restarted
   Duration ack_interval_{};
   bool ack_is_late_ = false;  // the deadline is beyond the interval
   Timer ack_timer_;

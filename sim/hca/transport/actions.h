@@ -1,8 +1,9 @@
-// What a transport state machine wants done, in this order, by the data path (datapath/action_executor.h). A machine is given
-// a packet, a work request or the end of a timer, and the time; it changes itself and nothing else.
+// Requests of a transport state machine to the data path, which executes them in their order
+// (datapath/action_executor.h). A machine is given a packet, a work request or the expiry of a timer, and the
+// time; it changes itself and nothing else.
 //
-// Whoever executes an action may call the machine again: it has finished its step by then. Actions carry all that their executor
-// needs: it asks the machine nothing.
+// The executor of an action may call the machine again, because the machine has finished its step. Actions
+// carry all data that their executor needs: it reads nothing from the machine.
 #pragma once
 
 #include <array>
@@ -27,7 +28,8 @@
 
 namespace verbatim::hca {
 
-// A step that is taken for a lost packet after a time that the profile gives (`HcaProfile::loss_recovery`).
+// A step of the recovery from a lost packet that is taken after a delay from the profile
+// (`HcaProfile::loss_recovery`).
 enum class RecoveryStep : std::uint8_t {
   kNak,          // Responder::on_nak_due()
   kRepeat,       // Requester::on_repeat_due()
@@ -38,8 +40,8 @@ enum class RecoveryStep : std::uint8_t {
 // A work request of the send queue that is complete.
 struct FinishedRequest {
   std::uint64_t wr_id = 0;
-  std::uint32_t number = 0;  // of the ring entry
-  std::uint32_t length = 0;  // of the message, bytes
+  std::uint32_t number = 0;  // number of its ring entry
+  std::uint32_t length = 0;  // bytes of the message
   protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
   ib::WcStatus status = ib::WcStatus::kSuccess;
   bool has_entry = true;  // false: no completion is written, only observers learn of it
@@ -50,7 +52,7 @@ struct FinishedRequest {
 // A receive that is complete. Other fields of its completion are those of the message's last packet.
 struct FinishedReceive {
   std::uint64_t wr_id = 0;
-  std::uint32_t number = 0;  // of the ring entry
+  std::uint32_t number = 0;  // number of its ring entry
   ib::WcStatus status = ib::WcStatus::kSuccess;
   bool has_message = false;
   bool is_write = false;  // the message is a WRITE with immediate
@@ -92,39 +94,39 @@ class FinishedRequests {
 
 struct Action {
   enum class Kind : std::uint8_t {
-    // Of work requests.
+    // Work requests.
     kFetch,       // `count` entries of the send queue, from `number` on
-    kTakePushed,  // entry `number` has come with its doorbell
-    kFetchMore,   // as far as there is room when this is executed
+    kTakePushed,  // entry `number` arrived with its doorbell (BlueFlame)
+    kFetchMore,   // as many entries as there is room for when this is executed
     kComplete,    // `count` of finished(), from `number` on
-    // Of packets.
-    kActivate,         // there may be one to send
-    kAcknowledge,      // with PSN `number` and `values`: syndrome, MSN
-    kRelease,          // the input buffer space of that which is being dealt with
-    kDrop,             // that packet, for `reason`
-    kDiagnose,         // that packet is refused, for `refusal`
-    kEndMessage,       // all of a message has come: nothing of it is held back any longer
-    kExecuteAtomic,    // that packet asks for, at `address`
-    kCompleteReceive,  // received()
-    kWatchReceives,    // Responder::on_receives() comes when the program has posted one
-    // Timers. To arm one that runs starts it anew.
+    // Packets. "The packet" is the one that the step is about.
+    kActivate,         // the queue pair may have a packet to send
+    kAcknowledge,      // send an acknowledgement with PSN `number` and `values`: syndrome, MSN
+    kRelease,          // the packet's input buffer space
+    kDrop,             // the packet, for `reason`
+    kDiagnose,         // report that the packet is refused, for `refusal`
+    kEndMessage,       // all of a message has arrived: payload of it that is held back is written
+    kExecuteAtomic,    // the operation that the packet asks for, at `address`
+    kCompleteReceive,  // write a completion for received()
+    kWatchReceives,    // call Responder::on_receives() when the program has posted a receive
+    // Timers. Arming a timer that runs restarts it.
     kArmAckTimer,  // for one to four times `duration` (IBA 9.7.6.1.3)
     kCancelAckTimer,
-    kArmRnrTimer,  // for `duration` at the least (IBA 9.7.5.2.8)
+    kArmRnrTimer,  // for at least `duration` (IBA 9.7.5.2.8)
     kCancelRnrTimer,
-    kRecoverLater,  // after `duration`, `step` with PSN `number` and values[0], unless the queue pair is reset before
-    // Of the queue pair.
-    kRaise,           // asynchronous event `raised`
+    kRecoverLater,  // `step`, after `duration`, with PSN `number` and values[0]; a reset of the queue pair cancels it
+    // The queue pair.
+    kRaise,           // the asynchronous event `raised`
     kCountQkeyViolation,
     kRecord,          // `event`, with the number of the queue pair and `values`
-    kMigratePath,     // to its alternate one
-    kCheckDrained,    // in SQD: nothing that was begun may be outstanding now
-    kEnterError,      // of the connection
-    kEnterSendError,  // unreliable: it cannot send until it is told to
-    kFailFatally,     // the program wrote nonsense
+    kMigratePath,     // to the alternate path
+    kCheckDrained,    // in SQD: the last begun request may be complete
+    kEnterError,      // an error of the connection: to ERR
+    kEnterSendError,  // an error of an unreliable queue pair: to SQE
+    kFailFatally,     // the program wrote an impossible value into a ring or record
   };
 
-  // Beside the kind only what it names has a meaning.
+  // Only the fields that the kind names have a meaning.
   Kind kind;
   ib::DropReason reason;
   Refusal refusal;
@@ -144,7 +146,7 @@ class Actions {
  public:
   static constexpr std::size_t kCapacity = 16;
 
-  Actions() {}  // actions, and what they own, are written before they are read
+  Actions() {}  // actions and the data that they own are written before they are read
   Actions(Actions&& other) noexcept { take(std::move(other)); }
   Actions& operator=(Actions&& other) noexcept {
     destroy_owned();
@@ -201,12 +203,13 @@ class Actions {
     has_received_ = true;
     next(Action::Kind::kCompleteReceive);
   }
-  // The step is about the request packet with this trail, which lives until the actions are executed.
+  // The step answers the request packet that has this trail. The packet outlives the execution of the
+  // actions.
   void set_cause(const Trail& trail) { cause_ = &trail; }
 
-  // The trail of the request that is answered; empty when the step is about none.
+  // The trail of the request that the step answers; empty when it answers none.
   Trail cause() const { return cause_ != nullptr ? *cause_ : Trail(); }
-  // What kComplete and kCompleteReceive are about; for these alone.
+  // The data of kComplete and kCompleteReceive. Without such an action they must not be called.
   FinishedRequests& finished() { return finished_; }
   const FinishedReceive& received() const { return received_; }
 
@@ -224,7 +227,7 @@ class Actions {
     return action;
   }
 
-  // In actions.cc, as most steps own nothing.
+  // Out of line (actions.cc): most steps own no data.
   void destroy_owned();
   void take(Actions&& other);
 

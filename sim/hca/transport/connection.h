@@ -1,5 +1,5 @@
-// What requester and responder know of the queue pair that they are part of, and of its adapter. The queue pair changes it,
-// they read it.
+// The state of a queue pair, and of its adapter, that the queue pair's requester and responder read. The
+// queue pair changes it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace verbatim::hca {
 
-// In trails: the queue pair's rate (`sim/hca/congestion/pacer.h`).
+// Name in trails of a wait for the queue pair's rate (`sim/hca/congestion/pacer.h`).
 inline constexpr char kRateLimit[] = "queue pair: rate limit";
 
 // Values of ibv_mig_state.
@@ -43,14 +43,14 @@ class Connection {
   ib::QpState state() const { return state_; }
   std::uint32_t path_mtu() const { return path_mtu_; }
   std::uint16_t pkey() const { return pkey_; }
-  // Of every packet of a connection.
+  // The service level of every packet of a connection.
   ib::ServiceLevel service_level() const { return service_level_of(attributes.path); }
   // The service level of packets of a path; on Ethernet their priority.
   ib::ServiceLevel service_level_of(const protocol::AddressVector& path) const {
     return address.priorities.of_path(path.service_level, path.traffic_class);
   }
   bool is_reliable() const { return type != ib::QpType::kUc && !is_datagram() && !is_raw(); }
-  bool is_raw() const { return type == ib::QpType::kRawPacket; }  // of Ethernet frames
+  bool is_raw() const { return type == ib::QpType::kRawPacket; }  // it sends and receives Ethernet frames
   bool is_xrc_receiver() const { return type == ib::QpType::kXrcReceive; }
   bool is_datagram() const { return type == ib::QpType::kUd; }
   ib::Transport transport() const { return transport_; }
@@ -69,35 +69,35 @@ class Connection {
   ib::PacketPtr make_notification() const;
   // On InfiniBand, to the sender of a packet (IBA A10.3.2): with BECN, on the packet's service level.
   ib::PacketPtr make_notification_for(const ib::Packet& marked) const;
-  // The flow that a packet with BECN is about, as far as it is known.
+  // The flow that a packet with BECN belongs to, as far as the packet names it.
   ib::InjectionEvent flow_of(const ib::Packet& packet, Instant now) const;
-  // On InfiniBand: a packet with FECN has come that will be acknowledged; the next answer has BECN.
+  // InfiniBand: a packet with FECN has arrived that will be acknowledged; the next answer has BECN.
   void owe_backward_mark() { owes_backward_mark_ = true; }
   void forget_backward_mark() { owes_backward_mark_ = false; }
-  // An answer is made, or leaves.
+  // Sets BECN in an answer if it is owed. Called when an answer is made, and again when it leaves.
   void put_backward_mark(ib::Packet& answer) const {
     if (!owes_backward_mark_) [[likely]] return;
     owes_backward_mark_ = false;
     answer.bth.becn = true;
   }
-  // A request with telemetry has come; the next acknowledgement brings it back.
+  // A request with telemetry has arrived; the next acknowledgement returns the telemetry.
   void keep_telemetry(const ib::Packet& packet);
   ib::PacketPtr put_telemetry(ib::PacketPtr answer) const {
     if (telemetry_ == nullptr) [[likely]] return answer;
     return ib::with_telemetry(std::move(answer), *telemetry_);
   }
   bool is_from_peer(const ib::Packet& packet) const { return is_from(packet, attributes.path); }
-  // From the other end of a path.
+  // Whether the packet is from the other end of a path.
   bool is_from(const ib::Packet& packet, const protocol::AddressVector& path) const;
 
-  // A packet is made that waited for `turn` up to now.
+  // Adds to the trail of a packet, which is made now, that it waited for `turn`.
   void add_wait(Trail& trail, Instant now, const TrailPart& turn) const {
     if (trail) [[unlikely]] add_wait_of(trail, now, turn);
   }
-  // Since when the next packet has waited for the queue pair's rate alone; kNever: it has not.
+  // Time since which the next packet waits for the queue pair's rate alone; kNever: it does not.
   Instant limited_since = kNever;
 
-  // IBA 17.2.8: whether the connection uses the only path it has, or may go over to its alternate one.
+  // IBA 17.2.8, migration state: Migrated, the connection uses its only path; Armed, it may change its path.
   bool has_migrated() const {
     return attributes.path_mig_state == static_cast<std::uint32_t>(MigrationState::kMigrated);
   }
@@ -122,15 +122,15 @@ class Connection {
   // Requests and READ responses of connections carry ECT(0), and nothing else does.
   void set_ecn(ib::Packet& packet) const;
 
-  mutable EthernetHeaders newest_;  // that were made
+  mutable EthernetHeaders newest_;  // the headers that were made last
   mutable bool owes_backward_mark_ = false;
-  std::unique_ptr<ib::Telemetry> telemetry_;  // of the newest request; null: none has had any
+  std::unique_ptr<ib::Telemetry> telemetry_;  // telemetry of the newest request; null: no request had any
 
  protected:
   const ib::Transport transport_;
   ib::QpState state_ = ib::QpState::kReset;
   std::uint32_t path_mtu_ = 0;  // bytes
-  std::uint16_t pkey_ = 0;      // of its partition
+  std::uint16_t pkey_ = 0;      // P_Key of its partition
 };
 
 }  // namespace verbatim::hca

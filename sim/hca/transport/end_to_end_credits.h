@@ -1,11 +1,11 @@
 // End-to-end flow control as the requester of a reliable connection obeys it (IBA 9.7.7.2.5): every
 // acknowledgement says how many messages the responder has executed (MSN) and how many receives are posted
 // beyond. Their sum is the number of the last message that surely finds a receive (LSN). One message beyond
-// it may be begun, a limited one: it finds a receive posted meanwhile, or is answered by an RNR NAK; either
-// way there is something to go on with.
+// it may be begun, a limited one: it finds a receive posted meanwhile, or is answered by an RNR NAK.
+// Either lets the requester continue.
 //
-// Messages that need no receive are not held, and each lets those behind it begin one number later: it will
-// count in the MSN without having taken a receive.
+// Messages that need no receive are not held back. Each raises the limit of those behind it by one, because
+// the MSN counts it although it takes no receive.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace verbatim::hca {
 
 class EndToEndCredits {
  public:
-  // A new connection: nothing has been begun, nothing is granted. One that does not obey is never held.
+  // A new connection, without messages or grants. With `obeys` false no message is held back.
   void start(bool obeys) {
     begun_ = limit_ = 0;
     is_unlimited_ = !obeys;
@@ -32,8 +32,8 @@ class EndToEndCredits {
     begun_ = (begun_ + 1) & ib::kSerialMask;
     if (!needs_receive) limit_ = (limit_ + 1) & ib::kSerialMask;
   }
-  // The AETH of an acknowledgement or response. Grants are rounded down and may be old: none takes back what
-  // an earlier one gave. True when it gives more.
+  // The AETH of an acknowledgement or response. Grants are rounded down and may be old: none lowers the
+  // limit. True when this one raises it.
   bool on_grant(const ib::Aeth& aeth) {
     if (is_unlimited_) return false;
     const auto credits = ib::credits_of(ib::ack_value(aeth.syndrome));

@@ -1,4 +1,5 @@
-// What a request that sends nothing does on this side: it binds a memory window, or invalidates a key (memory_window.h).
+// Requests that send nothing: they bind a memory window or invalidate a key of this side
+// (datapath/memory_window.h).
 #pragma once
 
 #include "sim/hca/queues/work_request.h"
@@ -8,7 +9,7 @@ namespace verbatim::hca {
 
 class LocalOperations {
  public:
-  // What is wrong with the request; kSuccess when it has been executed.
+  // Executes the request. Returns its error, or kSuccess.
   virtual ib::WcStatus execute_local(const SendWork& work) = 0;
 
  protected:

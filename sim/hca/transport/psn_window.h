@@ -1,4 +1,4 @@
-// A bitmap of PSNs that have come although one before them is missing: of a window that begins with the first missing one.
+// A bitmap of the PSNs that have arrived behind a missing one. Its window begins with the first missing PSN.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace verbatim::hca {
 
 class PsnWindow {
  public:
-  // `psns` is a power of two, or 0: such a window has room for none.
+  // `psns` is a power of two, or 0: the window has no room.
   void start(std::uint32_t psns, ib::Psn base) {
     CHECK((psns & (psns - 1)) == 0);
     bits_.assign(psns, false);
     base_ = base;
   }
 
-  // The window begins here now, which is not before where it began; what is before is forgotten.
+  // Moves the beginning of the window forward to `base`, and forgets the PSNs before it.
   void advance(ib::Psn base) {
     const std::int64_t passed = distance(base_, base);
     if (passed >= size()) bits_.assign(bits_.size(), false);
@@ -31,7 +31,7 @@ class PsnWindow {
     return place >= 0 && place < size();
   }
   bool has(ib::Psn psn) const { return covers(psn) && bits_[slot(psn)]; }
-  // False when it is there already, or beyond the window.
+  // False when the PSN is in the bitmap, or outside of the window.
   bool add(ib::Psn psn) {
     if (!covers(psn) || bits_[slot(psn)]) return false;
     bits_[slot(psn)] = true;

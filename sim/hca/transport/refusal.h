@@ -15,7 +15,7 @@ struct Refusal {
     kPacketLength,         // the payload does not agree with the path MTU
     kMessageLength,        // longer than messages may be
     kAnnouncedLength,      // not the length that the first packet announced
-    kAlignment,            // of an atomic
+    kAlignment,            // the address of an atomic is not a multiple of 8
     kRemoteKey,            // key, range, right or protection domain
     kReceiveLength,        // the message is longer than the receive it has taken
     kReceiveKey,           // the keys of the receive do not allow it
@@ -25,7 +25,7 @@ struct Refusal {
   };
 
   Why why;
-  // Bytes that there are and that there may or must be, where this is about lengths.
+  // For refusals about lengths: the bytes of the packet or message, and the bytes that it may or must have.
   std::uint64_t bytes, limit;
 
   Refusal() {}  // written before it is read

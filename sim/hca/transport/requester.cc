@@ -32,7 +32,7 @@ ib::MessageKind kind_of(WqeOpcode opcode) {
   }
 }
 
-// Time lost by a repetition, by what the fabric did to the first packet that was lost.
+// Name of the time lost by a retransmission, from its cause and the fate of the first lost packet.
 const char* name_of(RetryCause cause, TrailLoss loss) {
   const auto one_of = [loss](const char* unnamed, const char* full_buffer, const char* dead_link) {
     return loss == TrailLoss::kFullBuffer ? full_buffer : loss == TrailLoss::kDeadLink ? dead_link : unnamed;
@@ -59,7 +59,7 @@ bool needs_receive(WqeOpcode opcode) {
   return opcode <= WqeOpcode::kSendWithInvalidate || opcode == WqeOpcode::kRdmaWriteWithImm;
 }
 
-// Which requests a queue pair of a type may make (IBA 9.2.1, table 38).
+// Requests that a queue pair of a type may make (IBA 9.2.1, table 38).
 bool is_allowed(ib::Transport transport, WqeOpcode opcode) {
   switch (transport) {
     case ib::Transport::kUd:
@@ -188,7 +188,7 @@ TrailPart Requester::turn_of(std::uint32_t offset) const {
 WcStatus Requester::check(const SendWork& work) const {
   if (work.fault != WcStatus::kSuccess) return work.fault;
   if (!is_allowed(connection_.transport(), work.opcode)) return WcStatus::kLocalQpOperationError;
-  if (work.is_local()) return WcStatus::kSuccess;  // the rest when it is executed
+  if (work.is_local()) return WcStatus::kSuccess;  // checked when it is executed
   if (work.length > connection_.profile.max_message_bytes) return WcStatus::kLocalLengthError;
   if (connection_.is_raw()) {
     if (work.opcode != WqeOpcode::kSend) return WcStatus::kLocalQpOperationError;
@@ -242,7 +242,7 @@ bool Requester::has_packet() const {
   const SendWork& work = works_[cursor_];
   if (work.fault != WcStatus::kSuccess || work.is_local()) return false;
   const QpState state = connection_.state();
-  // IBA 10.3.1.5: in SQD what was begun is finished, nothing new begins.
+  // IBA 10.3.1.5: in SQD a begun request continues, no other begins.
   if (state != QpState::kRts && !(state == QpState::kSqd && work.begun)) return false;
   // IBA 10.8.3.3: a fenced request waits for the READs and atomics before it.
   if (responses_awaited_ > 0 && work.is_fenced()) return false;
@@ -359,7 +359,7 @@ Outgoing Requester::make_packet(Instant now, Actions& actions) {
   if (repeats_.is_on()) [[unlikely]] ack_every = std::min(ack_every - 1, repeats_.window() / 4 - 1) + 1;
   ++packets_since_ack_request_;
   if (!connection_.is_reliable()) {
-    // Nobody answers.
+    // No acknowledgement is sent for it.
   } else if (segment.ends_message || (ack_every > 0 && packets_since_ack_request_ >= ack_every)) {
     packet.bth.ack_request = true;
     packets_since_ack_request_ = 0;
@@ -471,7 +471,7 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
 void Requester::add_to_trails(RetryCause cause, const char* name, Instant now) {
   for (std::size_t i = cursor_; i < works_.size() && works_[i].begun && works_[i].trail; ++i) {
     SendWork& work = works_[i];
-    // Of the first attempt every step is told, the rest is time lost.
+    // The trail has all steps of the first attempt. Later attempts are time lost.
     if (work.sent && !work.was_lost) {
       work.trail = std::move(work.sent);
       work.was_lost = true;
@@ -516,7 +516,7 @@ void Requester::on_ack_timeout(Instant now, Actions& actions) {
     return restart_ack_timer(actions);
   }
   const bool is_first = timeouts_++ == 0;
-  if (timer.least_exponent > 0 && is_first && retries_left_ > 0) --retries_left_;  // of the adaptive phase
+  if (timer.least_exponent > 0 && is_first && retries_left_ > 0) --retries_left_;  // the adaptive phase takes one
   if (!take_retry(now, actions)) return;
   go_back(unacknowledged_, RetryCause::kTimeout, retries_left_, now, actions);
 }

@@ -1,4 +1,4 @@
-// What acknowledgements and responses do to the requester's work (IBA 9.7.7.2).
+// Effects of acknowledgements and responses on the requests of a requester (IBA 9.7.7.2).
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +18,7 @@ Requester::Placement Requester::receive(const ib::Packet& packet, Instant now, A
   if (is_acknowledgement) {
     actions.record(TraceEvent::kAckReceived, psn.value, packet.aeth.syndrome, packet.aeth.msn);
   }
-  // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count, ghosts and duplicates are ignored.
+  // IBA 9.7.5.1.2: only acknowledgements of outstanding requests count; ghosts and duplicates are dropped.
   if (distance(unacknowledged_, psn) < 0 || distance(psn, highest_psn_) <= 0) {
     if (is_acknowledgement && brings_credits(packet)) {
       actions.add(Action::Kind::kRelease);
@@ -42,7 +42,7 @@ Requester::Placement Requester::receive(const ib::Packet& packet, Instant now, A
 }
 
 bool Requester::brings_credits(const ib::Packet& packet) {
-  // IBA 9.7.7.2.5: an acknowledgement that was not asked for has the PSN of the newest one, and a grant that may be greater.
+  // IBA 9.7.7.2.5: an unsolicited acknowledgement has the PSN of the newest one, and may grant more credits.
   return packet.bth.psn == unacknowledged_ - 1 && ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck &&
          credits_.on_grant(packet.aeth);
 }
@@ -74,7 +74,7 @@ Requester::Placement Requester::on_read_response(const ib::Packet& packet, const
   };
   const bool acknowledges = !operation.has_aeth || ib::ack_kind(packet.aeth.syndrome) == ib::AckKind::kAck;
   if (work.is_atomic_write()) {
-    // It is answered as a READ of no bytes is.
+    // Its answer is that of a READ of no bytes.
     if (packet.payload.length != 0 || !operation.begins_message || !operation.ends_message || !acknowledges) return refuse();
     credits_.on_grant(packet.aeth);
     return {&work.sges, 0, 0};
@@ -172,7 +172,7 @@ void Requester::advance_to(ib::Psn psn, Actions& actions) {
 }
 
 void Requester::ask_again(Instant now, Actions& actions) {
-  // Once for what is missing: the rest of the old response still comes.
+  // A missing response is asked for once: the rest of the old response still arrives.
   if (asked_again_) return;
   const Duration generation = connection_.profile.loss_recovery.read_nak_generation;
   if (generation == Duration::zero()) return ask_again_now(now, actions);
@@ -219,8 +219,8 @@ void Requester::on_gap(ib::Psn seen, Instant now, Actions& actions) {
 }
 
 void Requester::on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions) {
-  // The missing packet may have come meanwhile, but not what was behind it: it was discarded, or something else is missing, too.
-  // In another epoch all is sent again anyway.
+  // The missing packet may have arrived meanwhile. Packets behind it were discarded, or another one is
+  // missing as well. In another epoch all packets have been sent again.
   if (!is_flushing() && unacknowledged_ != highest_psn_ && epoch == epoch_) repeat_missing(seen, now, actions);
 }
 
@@ -229,7 +229,7 @@ void Requester::repeat_missing(ib::Psn seen, Instant now, Actions& actions) {
     if (!take_retry(now, actions)) return;
     return go_back(unacknowledged_, RetryCause::kSequenceNak, retries_left_, now, actions);
   }
-  if (rnr_waiting_) return;  // all is sent again then
+  if (rnr_waiting_) return;  // all packets are sent again when the RNR timer expires
   const Place place = place_of(seen);
   const bool is_response = place.work < works_.size() && works_[place.work].has_response();
   if (repeats_.on_gap(unacknowledged_, seen, is_response ? works_[place.work].packets : 1, highest_psn_)) {
@@ -263,7 +263,7 @@ void Requester::retire_front(Instant now, Actions& actions) {
   } else {
     cursor_offset_ = 0;
   }
-  // What needed no packet is complete with what was before it.
+  // Local requests are complete with the request before them.
   while (!works_.empty() && works_.front().is_local() && works_.front().begun) {
     retire_local_front(now, actions);
   }
@@ -278,7 +278,7 @@ void Requester::retire_local_front(Instant now, Actions& actions) {
 void Requester::complete(const SendWork& work, WcStatus status, Instant now, Actions& actions) {
   Trail trail = trail_of(work, now);
   const bool has_entry = !work.is_own && (status != WcStatus::kSuccess || work.is_signaled() || connection_.signal_all);
-  // Of a rendezvous, the program is told how the READ ends.
+  // The program gets a completion for the READ of a rendezvous.
   const bool is_own_read = work.is_own && work.opcode == WqeOpcode::kRdmaRead;
   if (!has_entry && !is_own_read && !trail) return;
   actions.complete(
@@ -289,8 +289,8 @@ Trail Requester::trail_of(const SendWork& work, Instant now) const {
   if (!work.trail) [[likely]]
     return {};
   if (cause_.has_message_of(work.trail)) return cause_;
-  // What answers a later request answers this one, too: its own way up to where the later one is sent, then
-  // that one's.
+  // The answer to a later request acknowledges this one: its trail has its own steps until the later request
+  // is sent, and then the later request's steps.
   const Trail& own = work.sent ? work.sent : work.trail;
   const Instant handed_over = cause_.last(kHandedOver).value_or(now);
   Trail trail =

@@ -11,7 +11,7 @@ using ib::NakCode;
 using ib::QpState;
 using ib::WcStatus;
 
-// The right a queue pair and a memory region must give for a kind of request.
+// The access right that a queue pair and a memory region must give for a kind of request.
 std::uint32_t Responder::right_of(Message kind) {
   switch (kind) {
     case Message::kWrite:
@@ -41,7 +41,7 @@ void Responder::reset() {
   message_ = Message::kNone;
   received_ = 0;
   current_.reset();
-  atomics_ = 0;  // those under way are of the life before
+  atomics_ = 0;  // atomics under way belong to the life before the reset
 }
 
 std::optional<RecvWork> Responder::abandon() {
@@ -86,15 +86,15 @@ void Responder::on_no_receive(const ib::Packet& packet, Actions& actions) {
     drop_message({packet, ib::info(packet.bth.opcode), actions, nullptr}, DropReason::kNoReceive);
     return;
   }
-  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. What it has sent
-  // behind it is not reported as a gap.
+  // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. Packets that it has
+  // sent behind it are not reported as a gap.
   nak_sent_ = true;
   send_ack(ib::rnr_nak_syndrome(connection_.attributes.min_rnr_timer), expected_, actions);
   actions.drop(DropReason::kAfterNak);
 }
 
 void Responder::on_failed_queue(const ib::Packet& packet, Actions& actions) {
-  // IBA 9.9.3: an error of the responder's own side that no completion can tell of.
+  // IBA 9.9.3: an error of the responder's own side that no completion can report.
   if (connection_.is_reliable()) {
     send_ack(ib::nak_syndrome(NakCode::kRemoteOperationalError), packet.bth.psn, actions);
   }
@@ -174,8 +174,8 @@ Responder::Step Responder::check_psn(const Request& request) {
 Responder::Step Responder::check_behind_gap(const Request& request) {
   const ib::Psn psn = request.packet.bth.psn;
   if (keeps_packets()) {
-    // IRN, 3.1: each request behind a gap is kept, and reported. Where packets may overtake each other, that which is the first
-    // behind a gap stands for all.
+    // IRN, 3.1: each request behind a gap is kept, and reported. Where packets may overtake each other, only
+    // the first request behind a gap is reported.
     kept_.advance(expected_);
     if (!nak_sent_ && kept_.add(psn)) {
       if (repeats_selectively() || !kept_.has(psn - 1)) report_gap(psn, request.actions);
@@ -247,7 +247,7 @@ bool Responder::has_right(Message kind) const {
 }
 
 Responder::Step Responder::check_rights(const Request& request) {
-  // The specification leaves invalid request and remote access error; adapters say the latter.
+  // The specification allows invalid request and remote access error; adapters report the latter.
   return has_right(kind_) ? Step::kResources : refuse(request, NakCode::kRemoteAccessError, Refusal::kRight);
 }
 
@@ -341,7 +341,8 @@ Responder::Step Responder::check_remote_key(const Request& request) {
 }
 
 Responder::Step Responder::before_execution(const Request& request) {
-  // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind what atomics answer.
+  // IBA 9.5: SENDs, WRITEs and atomics take place in message order. READs queue behind the answers of
+  // atomics.
   const bool changes_memory = kind_ == Message::kSend || kind_ == Message::kWrite || kind_ == Message::kAtomicWrite;
   if (changes_memory && atomics_ > 0) return Step::kWaitForAtomics;
   Placement& placement = *request.placement;

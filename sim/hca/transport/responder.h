@@ -2,9 +2,9 @@
 // function per step, in the order in which the specification gives precedence to their errors, and is then
 // executed and acknowledged.
 //
-// A state machine: it knows neither engine nor memory. It tells by actions what is to be done (actions.h), and by a need what it
-// must have before it can go on with a packet. Packets that have to wait for that wait at its driver
-// (datapath/request_intake.h), and everything behind them.
+// A state machine: it knows neither engine nor memory. It returns actions for the data path to execute
+// (actions.h), and a verdict that names what a packet needs before it can be executed. A packet that must
+// wait for it waits at the driver (datapath/responder_driver.h), and all packets behind it.
 #pragma once
 
 #include <cstdint>
@@ -33,23 +33,23 @@ using ib::DropReason;
 
 class Responder {
  public:
-  // Of the packet that is being dealt with.
+  // Need of the packet, and the next call.
   enum class Need : std::uint8_t {
-    kNothing,    // it is done with
-    kReceive,    // a receive work request: on_receive(), on_no_receive() or on_failed_queue() comes next
-    kAtomics,    // that those before it have changed memory; then it comes again
-    kOthers,     // those before it that have not come: it is kept, and comes again when expected() is its PSN
-    kPlacement,  // its payload where the placement says: execute() comes next, or it comes again when it had to wait
+    kNothing,    // none: the packet is finished
+    kReceive,    // a receive work request: on_receive(), on_no_receive() or on_failed_queue()
+    kAtomics,    // earlier atomics must change memory first: receive() again
+    kOthers,     // earlier packets are missing: it is kept; receive() again when expected() is its PSN
+    kPlacement,  // its payload must be placed: execute(), or receive() again when it had to wait
   };
-  // What a packet writes or an atomic changes; of no bytes when it is nothing.
+  // Memory that a packet writes, or an atomic changes. `length` is 0 when it writes nothing.
   struct Placement {
-    const RecvWork* receive = nullptr;  // that takes it, into its list; null: the bytes lie together,
-    host::ProgramAddress address = 0;   // here,
-    std::uint32_t key = 0;              // and are reached by this
-    std::uint64_t offset = 0;           // in the list
-    std::uint32_t skipped = 0;          // bytes of the packet that are not written
-    std::uint32_t length = 0;           // of those that are
-    bool is_atomic = false;  // is changed by the atomic unit
+    const RecvWork* receive = nullptr;  // receive whose scatter list takes the bytes; null: `address` and `key` do
+    host::ProgramAddress address = 0;
+    std::uint32_t key = 0;     // R_Key
+    std::uint64_t offset = 0;  // in the scatter list
+    std::uint32_t skipped = 0;  // bytes at the packet's beginning that are not written
+    std::uint32_t length = 0;   // bytes that are written
+    bool is_atomic = false;     // the atomic unit changes them
   };
   struct Verdict {
     Need need = Need::kNothing;
@@ -62,22 +62,23 @@ class Responder {
   // From INIT to RTR: the first PSN expected.
   void start(ib::Psn expected);
   void reset();
-  // To ERR: the receive of the message that was coming, to be flushed.
+  // To ERR: returns the receive of the message in progress, which is flushed.
   std::optional<RecvWork> abandon();
   ib::Psn expected() const { return expected_; }
 
   Verdict receive(ib::Packet& packet, Instant now, Actions& actions);
-  // Of the packet that needs one: here it is; there is none; the queue has failed.
+  // For a packet that needs a receive: `work` is the receive; there is none; the queue has failed.
   Verdict on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions);
   void on_no_receive(const ib::Packet& packet, Actions& actions);
   void on_failed_queue(const ib::Packet& packet, Actions& actions);
-  // `allowed`: the payload has been placed; otherwise the keys of the receive do not allow it.
+  // `allowed`: the payload has been placed; false: the keys of the receive do not allow it.
   void execute(const ib::Packet& packet, const Placement& placement, bool allowed, Actions& actions);
 
-  // The NAK that was put off when a request with this PSN came behind a gap is due.
+  // The NAK is due that was delayed when the request with PSN `seen` arrived behind a gap.
   void on_nak_due(ib::Psn seen, Actions& actions);
 
-  // There are receives again: a peer that has been told that there are none hears of it (IBA 9.7.7.2.5).
+  // There are receives again: sends an acknowledgement to a peer whose newest answer granted no credits (IBA
+  // 9.7.7.2.5).
   void on_receives(Actions& actions);
 
   // The write of the oldest atomic has been handed to the DMA engine, or there is none. True when it was the last.
@@ -104,11 +105,11 @@ class Responder {
     const ib::Packet& packet;
     const ib::OpcodeInfo& operation;
     Actions& actions;
-    Placement* placement;  // of the verdict that is about to be given; null when the packet is executed or has no receive
+    Placement* placement;  // to fill for the verdict; null outside of receive() and on_receive()
   };
 
   static std::uint32_t right_of(Message kind);
-  // The queue pair gives it to its peer.
+  // Whether the queue pair gives its peer the right to such a request.
   bool has_right(Message kind) const;
 
   Need take_steps(const Request& request, Step step);
@@ -142,7 +143,7 @@ class Responder {
   bool keeps_packets() const { return repeats_selectively() || connection_.address.takes_any_way; }
   void report_gap(ib::Psn seen, Actions& actions);
   void send_gap_nak(ib::Psn seen, Actions& actions);
-  // That everything so far is executed, and how many receives are there for what follows.
+  // AETH that acknowledges all executed requests and grants credits for the receives that are left.
   ib::Aeth acknowledgement(Actions& actions);
   void complete_receive(ib::WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions);
 
@@ -151,16 +152,17 @@ class Responder {
   ResponderSurroundings& surroundings_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
-  // A gap or a missing receive was answered; silence until the PSN comes. With selective repeat, a missing receive alone.
+  // A gap or a missing receive was answered: no further NAK until the expected PSN arrives. With selective
+  // repeat this counts for a missing receive alone.
   bool nak_sent_ = false;
-  PsnWindow kept_;  // requests that have come behind a gap, if they are kept
+  PsnWindow kept_;  // requests that arrived behind a gap, when they are kept
   bool established_ = false;
-  bool told_none_ = false;  // of end-to-end credits, by the newest answer
-  Message message_ = Message::kNone;  // being received
-  Message kind_ = Message::kNone;     // of the packet that is being dealt with
+  bool told_none_ = false;  // the newest answer granted no end-to-end credits
+  Message message_ = Message::kNone;  // kind of the message that is being received
+  Message kind_ = Message::kNone;     // kind of the packet that is being handled
   std::uint32_t received_ = 0;        // bytes of the message
-  std::uint32_t atomics_ = 0;         // executed, and have not changed memory yet
-  ib::Reth reth_;                     // of the WRITE being received
+  std::uint32_t atomics_ = 0;         // atomics that are executed and have not changed memory yet
+  ib::Reth reth_;                     // RETH of the WRITE that is being received
   std::optional<RecvWork> current_;   // receive work request of the message
 };
 

@@ -1,5 +1,4 @@
-// What a responder does with a request it has accepted or refused: READs and atomics, what is repeated,
-// answers and completions.
+// Execution and refusal of requests by a responder: READs and atomics, duplicates, answers and completions.
 #include <utility>
 
 #include "sim/hca/transport/responder.h"
@@ -13,7 +12,7 @@ using ib::WcStatus;
 
 namespace {
 
-// An ATOMIC WRITE is answered as a READ of no bytes from the same place is.
+// An ATOMIC WRITE has the answer of a READ of no bytes from the same address.
 ib::Reth no_bytes_of(ib::Reth reth) {
   reth.length = 0;
   return reth;
@@ -57,8 +56,8 @@ void Responder::execute_message(const Request& request) {
     message_ = Message::kNone;
     received_ = 0;
   }
-  // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it. Nobody answers for
-  // an unreliable service, whatever its packets ask (IBA 9.8.2).
+  // IBA 9.7.5.1.2: an acknowledgement may cover several requests; this adapter sends one per request for it.
+  // An unreliable service has no acknowledgements, whatever its packets ask (IBA 9.8.2).
   if (request.packet.bth.ack_request && connection_.is_reliable()) {
     send_ack(acknowledgement(request.actions).syndrome, request.packet.bth.psn, request.actions);
   }
@@ -106,7 +105,7 @@ Responder::Step Responder::repeat(const Request& request) {
       }
       return Step::kDone;
     case ib::Operation::kAtomicWrite: {
-      // Answered, not executed again.
+      // It is answered, and not executed again.
       const ib::Reth answered = no_bytes_of(packet.reth);
       if (responses_.has_executed(packet.bth.psn, answered)) {
         responses_.repeat_read(packet.bth.psn, answered, acknowledgement(request.actions), surroundings_.target_ref(),
@@ -126,8 +125,8 @@ Responder::Step Responder::repeat(const Request& request) {
 
 Responder::Step Responder::repeat_read(const Request& request) {
   const ib::Packet& packet = request.packet;
-  // IBA 9.7.5.1.4: a READ is executed again, from memory as it is now, when it lies within one that has been executed; what is
-  // owed to its requester beside it stays owed.
+  // IBA 9.7.5.1.4: a READ whose range is within an executed one is executed again, from the present memory.
+  // Other responses that the requester is owed stay owed.
   kind_ = Message::kRead;
   if (!responses_.has_executed(packet.bth.psn, packet.reth)) {
     request.actions.drop(DropReason::kUnknownDuplicate);
@@ -138,7 +137,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
     return refuse(request, NakCode::kRemoteAccessError, why);
   };
   if (!has_right(kind_)) return refuse_again(Refusal::kRight);
-  // The message being received, if any, keeps its own queue.
+  // A message that is being received keeps its own shared receive queue.
   const Ref<SharedReceiveQueue> target = connection_.is_xrc_receiver() ? surroundings_.find_target(packet.xrc_srqn)
                                                                        : surroundings_.target_ref();
   const ib::Reth& reth = packet.reth;
@@ -152,7 +151,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
 }
 
 Responder::Step Responder::drop_message(const Request& request, DropReason reason) {
-  // IBA 9.8.2.2: what is wrong with an unreliable message is nobody's error; the message is as if never sent.
+  // IBA 9.8.2.2: an invalid unreliable message is an error of neither side; it is dropped.
   message_ = Message::kNone;
   received_ = 0;
   expected_ = request.packet.bth.psn + 1;
@@ -183,12 +182,12 @@ Responder::Step Responder::fail_receive(const Request& request, WcStatus status,
 }
 
 ib::Aeth Responder::acknowledgement(Actions& actions) {
-  // IBA 9.7.7.2.5: a shared queue's receives are promised to nobody.
+  // IBA 9.7.7.2.5: receives of a shared queue are granted to no peer.
   if (!connection_.profile.end_to_end_credits || connection_.type != ib::QpType::kRc ||
       surroundings_.target_ref().get() != nullptr) {
     return {ib::ack_syndrome(ib::kUnlimitedCredits), msn_};
   }
-  // That of a message under way has been taken, but is not counted in the MSN yet.
+  // The receive of a message in progress has been taken, but the MSN does not count it yet.
   const std::uint32_t receives = surroundings_.unused_receives() + (current_ ? 1 : 0);
   if (receives == 0 && !told_none_) actions.add(Action::Kind::kWatchReceives);
   told_none_ = receives == 0;
@@ -211,7 +210,7 @@ void Responder::send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions)
 }
 
 void Responder::report_gap(ib::Psn seen, Actions& actions) {
-  // Where packets may overtake each other, a gap is none of a loss until it has lasted.
+  // Where packets may overtake each other, a gap means a loss only after `gap_time`.
   const LossRecoveryProfile& recovery = connection_.profile.loss_recovery;
   const Duration generation = connection_.address.takes_any_way ? recovery.gap_time : recovery.nak_generation;
   if (generation == Duration::zero()) return send_gap_nak(seen, actions);
@@ -219,19 +218,19 @@ void Responder::report_gap(ib::Psn seen, Actions& actions) {
 }
 
 void Responder::on_nak_due(ib::Psn seen, Actions& actions) {
-  // That request may have come again, behind what was missing. Else it was discarded, or waits, and the NAK names what is
-  // missing now.
+  // No NAK when request `seen` has been executed meanwhile. Otherwise it was discarded or is kept, and the
+  // NAK has the PSN that is missing now.
   if (!connection_.can_receive() || distance(expected_, seen) < 0) return;
   if (!repeats_selectively()) {
-    // Where packets may overtake each other, several may have been the first behind the gap.
+    // Where packets may overtake each other, several requests may each have been the first behind the gap.
     if (connection_.address.takes_any_way && nak_sent_) return;
     nak_sent_ = true;
   }
   send_gap_nak(seen, actions);
 }
 
-// With selective repeat the PSN that has come takes the place of the MSN, which nobody reads in a NAK. IRN gives it a field of
-// its own; what devices do is not published.
+// With selective repeat a NAK has the PSN that has arrived in place of the MSN, which no requester reads in a
+// NAK. IRN adds a field for it; the behaviour of devices is not published.
 void Responder::send_gap_nak(ib::Psn seen, Actions& actions) {
   const std::uint32_t number = repeats_selectively() ? seen.value : msn_;
   send_answer({ib::nak_syndrome(NakCode::kPsnSequenceError), number}, expected_, actions);

@@ -14,8 +14,8 @@ ib::Psn ResponseQueue::end_of(ib::Psn psn, const ib::Reth& reth) const {
   return psn + ib::packet_count(reth.length, connection_.path_mtu());
 }
 
-// A requester has as many READs and atomics outstanding as there are resources: what it may still ask for again is among the
-// newest ones.
+// A requester has at most as many READs and atomics outstanding as there are resources. Those that it may
+// repeat are among the newest.
 void ResponseQueue::remember(const Executed& request) {
   executed_.push_back(request);
   while (executed_.size() > connection_.attributes.max_dest_rd_atomic) executed_.drop_front();
@@ -54,7 +54,7 @@ void ResponseQueue::repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aet
   response.aeth = aeth;
   response.reth = reth;
   response.target = target;
-  // It takes the place, and the resource, of what is still owed of the same READ; the rest of the queue stays.
+  // It replaces the unsent rest of the same READ, and takes over its resource. Other answers stay.
   for (std::size_t count = owed_.size(); count > 0; --count) {
     Response owed = owed_.pop_front();
     const bool is_same = owed.kind == Kind::kRead && distance(psn, owed.psn) >= 0 &&
@@ -125,7 +125,7 @@ void ResponseQueue::on_atomic_result(ib::Psn psn, std::uint64_t original, const 
 
 bool ResponseQueue::repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions) {
   for (std::size_t i = 0; i < owed_.size(); ++i) {
-    if (owed_[i].kind == Kind::kAtomic && owed_[i].psn == psn) return true;  // is answered in its turn
+    if (owed_[i].kind == Kind::kAtomic && owed_[i].psn == psn) return true;  // its answer is in the queue
   }
   for (std::size_t i = executed_.size(); i-- > 0;) {
     if (executed_[i].kind != Kind::kAtomic || executed_[i].psn != psn) continue;
@@ -167,7 +167,7 @@ void ResponseQueue::discard_all() {
   owed_ = {};
   resources_in_use_ = 0;
   on_the_way_ = 0;
-  ++epoch_;  // what is on its way is not sent
+  ++epoch_;  // packets between here and the port are not sent
 }
 
 void ResponseQueue::abandon() {
@@ -217,7 +217,7 @@ Outgoing ResponseQueue::next_read_packet(Instant now, Actions& actions) {
                                                read.reth.length, read.offset, connection_.path_mtu());
   host::ProgramAddress address = 0;
   if (segment.length > 0) {
-    // The region may have gone since the request was checked; from then on its bytes are nobody's.
+    // The region may have been deregistered since the request was checked.
     const auto found = surroundings_.check_remote(&read.target, read.reth.rkey.value,
                                                   read.reth.va.value + segment.offset, segment.length, ib::kRemoteRead);
     if (!found) return refuse_read(now, actions);

@@ -1,8 +1,9 @@
-// What a responder owes its peer: the responses to RDMA READs and atomics, and the acknowledgements that must
-// not pass them, in the order of their PSNs (IBA 9.5: responses return in the order of the requests). READ
-// responses are cut into packets only when the send pipeline has room for one, so the port paces them.
+// Answers that a responder owes its peer: the responses to RDMA READs and atomics, and the acknowledgements
+// that must not pass them, in the order of their PSNs (IBA 9.5: responses return in the order of the
+// requests). READ responses are cut into packets only when the send pipeline has room for one, so the port
+// paces them.
 //
-// A state machine as the responder is: what is to be done is told by actions.
+// A state machine like the responder: it returns actions for the data path to execute.
 //
 // Invariant: whenever a response waits here or is on its way to the port, acknowledgements queue behind it;
 // otherwise they take the acknowledge stage and this queue stays empty.
@@ -28,33 +29,33 @@ class ResponseQueue {
   ResponseQueue(const Connection& connection, ResponderSurroundings& surroundings)
       : connection_(connection), surroundings_(surroundings) {}
 
-  // Nothing waits, and nothing is on its way to the port.
+  // No answer waits here or is between here and the port.
   bool is_idle() const { return owed_.empty() && on_the_way_ == 0; }
   // READs and atomics whose last response has not reached the port: responder resources in use. A READ that
-  // is executed again takes none: its requester may have got the first response meanwhile and asked for more.
+  // is executed again takes none: its requester may have received the first response meanwhile and sent the
+  // next READ.
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
-  // From memory of `target`, on an XRC receiver.
+  // `target`: the queue whose owner's memory an XRC receiver reads.
   void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
                 Actions& actions);
-  // IBA 9.7.5.1.4: what a READ that comes again asks for lies within one that was executed and is remembered.
+  // IBA 9.7.5.1.4: whether the range of a duplicate READ is within an executed READ that is remembered.
   bool has_executed(ib::Psn psn, const ib::Reth& reth) const;
   void repeat_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
                    Actions& actions);
-  // A response that was put off may begin, unless its place has been taken by another.
+  // A delayed response may begin, unless a later duplicate of its READ has replaced it.
   void on_answer_due(ib::Psn psn, Actions& actions);
   // The response follows when the result is known.
   void add_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
   void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions);
-  // IBA 9.7.5.1.4: an atomic asked for again is answered with the saved result, once; false when none is saved.
+  // IBA 9.7.5.1.4: answers a duplicate atomic with the saved result, once; false when none is saved.
   bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
   void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
-  // The peer is about to be refused with `psn`: nothing behind it is answered.
+  // A NAK with `psn` follows: answers from `psn` on are discarded.
   void discard_from(ib::Psn psn);
-  // The peer has been refused: what is owed up to the refusal is still sent, although the queue pair is in
-  // error.
+  // A NAK ends the queue: answers up to it are still sent, although the queue pair is in ERR.
   void close() { closed_ = true; }
-  // The queue pair is in error: nothing more is sent, unless the error is the answer's own.
+  // The queue pair enters ERR: discards all answers, unless close() was called.
   void abandon();
   void reset();
 
@@ -69,31 +70,31 @@ class ResponseQueue {
   enum class Kind : std::uint8_t { kAcknowledgement, kRead, kAtomic };
   struct Response {
     Kind kind = Kind::kAcknowledgement;
-    ib::Psn psn;  // of its next packet
+    ib::Psn psn;  // PSN of its next packet
     ib::Aeth aeth;
-    ib::Reth reth;             // what a READ asks for
-    std::uint32_t offset = 0;  // bytes of it already made into packets
+    ib::Reth reth;             // range of a READ
+    std::uint32_t offset = 0;  // bytes of it that are in packets already
     bool holds_resource = false;
-    bool ready = true;               // an atomic's result is not there at once, nor what is read again
-    std::uint64_t result = 0;        // of an atomic
-    Ref<SharedReceiveQueue> target;  // of a READ: whose memory, on an XRC receiver
-    Trail trail;                     // of the request
+    bool ready = true;               // false: the result of an atomic is not known, or a repeated READ is delayed
+    std::uint64_t result = 0;        // original value of an atomic
+    Ref<SharedReceiveQueue> target;  // READ of an XRC receiver: the queue whose owner's memory is read
+    Trail trail;                     // trail of the request
   };
-  // A READ or an atomic, as it came first.
+  // A READ or atomic, as it was first received.
   struct Executed {
     Kind kind = Kind::kRead;
     ib::Psn psn;
     ib::Reth reth;
-    bool known = false;  // an atomic's result is
+    bool known = false;  // the result of an atomic is
     std::uint64_t result = 0;
   };
 
   Outgoing make(ib::PacketPtr packet, const Response& response, Instant now);
   Outgoing next_read_packet(Instant now, Actions& actions);
-  // The region of the READ is gone, or its rights.
+  // The region of the READ has been deregistered, or lost its rights.
   Outgoing refuse_read(Instant now, Actions& actions);
   void add(Response response, Actions& actions);
-  // Ahead of what is owed with its PSN or a later one.
+  // Inserts ahead of answers with its PSN or a later one.
   void insert(Response response, Actions& actions);
   void remember(const Executed& request);
   ib::Psn end_of(ib::Psn psn, const ib::Reth& reth) const;

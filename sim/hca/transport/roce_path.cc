@@ -30,8 +30,9 @@ void set_ethernet(ib::Packet& packet, const PortAddress& address, std::uint32_t 
   const ib::MacAddress to = ib::is_multicast(grh.destination)
                                 ? ib::group_mac(grh.destination)
                                 : address.neighbours->find(grh.destination).value_or(ib::MacAddress{});
-  // A17.3.2.2 leaves the port to the sender: different flows should have different ones, so that they may take
-  // different ways. The flow label gives it, or the two queue pairs, folded as Linux does.
+  // A17.3.2.2 leaves the UDP source port to the sender: different flows should have different ports, for
+  // different routes (ECMP). It is a hash of the flow label, or of the two queue pair numbers, as Linux
+  // computes it.
   std::uint64_t flow = grh.flow_label;
   if (flow == 0) {
     flow = std::uint64_t{number} * packet.bth.destination.value;
@@ -41,7 +42,7 @@ void set_ethernet(ib::Packet& packet, const PortAddress& address, std::uint32_t 
   }
   const std::uint64_t port = ((flow & 0x3fff) ^ flow >> 14) | 0xc000;
   if (ib::is_over_ipv4(packet)) grh.flow_label = 0;
-  constexpr std::uint8_t kHopLimit = 64;  // of a path that names none
+  constexpr std::uint8_t kHopLimit = 64;  // for a path without one
   if (grh.hop_limit == 0) grh.hop_limit = kHopLimit;
   const std::uint16_t vlan = address.vlan_of(grh.source);
   const int priority = vlan == 0 ? 0 : packet.lrh.service_level.value << ib::kVlanPriorityShift;

@@ -1,4 +1,4 @@
-// The way of a packet on Ethernet.
+// The Ethernet, IP and UDP headers of a packet.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace verbatim::hca {
 
-// A packet with its GRH, sent by queue pair `number`, becomes a frame of RoCEv2 from this port. Its addressee is a group's, or
-// among the neighbours; else the frame goes to nobody.
+// Makes a packet with a GRH, sent by queue pair `number`, a frame of RoCEv2 from this port. Its destination
+// address is that of a group or of a neighbour; otherwise no port takes the frame.
 void set_ethernet(ib::Packet& packet, const PortAddress& address, std::uint32_t number);
 
 }  // namespace verbatim::hca

@@ -1,6 +1,7 @@
-// Choice of the packets to send again when only missing ones are, as IRN does it (Mittal et al., SIGCOMM 2018,
-// 3.1): each NAK names the first PSN that is missing and one behind it that has come. A PSN is lost when a later one has come
-// and it has not. It is sent again once; if that is lost, too, the transport timer sends everything again.
+// Chooses the packets to send again when only missing packets are repeated (IRN, Mittal et al., SIGCOMM 2018,
+// 3.1): each NAK names the first PSN that is missing and one behind it that has arrived. A PSN is lost when a
+// later one has arrived and it has not. It is sent again once; if that is lost, too, the transport timer
+// sends everything again.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,15 @@ class SelectiveRepeat {
     forget(first);
   }
   bool is_on() const { return window_ > 0; }
-  // Whether a packet may be sent that far behind the oldest that is not acknowledged.
+  // Whether a packet may be sent when `outstanding` PSNs are not acknowledged.
   bool allows(std::int32_t distance) const { return window_ == 0 || distance < static_cast<std::int32_t>(window_); }
   std::uint32_t window() const { return window_; }
 
-  // Everything before `missing` has come, and `count` PSNs from `seen` on, but not `missing`; nothing from `end` on has been
-  // sent. True when that begins a recovery: nothing was known to be missing.
+  // A NAK: all PSNs before `missing`, and `count` PSNs from `seen` on, have arrived, `missing` has not; PSNs
+  // from `end` on have not been sent. True when it begins a recovery: no PSN was known to be missing.
   bool on_gap(ib::Psn missing, ib::Psn seen, std::uint32_t count, ib::Psn end) {
     seen_.advance(missing);
-    // Else it is no PSN of ours: the peer does not repeat selectively.
+    // Otherwise `seen` was not sent: the peer does not use selective repeat.
     if (seen == missing || !seen_.covers(seen) || distance(seen, end) <= 0) return false;
     for (std::uint32_t i = 0; i < count; ++i) seen_.add(seen + i);
     if (distance(seen_end_, seen) > 0) seen_end_ = seen;
@@ -40,18 +41,18 @@ class SelectiveRepeat {
     return begins;
   }
 
-  // Nothing before `psn` is outstanding any more.
+  // All PSNs before `psn` are acknowledged.
   void on_progress(ib::Psn psn) {
     if (!is_on()) return;
     seen_.advance(psn);
     if (distance(next_, psn) > 0) next_ = psn;
     if (distance(seen_end_, psn) > 0) seen_end_ = psn;
-    // The packet that was sent again must have come, too, else it would be sent once more for NAKs on their way.
+    // The repeated packet must be acknowledged as well, or NAKs under way would repeat it once more.
     if (distance(recovery_end_, psn) >= 0 && next_ == psn) is_recovering_ = false;
     settle();
   }
 
-  // Everything from `psn` on is sent again.
+  // All packets from `psn` on are sent again.
   void forget(ib::Psn psn) {
     seen_.start(window_, psn);
     next_ = seen_end_ = recovery_end_ = psn;
@@ -60,7 +61,7 @@ class SelectiveRepeat {
 
   bool has_next() const { return is_recovering_ && distance(next_, seen_end_) > 0; }
   ib::Psn next() const { return next_; }
-  // All up to `end` has been sent again.
+  // All missing packets before `end` have been sent again.
   void on_repeated(ib::Psn end) {
     next_ = end;
     settle();
@@ -72,10 +73,10 @@ class SelectiveRepeat {
   }
 
   std::uint32_t window_ = 0;
-  PsnWindow seen_;         // PSNs that have come behind one that is missing
+  PsnWindow seen_;         // PSNs that have arrived behind a missing one
   ib::Psn seen_end_;       // the last of them
-  ib::Psn next_;           // those before are acknowledged, have come, or have been sent again
-  ib::Psn recovery_end_;   // acknowledged, it ends the recovery
+  ib::Psn next_;           // PSNs before it are acknowledged, have arrived, or have been sent again
+  ib::Psn recovery_end_;   // its acknowledgement ends the recovery
   bool is_recovering_ = false;
 };
 
