@@ -12,7 +12,7 @@
 #include "sim/explore/schedule.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
-#include "tools/verbatim/worker_pool.h"
+#include "tools/verbatim/process_pool.h"
 
 namespace verbatim::cli {
 
@@ -31,12 +31,12 @@ class ScheduleWorkers {
  public:
   // Both outlive it; of `options`, jobs and core say how many there are and where they run.
   ScheduleWorkers(const RunPlan& plan, const RunOptions& options);
-  ~ScheduleWorkers();
+  ~ScheduleWorkers() { abandon(); }
   ScheduleWorkers(const ScheduleWorkers&) = delete;
   ScheduleWorkers& operator=(const ScheduleWorkers&) = delete;
 
-  bool has_room() const { return !is_interrupted() && busy_ < workers_.size(); }
-  bool is_idle() const { return busy_ == 0; }
+  bool has_room() const { return !is_interrupted() && pool_.free_slot(); }
+  bool is_idle() const { return !pool_.any_busy(); }
 
   // False: the machine has no room for another process.
   bool start(std::int64_t number, const explore::Schedule& schedule, const RunWish& wish);
@@ -50,35 +50,28 @@ class ScheduleWorkers {
   std::vector<Ended> await(int wall_ms);
 
   // SIGINT, SIGTERM or SIGHUP came: those under way were asked to end, and none can be started.
-  bool is_interrupted() const { return Interruption::came(); }
+  bool is_interrupted() const { return ProcessPool::is_interrupted(); }
   // Ends all that are under way; nobody hears of them.
   void abandon();
 
  private:
   struct Worker {
-    pid_t process = -1;  // -1: there is none
-    int socket = -1;     // to and from it
-    bool is_busy = false;
+    int socket = -1;  // to and from the process of the slot; -1: there is none
     std::int64_t number = 0;
     unsigned runs = 0;
   };
   // So that what a run leaves behind by mistake, some memory, does not add up for ever.
   static constexpr unsigned kMostRuns = 2000;
 
-  bool make(Worker& worker, int core);
+  bool make(std::size_t slot);
   int serve(int socket, int core);
-  Ended take(Worker& worker);
-  int end(Worker& worker);
-  int forget(Worker& worker, int status);
-  void signal_busy(int signal);
+  Ended take(std::size_t slot);
+  int end(std::size_t slot);
 
   const RunPlan& plan_;
   const RunOptions& options_;
-  const std::vector<int> cores_;
-  std::vector<Worker> workers_;
-  std::size_t busy_ = 0;
-  supervisor::Waiting waiting_;
-  RunsEnd end_;
+  ProcessPool pool_;
+  std::vector<Worker> workers_;  // by slot
 };
 
 }  // namespace verbatim::cli

@@ -4,41 +4,15 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/core/interruption.h"
-#include "sim/supervisor/machine/waiting.h"
+#include "tools/verbatim/process_pool.h"
 
 namespace verbatim::cli {
-
-// Processors that runs may use: `core` alone, or where that is negative all that this process is allowed.
-std::vector<int> cores_of_runs(int core);
-// How many go on at a time: `jobs`, or where that is 0 one for each of `cores`.
-std::size_t jobs_of_runs(int jobs, const std::vector<int>& cores);
-
-// How runs end that are under way when the user interrupts, or when nobody wants to hear of them: they are asked to end, and are
-// killed when they have not ended supervisor::kKillAfterMs later, or at a second interruption.
-class RunsEnd {
- public:
-  // The signal that they get now; 0: none. Asked again after each wait.
-  int next_signal();
-  // Asks them to end whatever the user does.
-  void begin() { is_wanted_ = true; }
-  // How long to wait until next_signal() has something to say; `wall_ms` otherwise (negative: for ever).
-  int wait_ms(int wall_ms) const;
-
- private:
-  std::chrono::steady_clock::time_point kill_at_{};
-  int seen_ = 0;  // interruptions
-  enum class Step : std::uint8_t { kNone, kAsked, kKilled } step_ = Step::kNone;
-  bool is_wanted_ = false;
-};
 
 class WorkerPool {
  public:
@@ -48,9 +22,9 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  bool has_room() const { return !is_interrupted() && running_.size() < slots_.size(); }
-  bool is_idle() const { return running_.empty(); }
-  std::size_t jobs() const { return slots_.size(); }
+  bool has_room() const { return !is_interrupted() && pool_.free_slot(); }
+  bool is_idle() const { return !pool_.any_busy(); }
+  std::size_t jobs() const { return pool_.slots(); }
 
   // `start` makes the process that runs on processor `core` (negative: any) and writes what it has to say to the file `output`;
   // its process id, negative when there is none. False: it was not started.
@@ -68,23 +42,18 @@ class WorkerPool {
   std::vector<std::pair<std::int64_t, pid_t>> running() const;
 
   // SIGINT, SIGTERM or SIGHUP came: those under way are asked to end, and none can be started.
-  bool is_interrupted() const { return Interruption::came(); }
+  bool is_interrupted() const { return ProcessPool::is_interrupted(); }
   // Ends all that are under way; nobody hears of them.
   void abandon();
 
  private:
   struct Run {
     std::int64_t number = 0;
-    std::size_t slot = 0;
     int output = -1;
   };
-  void signal_all(int signal);
 
-  const std::vector<int> cores_;
-  std::vector<bool> slots_;  // in use
-  std::map<pid_t, Run> running_;
-  supervisor::Waiting waiting_;
-  RunsEnd end_;
+  ProcessPool pool_;
+  std::vector<Run> runs_;  // by slot; valid if the slot is busy
 };
 
 // Why a process that ended so has said nothing of its run: an exit code of ours, and a sentence.
