@@ -49,7 +49,8 @@ void ParkingLot::park(Thread& thread, Parked parked) {
 LoopAnalyst& ParkingLot::analyst_of(Process& process) {
   if (process.analyst() == nullptr) {
     const auto& interposed = interposed_functions(run_.options.shim_directory + "/libverbatim_runtime.so");
-    process.analyst() = std::make_unique<LoopAnalyst>(process, run_.options.epoch_ns, run_.options.traps_loops, interposed);
+    process.analyst() =
+        std::make_unique<LoopAnalyst>(process, run_.options.epoch_ns, run_.options.traps_loops, interposed);
   }
   return *process.analyst();
 }
@@ -92,18 +93,22 @@ void ParkingLot::check_reads_beside(Thread& thread, const ProcessMemory::Written
   constexpr auto kCheck = protocol::Check::kWriteTarget;
   Process& process = thread.process();
   const Parked& parked = *thread.parked();
-  if ((run_.options.checks & check_bit(kCheck)) == 0 || parked.kind != Parked::Kind::kSpin || written.bytes.size() <= 1) return;
+  if ((run_.options.checks & check_bit(kCheck)) == 0 || parked.kind != Parked::Kind::kSpin ||
+      written.bytes.size() <= 1)
+    return;
   if (!process.memory().placed.was_last(written.address, written.bytes.size(), run_.engine.now())) return;
   const auto& poke = std::get<request::Poke>(thread.request());
-  const std::uint64_t reads =
-      analyst_of(process).read_beside(poke.context, poke.fs_base, parked, {written.address, written.bytes.size()});
+  const std::uint64_t reads = analyst_of(process).read_beside(poke.context, poke.fs_base, parked,
+                                                              {written.address, written.bytes.size()});
   if (reads == 0) return;
   // Passed as a return address: the place is looked up before it.
-  checks_.report(process, kCheck, reads + 1,
-                 fmt::format("thread {} has waited in a loop until some of {} bytes at {:#x} changed, which an adapter writes, and reads "
-                                      "others of them before it has polled a completion: the bytes of a message arrive in any order",
-                                      thread.tid(), written.bytes.size(), written.address),
-                          run_.engine.now());
+  checks_.report(
+      process, kCheck, reads + 1,
+      fmt::format(
+          "thread {} has waited in a loop until some of {} bytes at {:#x} changed, which an adapter writes, and reads "
+          "others of them before it has polled a completion: the bytes of a message arrive in any order",
+          thread.tid(), written.bytes.size(), written.address),
+      run_.engine.now());
 }
 
 void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Written& written) {
@@ -111,7 +116,9 @@ void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Writte
     if (thread->parked() == nullptr || thread->parked()->is_shown) continue;
     thread->note_write(written.address, written.bytes.size());
     const auto& watched = thread->parked()->watched;
-    if (std::ranges::none_of(watched, [&](const auto& run) { return changes(process.memory(), written, run); })) continue;
+    if (std::ranges::none_of(watched,
+                             [&](const auto& run) { return changes(process.memory(), written, run); }))
+      continue;
     check_reads_beside(*thread, written);
     thread->unpark();
   }
@@ -125,7 +132,8 @@ void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Writte
 void ParkingLot::check_shared(Process& process) {
   for (auto& thread : process.threads()) {
     const Parked* const parked = thread->parked();
-    if (parked != nullptr && !parked->is_shown && parked->shared_has_changed(process.memory())) thread->unpark();
+    if (parked != nullptr && !parked->is_shown && parked->shared_has_changed(process.memory()))
+      thread->unpark();
   }
 }
 
@@ -173,7 +181,8 @@ bool ParkingLot::is_watched(Thread& thread, const Parked& parked) {
 
 bool ParkingLot::shows_something(Process& process, const SeenPoll& poll) const {
   if (poll.yields) return false;
-  if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe)) return true;
+  if (poll.entry % alignof(protocol::Cqe) != 0 || poll.entry > protocol::kArenaSize - sizeof(protocol::Cqe))
+    return true;
   auto* entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data() + poll.entry);
   return std::atomic_ref(entry->sequence).load(std::memory_order_acquire) == poll.sequence &&
          instant_from_ps(entry->visible_at_ps) <= run_.engine.now();
@@ -214,13 +223,15 @@ ParkingLot::TurnStart ParkingLot::start_turn(Thread& thread, const Thread::Turn&
   thread.process().region().slot(thread.slot()).raised_count = 0;
   // The thread must not return the token before: this covers the rest of the turn and one turn more.
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
-  const bool goes_on = !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
+  const bool goes_on =
+      !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
   if (goes_on) thread.take_unparked();  // the poll that is due is among those it makes itself
   return {{.result = polls, .repeats = turn.parked->known_calls}, goes_on};
 }
 
 void ParkingLot::restore_present(Process& process) {
-  for (const spin::ByteRun& run : changed_in_turn_) process.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
+  for (const spin::ByteRun& run : changed_in_turn_)
+    process.memory().write(run.address, std::as_bytes(std::span(run.bytes)));
   changed_in_turn_.clear();
 }
 

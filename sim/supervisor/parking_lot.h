@@ -1,6 +1,6 @@
-// Parking of threads that wait by running (tasks/parking.h): when a thread is parked, which writes wake it, and
-// how it resumes within a turn that was skipped. Knows threads and their memory, and neither the token nor
-// Linux processes.
+// Parking of threads that wait by running (tasks/parking.h): when a thread is parked, which writes wake it,
+// and how it resumes within a turn that was skipped. Knows threads and their memory, and neither the token
+// nor Linux processes.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,8 @@ class ParkingLot {
   // Created at the first call for a process.
   LoopAnalyst& analyst_of(Process& process);
 
-  // The thread was poked, or its loop trapped. If only an outside change can end its loop, returns the state in
-  // which to park the thread, without `since`. nullopt: it computes.
+  // The thread was poked, or its loop trapped. If only an outside change can end its loop, returns the state
+  // in which to park the thread, without `since`. nullopt: it computes.
   std::optional<Parked> find_spin(Thread& thread, const request::Poke& poke);
   // Parks a thread that find_spin() has found; `since`: its clock.
   void park_spin(Thread& thread, const request::Poke& poke, Parked parked, Instant since);
@@ -47,15 +47,16 @@ class ParkingLot {
   // An unparked thread that is to execute the rest of a skipped turn, in the past.
   struct TurnStart {
     Answer answer;
-    // True: the thread may continue beyond the turn, up to its horizon. False: it returns the token at the poll
-    // that is due, and signals wait until then.
+    // True: the thread may continue beyond the turn, up to its horizon. False: it returns the token at the
+    // poll that is due, and signals wait until then.
     bool goes_on = false;
   };
   // Memory that has changed since the turn and that its rest reads shows its former content until end_turn().
   TurnStart start_turn(Thread& thread, const Thread::Turn& turn);
   // Restores the present content of memory.
   void end_turn(Process& process) {
-    if (!changed_in_turn_.empty()) [[unlikely]] restore_present(process);
+    if (!changed_in_turn_.empty()) [[unlikely]]
+      restore_present(process);
   }
   // The process was stopped in its turn: the former content belongs to no other process.
   void forget_turn() { changed_in_turn_.clear(); }

@@ -28,10 +28,11 @@ namespace {
 
 // bytes of one string of argv or envp: MAX_ARG_STRLEN of Linux
 constexpr std::size_t kLongestString = 128 * 1024;
-constexpr std::size_t kMostStrings = 2 << 20;       // bytes of all strings
+constexpr std::size_t kMostStrings = 2 << 20;  // bytes of all strings
 
 // Reads the strings of a null-terminated array of pointers. Returns 0, EFAULT or E2BIG.
-int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::string>& strings, std::size_t& total) {
+int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::string>& strings,
+                 std::size_t& total) {
   if (array == 0) return 0;
   for (;; array += 8) {
     const auto address = memory.load<std::uint64_t>(array);
@@ -106,7 +107,8 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
   int cause = 0;  // errno of the first descriptor that could not be copied
   for (const int fd : numbers) {
     if (fd >= own) continue;
-    const bool closes = (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
+    const bool closes =
+        (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
     if (process.file(fd) != nullptr) {
       if (closes) inherited.closed.push_back(fd);
       if (!closes && fd != 1 && fd != 2) inherited.placeholders.push_back(fd);
@@ -114,11 +116,17 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
     }
     if (closes) continue;
     const int copy = parts_.kernel.take_descriptor(process, thread.native_tid(), fd);
-    if (copy >= 0) inherited.real.emplace_back(fd, copy);
-    else if (cause == 0 && errno != EBADF) cause = errno;
+    if (copy >= 0)
+      inherited.real.emplace_back(fd, copy);
+    else if (cause == 0 && errno != EBADF)
+      cause = errno;
   }
   if (cause != 0)
-    parts_.report.finish(Outcome::kMachine, parts_.report.title(process) + " cannot execute a program without losing its open files (pidfd_getfd, ptrace): " + std::strerror(cause));
+    parts_.report.finish(
+        Outcome::kMachine,
+        parts_.report.title(process) +
+            " cannot execute a program without losing its open files (pidfd_getfd, ptrace): " +
+            std::strerror(cause));
   return inherited;
 }
 
@@ -128,7 +136,8 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   const bool at = call.number == SYS_execveat;
   const auto* a = call.arguments + (at ? 1 : 0);
   if (at && (static_cast<int>(call.arguments[0]) != AT_FDCWD || call.arguments[4] != 0)) {
-    parts_.report.warn(process, "executing a file by its descriptor is not simulated; the program got ENOSYS");
+    parts_.report.warn(process,
+                       "executing a file by its descriptor is not simulated; the program got ENOSYS");
     return Answer{-ENOSYS};
   }
   const std::string folder = fmt::format("/proc/{}", process.native_pid());
@@ -147,11 +156,13 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   std::vector<std::string> executed = {request.path};
   std::size_t total = 0;
   int failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[1]), request.arguments, total);
-  if (failed == 0) failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
+  if (failed == 0)
+    failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
   if (failed == 0) failed = executable_error(request.path);
   if (failed != 0) return Answer{-failed};
   if (std::string reason = inspect_program(request.path, "", nullptr); !reason.empty()) {
-    if (reason.starts_with(request.path)) reason.replace(0, request.path.size(), seen);  // the path that the program sees
+    if (reason.starts_with(request.path))
+      reason.replace(0, request.path.size(), seen);  // the path that the program sees
     parts_.report.warn(process, "cannot execute " + reason);
     return Answer{-ENOEXEC};
   }
@@ -198,21 +209,24 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   region->header().own_descriptors = request.own_descriptors;
   region->header().descriptor_limit = process.descriptor_limit();
   auto patches = std::make_unique<code::CodePatches>(run_.options.machine.jumps);
-  equip(request, *region, process.host_index(), fmt::format("process/{}/at_random/{}", process.pid(), process.executions()),
-        *patches);
+  equip(request, *region, process.host_index(),
+        fmt::format("process/{}/at_random/{}", process.pid(), process.executions()), *patches);
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
   LaunchedProcess launched = start(request);
   if (launched.is_refused_by_machine) {
-    parts_.report.finish(Outcome::kMachine, parts_.report.title(process) + " could not execute a program: " + launched.error);
+    parts_.report.finish(Outcome::kMachine,
+                         parts_.report.title(process) + " could not execute a program: " + launched.error);
     return std::nullopt;
   }
   if (!launched.error.empty()) {
-    parts_.report.warn(process, launched.error, true);  // every reason that Linux has to refuse the file was checked before
+    parts_.report.warn(process, launched.error,
+                       true);  // every reason that Linux has to refuse the file was checked before
     return Answer{-EAGAIN};
   }
   if (asks_for_privilege(request.path)) {
-    parts_.report.warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
+    parts_.report.warn(
+        process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
   own_work.reset();

@@ -34,7 +34,8 @@ std::string native_working_folder(const ProgramSpec& program, const HostPaths& p
   const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
   const std::string real = std::filesystem::canonical(wanted, error);
   // A view is entered by the first path that leads into it, for the same start with and without views.
-  const bool is_viewed = !error && paths.views() != nullptr && !paths.views()->copy_of(paths.native(real)).empty();
+  const bool is_viewed =
+      !error && paths.views() != nullptr && !paths.views()->copy_of(paths.native(real)).empty();
   const std::string native = error ? wanted : is_viewed ? paths.native(real) : paths.native_in_use(real);
   return native == real ? program.working_directory : native;
 }
@@ -50,7 +51,7 @@ void ProcessFactory::begin(int core, bool reports_calls) {
 }
 
 Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std::uint32_t pid,
-                                          const std::string& stream) {
+                                const std::string& stream) {
   const HostSpec& host = run_.hosts[spec.host];
   const auto give_up = [&](Outcome outcome, const std::string& why) {
     parts_.report.finish(outcome, host.name + ": " + why);
@@ -61,7 +62,8 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   const HostPaths& paths = parts_.kernel.paths_of_host(spec.host);
   const std::string& named = spec.arguments.at(0);
   const bool is_path = named.starts_with('/');
-  const std::string reason = inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
+  const std::string reason =
+      inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
   if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
   // the host's substitute for the machine's file: ssh
   if (!is_path) request.path = paths.native(request.path);
@@ -69,11 +71,14 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   try {
     region = std::make_unique<ProcessRegion>();
   } catch (const std::system_error& error) {
-    return give_up(Outcome::kNotStarted,
-                   fmt::format("{}; raise the limits on address space (ulimit -Hv) and open files (ulimit -Hn)", error.what()));
+    return give_up(
+        Outcome::kNotStarted,
+        fmt::format("{}; raise the limits on address space (ulimit -Hv) and open files (ulimit -Hn)",
+                    error.what()));
   }
-  Process& process = parts_.processes.add(std::make_unique<Process>(index, pid, host, spec.host, named.substr(named.rfind('/') + 1),
-                                                           Rng(run_.options.seed, stream + "/random"), std::move(region)));
+  Process& process = parts_.processes.add(
+      std::make_unique<Process>(index, pid, host, spec.host, named.substr(named.rfind('/') + 1),
+                                Rng(run_.options.seed, stream + "/random"), std::move(region)));
   headers_.fill(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
   process.region().slot(0).clock_ps = to_ps(run_.engine.now());
@@ -104,7 +109,8 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   spdlog::debug("{} started as process {}", parts_.report.title(process), launched.pid);
   parts_.watch.note_refused_heap(process);
   if (asks_for_privilege(request.path)) {
-    parts_.report.warn(process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
+    parts_.report.warn(
+        process, request.path + " has the set-user-id or set-group-id bit; it runs without that privilege");
   }
 
   own_work.reset();
@@ -116,8 +122,9 @@ void ProcessFactory::adopt(Process& process) {
   parts_.memory.use_for(process);
   process.memory().use(run_.engine);
   if (!run_.options.machine.memory_calls) process.memory().do_without_calls();
-  process.memory().set_write_listener(
-      [this, &process](const ProcessMemory::Written& written) { parts_.lot.on_memory_written(process, written); });
+  process.memory().set_write_listener([this, &process](const ProcessMemory::Written& written) {
+    parts_.lot.on_memory_written(process, written);
+  });
   process.memory().set_access_listener([this, &process] {
     // No adapter accesses the memory of a host before the time that its programs have reached.
     CHECK(parts_.token.may_access_memory(process.host_index()));
@@ -128,8 +135,8 @@ void ProcessFactory::adopt(Process& process) {
   process.region().header().watches_files = parts_.kernel.watches_files(process.host_index()) ? 1 : 0;
 }
 
-void ProcessFactory::equip(LaunchRequest& request, ProcessRegion& region, std::size_t host, const std::string& random_stream,
-                           code::CodePatches& patches) {
+void ProcessFactory::equip(LaunchRequest& request, ProcessRegion& region, std::size_t host,
+                           const std::string& random_stream, code::CodePatches& patches) {
   request.shim_directory = run_.options.shim_directory;
   request.region_fd = region.fd();
   request.passage_fd = parts_.kernel.passage().far_end();
@@ -155,19 +162,21 @@ LaunchedProcess ProcessFactory::start(const LaunchRequest& request) {
   parts_.memory.write_behind().flush();
   const SupervisorOptions& options = run_.options;
   if (options.launcher) return options.launcher(request);
-  return options.run_after_run != nullptr ? options.run_after_run->zygotes().launch(request) : supervisor::launch(request);
+  return options.run_after_run != nullptr ? options.run_after_run->zygotes().launch(request)
+                                          : supervisor::launch(request);
 }
 
 void ProcessFactory::begin(Process& process, LaunchedProcess launched,
-                             std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling,
-                             const Credentials& credentials) {
+                           std::unique_ptr<code::CodePatches> patches, const Scheduling& scheduling,
+                           const Credentials& credentials) {
   // inotify events caused by its loader are the simulator's own file work
   const Kernel::OwnFileWork own_work(parts_.kernel, process.host_index());
   adopt(process);
   process.set_patches(std::move(patches));
   process.region().close_fd();
   run_.tracer.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
-  for (const int fd : {1, 2}) parts_.report.output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
+  for (const int fd : {1, 2})
+    parts_.report.output(process, fd, std::as_bytes(std::span(launched.early_output[fd - 1])));
   parts_.code.report_unpatched(process);
   parts_.watch.note_other_layout(process);
   Thread* const first = make_thread(process);
@@ -176,7 +185,8 @@ void ProcessFactory::begin(Process& process, LaunchedProcess launched,
   first->credentials = credentials;
   first->publish_credentials();
   parts_.token.begin_process(process);
-  if (process.family().first_of_program) parts_.report.program_started(process.program(), process.native_pid());
+  if (process.family().first_of_program)
+    parts_.report.program_started(process.program(), process.native_pid());
 }
 
 Thread* ProcessFactory::make_thread(Process& process, std::uint32_t slot) {
@@ -184,7 +194,8 @@ Thread* ProcessFactory::make_thread(Process& process, std::uint32_t slot) {
   std::vector<bool> taken(threads.size() + 1);  // by slot - `slot`; at least one entry stays free
   for (const auto& thread : threads) {
     const std::uint32_t at = thread->slot() - slot;
-    if (thread->state() != Thread::State::kDead && thread->slot() >= slot && at < taken.size()) taken[at] = true;
+    if (thread->state() != Thread::State::kDead && thread->slot() >= slot && at < taken.size())
+      taken[at] = true;
   }
   slot += static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
   if (slot >= protocol::kMaxThreads) return nullptr;
@@ -192,8 +203,9 @@ Thread* ProcessFactory::make_thread(Process& process, std::uint32_t slot) {
   std::erase_if(threads, [&](const auto& thread) { return thread->slot() == slot; });
   const std::uint32_t tid = threads.empty() ? process.pid() : parts_.processes.new_pid();
   const HostSpec& host = process.host();
-  threads.push_back(std::make_unique<Thread>(run_.engine, run_.choices, parts_.events.add_thread(process.host_index()), process,
-                                             slot, tid, host.costs));
+  threads.push_back(std::make_unique<Thread>(run_.engine, run_.choices,
+                                             parts_.events.add_thread(process.host_index()), process, slot,
+                                             tid, host.costs));
   if (run_.options.on_wait) threads.back()->report_waits_to(run_.options.on_wait);
   return threads.back().get();
 }

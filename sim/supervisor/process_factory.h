@@ -1,6 +1,6 @@
 // Creates Linux processes and their threads: first processes of programs, copies (fork), and programs that
-// processes execute (exec). exec replaces the Linux process: the new program is launched like a first program,
-// for the same memory layout in every run, and the old Linux process is killed.
+// processes execute (exec). exec replaces the Linux process: the new program is launched like a first
+// program, for the same memory layout in every run, and the old Linux process is killed.
 #pragma once
 
 #include <memory>
@@ -53,10 +53,12 @@ class ProcessFactory {
   void begin(int core, bool reports_calls);
   void use(Terminals& terminals) { terminals_ = &terminals; }
 
-  // Launches the first process of `spec`, a process of program `index`, and takes its requests; nullptr: it cannot
-  // be launched, and the run is over.
-  Process* launch(const ProgramSpec& spec, std::size_t index, std::uint32_t pid, const std::string& random_stream);
-  // The thread has made a copy of its process; adopts it. nullopt: the thread waits (vfork), or the run is over.
+  // Launches the first process of `spec`, a process of program `index`, and takes its requests; nullptr: it
+  // cannot be launched, and the run is over.
+  Process* launch(const ProgramSpec& spec, std::size_t index, std::uint32_t pid,
+                  const std::string& random_stream);
+  // The thread has made a copy of its process; adopts it. nullopt: the thread waits (vfork), or the run is
+  // over.
   std::optional<Answer> fork(Thread& thread, const request::Forked& forked);
   // The thread's execve or execveat. nullopt: the process has been replaced, or the run is over.
   std::optional<Answer> execute(Thread& thread);
@@ -66,8 +68,8 @@ class ProcessFactory {
  private:
   // Descriptors at exec.
   struct Inherited {
-    std::vector<int> closed;                  // virtual descriptors that exec closes
-    std::vector<int> placeholders;            // virtual descriptors that stay open
+    std::vector<int> closed;        // virtual descriptors that exec closes
+    std::vector<int> placeholders;  // virtual descriptors that stay open
     // real descriptors that stay open: number in the process, and the simulator's duplicate
     std::vector<std::pair<int, int>> real;
   };
@@ -79,8 +81,8 @@ class ProcessFactory {
   Process& adopt_copy(Thread& thread, const request::Forked& forked, std::unique_ptr<ProcessRegion> region);
   std::optional<Answer> hold(Thread& thread, Process& child);
   // Adds what every launch needs: CPUID table, AT_RANDOM bytes, patches.
-  void equip(LaunchRequest& request, ProcessRegion& region, std::size_t host, const std::string& random_stream,
-             code::CodePatches& patches);
+  void equip(LaunchRequest& request, ProcessRegion& region, std::size_t host,
+             const std::string& random_stream, code::CodePatches& patches);
   LaunchedProcess start(const LaunchRequest& request);
   // The process has been launched and is at its loader's first instructions; its first thread sends the first
   // request.

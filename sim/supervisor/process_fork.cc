@@ -35,8 +35,9 @@ std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked
   };
   if (forked.native <= 0) return fail("the machine refused a new process (see ulimit -u and free memory)");
   const auto native = static_cast<pid_t>(forked.native);
-  const bool known = std::ranges::any_of(
-      parts_.processes.all(), [&](const auto& other) { return other->alive && other->native_pid() == native; });
+  const bool known = std::ranges::any_of(parts_.processes.all(), [&](const auto& other) {
+    return other->alive && other->native_pid() == native;
+  });
   if (known || thread.copy_pid() == 0 || forked.pid != thread.copy_pid() ||
       number_of(field_of(fmt::format("/proc/{}/status", native), "PPid"), 10) !=
           static_cast<std::uint64_t>(getpid())) {
@@ -45,7 +46,8 @@ std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked
   }
   std::unique_ptr<ProcessRegion> region;
   try {
-    region = std::make_unique<ProcessRegion>(fmt::format("/proc/{}/fd/{}", parent.native_pid(), forked.region));
+    region =
+        std::make_unique<ProcessRegion>(fmt::format("/proc/{}/fd/{}", parent.native_pid(), forked.region));
   } catch (const std::system_error&) {
     end_child(native);
     return fail("the machine gave the simulator no room for the copy (see ulimit -n and -v)");
@@ -56,7 +58,8 @@ std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked
 }
 
 // The copy's first thread continues after the wake-up latency.
-Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forked, std::unique_ptr<ProcessRegion> region) {
+Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forked,
+                                    std::unique_ptr<ProcessRegion> region) {
   Process& parent = thread.process();
   const auto native = static_cast<pid_t>(forked.native);
   region->close_fd();
@@ -88,7 +91,8 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
     child.outlives_its_end = child.outlives_its_end || signals != nullptr;
     child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
     if (!parent.closes_unknown_by_exec(fd)) continue;
-    child.region().high_descriptors().close_on_exec[fd / 64].fetch_or(1ull << (fd % 64), std::memory_order_relaxed);
+    child.region().high_descriptors().close_on_exec[fd / 64].fetch_or(1ull << (fd % 64),
+                                                                      std::memory_order_relaxed);
   }
   Thread* const first = make_thread(child, thread.slot());
   first->set_native_tid(native);
@@ -103,7 +107,8 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   child_slot.signal_mask = parent.region().slot(thread.slot()).signal_mask;
   first->set_clear_tid(forked.clear_tid);
   first->set_request(request::Spend{});
-  first->run_at(run_.engine.now() + Duration(parent.host().costs.wake_up_ps) + first->scheduling_delay(kAfterWait));
+  first->run_at(run_.engine.now() + Duration(parent.host().costs.wake_up_ps) +
+                first->scheduling_delay(kAfterWait));
   run_.tracer.record(child.host().component, TraceEvent::kProgramStarted, child.pid());
   return child;
 }

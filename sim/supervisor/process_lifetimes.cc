@@ -135,7 +135,8 @@ void ProcessLifetimes::end_background() {
 
 void ProcessLifetimes::signal(Process& process, int signal, const SignalOrigin& origin) {
   if (signal == SIGKILL) return kill(process);
-  if (stops(process, signal)) return parts_.kernel.may_be_stopped(process, signal) ? stop(process, signal) : void();
+  if (stops(process, signal))
+    return parts_.kernel.may_be_stopped(process, signal) ? stop(process, signal) : void();
   if (signal == SIGCONT) go_on(process);
   send_signal(process, signal, origin);
 }
@@ -194,7 +195,8 @@ void ProcessLifetimes::end_family(Process& process, int status) {
   std::erase_if(parent->family().changed,
                 [&](const EndedChild& child) { return child.pid == process.pid(); });
   if (parent->disposition(SIGCHLD) != protocol::kSignalIgnored) {
-    parent->family().ended.push_back({process.pid(), family.group, status, process.credentials().users().real});
+    parent->family().ended.push_back(
+        {process.pid(), family.group, status, process.credentials().users().real});
   }
   parent->family().children->changed();
   send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status, process.credentials().users().real));

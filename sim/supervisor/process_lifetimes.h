@@ -33,7 +33,9 @@ class ProcessLifetimes {
   // Programs have terminals with a user: the end of the last session leader ends the run.
   void use(Terminals& terminals) { terminals_ = &terminals; }
   // `listener` is called when the last process of a program has ended.
-  void report_program_ends_to(std::function<void(std::size_t program)> listener) { on_program_end_ = std::move(listener); }
+  void report_program_ends_to(std::function<void(std::size_t program)> listener) {
+    on_program_end_ = std::move(listener);
+  }
 
   // The Linux process has ended, or is about to. No thread of it runs: all sleep until they get the token.
   void end(Process& process);

@@ -20,8 +20,8 @@ std::uint32_t first_pid_of_seed(std::uint64_t seed) {
 void ProcessList::begin(const std::vector<ProgramSpec>& programs, std::uint64_t seed) {
   programs_ = &programs;
   living_.assign(programs.size(), 0);
-  foreground_left_ = static_cast<std::size_t>(
-      std::count_if(programs.begin(), programs.end(), [](const ProgramSpec& program) { return !program.background; }));
+  foreground_left_ = static_cast<std::size_t>(std::count_if(
+      programs.begin(), programs.end(), [](const ProgramSpec& program) { return !program.background; }));
   first_pid_ = first_pid_of_seed(seed);
   next_id_ = first_pid(programs.size());
 }

@@ -39,7 +39,9 @@ class ProcessList {
   Process* parent_of(Process& process) const;
 
   // Pid of the first process of a program of the scenario.
-  std::uint32_t first_pid(std::size_t program) const { return first_pid_ + static_cast<std::uint32_t>(program); }
+  std::uint32_t first_pid(std::size_t program) const {
+    return first_pid_ + static_cast<std::uint32_t>(program);
+  }
   // An id that no process or thread has had.
   std::uint32_t new_pid() { return next_id_++; }
 
@@ -64,12 +66,13 @@ class ProcessList {
  private:
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::vector<Process*>> on_host_;
-  std::vector<std::unique_ptr<Process>> ended_;  // whose memory packets in flight may still name
+  std::vector<std::unique_ptr<Process>> ended_;          // whose memory packets in flight may still name
   std::map<std::size_t, ProcessTable::Ended> ended_on_;  // by host
   const std::vector<ProgramSpec>* programs_ = nullptr;
   std::vector<std::size_t> living_;  // by program
   std::size_t living_in_all_ = 0;
-  std::size_t foreground_left_ = 0;  // programs not in the background, not started yet or with a process alive
+  std::size_t foreground_left_ =
+      0;  // programs not in the background, not started yet or with a process alive
   bool some_have_ended_ = false;
   std::uint32_t first_pid_ = 0, next_id_ = 0;
 };

@@ -41,13 +41,17 @@ ProgramCode::ProgramCode(const RunContext& run, RunReport& report, Kernel& kerne
                                                   : own_files_) {}
 
 void ProgramCode::search_ahead(int core) {
-  if (&files_ == &own_files_) own_files_.use_table(code::CodeTable(run_.options.shim_directory + "/code.table"));
-  files_.search_ahead({object_at(reinterpret_cast<void*>(getauxval(AT_BASE))), object_at(reinterpret_cast<void*>(&::read))}, core);
+  if (&files_ == &own_files_)
+    own_files_.use_table(code::CodeTable(run_.options.shim_directory + "/code.table"));
+  files_.search_ahead(
+      {object_at(reinterpret_cast<void*>(getauxval(AT_BASE))), object_at(reinterpret_cast<void*>(&::read))},
+      core);
 }
 
 bool ProgramCode::timestamp_counter_traps() {
   if (!timestamp_counter_traps_)
-    timestamp_counter_traps_ = run_.options.machine.timestamp_counter_trap && probe_timestamp_counter_trap() == 0;
+    timestamp_counter_traps_ =
+        run_.options.machine.timestamp_counter_trap && probe_timestamp_counter_trap() == 0;
   return *timestamp_counter_traps_;
 }
 
@@ -69,10 +73,11 @@ void ProgramCode::search(Process& process, const request::NewCode& found) {
     if (timestamp_counter_traps()) {
       process.region().header().traps_timestamp_counter = 1;
     } else {
-      report_.warn(process,
-           "has memory that is writable and executable: what it writes there is not searched for instructions that "
-           "read the machine's clock, and this machine cannot trap them",
-           true);
+      report_.warn(
+          process,
+          "has memory that is writable and executable: what it writes there is not searched for instructions that "
+          "read the machine's clock, and this machine cannot trap them",
+          true);
     }
   }
   report_unpatched(process);
@@ -104,8 +109,12 @@ std::int64_t ProgramCode::place_accesses(Thread& thread, const request::Attach& 
     const auto address = process.patches()->address_of(*file, site.offset);
     if (!address || process.patches()->is_replaced(*address, site.place.length)) continue;
     if (places.size() == protocol::kMostAccessPlaces) {
-      report_.warn(process, fmt::format("has more than {} instructions that touch memory; its threads are late before the first "
-                                "of them only", places.size()));
+      report_.warn(
+          process,
+          fmt::format(
+              "has more than {} instructions that touch memory; its threads are late before the first "
+              "of them only",
+              places.size()));
       break;
     }
     places.push_back(site.place);
@@ -132,7 +141,8 @@ std::int64_t ProgramCode::load_behind_store(Thread& thread, const request::Acces
   const std::uint32_t wanted = thread.loads_before_store();
   if (wanted == 0) return 0;
   const std::vector<std::uint64_t> loads = loads_behind_store(thread.process(), access);
-  return loads.empty() ? 0 : static_cast<std::int64_t>(loads[std::min<std::size_t>(wanted, loads.size()) - 1]);
+  return loads.empty() ? 0
+                       : static_cast<std::int64_t>(loads[std::min<std::size_t>(wanted, loads.size()) - 1]);
 }
 
 void ProgramCode::report_unpatched(Process& process) {
@@ -142,12 +152,14 @@ void ProgramCode::report_unpatched(Process& process) {
       process.region().header().traps_timestamp_counter = 1;
       continue;
     }
-    const std::string what = left.kind == protocol::DecidedInstruction::kNone
-                                 ? "code that cannot be written, in which instructions stay that the machine decides"
-                                 : fmt::format("what may be {} and could not be told from data",
-                                               code::name_of(left.kind));
-    report_.warn(process, fmt::format("{} at {:#x} has {}; its result would be this machine's", left.object, left.offset, what),
-         true);
+    const std::string what =
+        left.kind == protocol::DecidedInstruction::kNone
+            ? "code that cannot be written, in which instructions stay that the machine decides"
+            : fmt::format("what may be {} and could not be told from data", code::name_of(left.kind));
+    report_.warn(
+        process,
+        fmt::format("{} at {:#x} has {}; its result would be this machine's", left.object, left.offset, what),
+        true);
   }
 }
 

@@ -1,5 +1,5 @@
-// Code of programs: new code is searched and its instructions whose result depends on the machine are replaced;
-// calls that trap often are replaced; accesses at which threads may be late are found.
+// Code of programs: new code is searched and its instructions whose result depends on the machine are
+// replaced; calls that trap often are replaced; accesses at which threads may be late are found.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class ProgramCode {
   void report_unpatched(Process& process);
   // Replaces the instruction of a system call that traps often, if this pays.
   protocol::CallReplacement replace_call(Process& process, const request::TrappedCall& call);
-  // Writes the instructions at which the starting program's threads may be late to `attach.room`; returns their
-  // number.
+  // Writes the instructions at which the starting program's threads may be late to `attach.room`; returns
+  // their number.
   std::int64_t place_accesses(Thread& thread, const request::Attach& attach);
   // For a thread at a store; see store_buffer.h.
   std::vector<std::uint64_t> loads_behind_store(Process& process, const request::Access& access);

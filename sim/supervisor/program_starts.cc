@@ -21,7 +21,8 @@ namespace verbatim::supervisor {
 
 // Timers of one program of the scenario, or of one process that is started later for the program.
 struct ProgramStarts::Start {
-  Start(ProgramStarts& starts, std::size_t program, ComponentId component, std::optional<ProgramSpec> later = std::nullopt)
+  Start(ProgramStarts& starts, std::size_t program, ComponentId component,
+        std::optional<ProgramSpec> later = std::nullopt)
       : owner(starts),
         index(program),
         spec(std::move(later)),
@@ -57,8 +58,8 @@ void ProgramStarts::start_program(std::size_t index) {
   const ProgramSpec& spec = parts_.report.programs()[index];
   --left_;
   if (spec.background && parts_.processes.is_foreground_over()) return;
-  const bool is_started =
-      parts_.factory.launch(spec, index, parts_.processes.first_pid(index), fmt::format("program/{}", index)) != nullptr;
+  const bool is_started = parts_.factory.launch(spec, index, parts_.processes.first_pid(index),
+                                                fmt::format("program/{}", index)) != nullptr;
   ProgramResult& result = parts_.report.result().programs[index];
   if (is_started) {
     result.started = true;
@@ -80,10 +81,13 @@ int ProgramStarts::add_remote(Thread& asking, std::uint32_t address, std::uint16
   ProgramSpec spec;
   spec.host = host;
   spec.arguments = {VERBATIM_SSHD_PATH, near, std::to_string(port)};
-  spec.environment = {{"USER", "root"}, {"LOGNAME", "root"}, {"SHELL", "/bin/sh"},
+  spec.environment = {{"USER", "root"},
+                      {"LOGNAME", "root"},
+                      {"SHELL", "/bin/sh"},
                       {"SSH_CONNECTION", fmt::format("{} {} {} 22", near, port, near)}};
   spec.working_directory = protocol::kHome;
-  spec.start = run_.engine.now() + parts_.kernel.network_latency(from, host) + Duration(run_.hosts[host].costs.wake_up_ps);
+  spec.start = run_.engine.now() + parts_.kernel.network_latency(from, host) +
+               Duration(run_.hosts[host].costs.wake_up_ps);
   add_later(std::move(spec), asking.process().program());
   return 0;
 }
@@ -103,7 +107,8 @@ void ProgramStarts::start_later_process(Start& start) {
   --left_;
   parts_.horizon.remove_start(start.spec->host, start.timer);
   const std::uint32_t pid = parts_.processes.new_pid();
-  Process* const process = parts_.factory.launch(*start.spec, start.index, pid, fmt::format("process/{}", pid));
+  Process* const process =
+      parts_.factory.launch(*start.spec, start.index, pid, fmt::format("process/{}", pid));
   if (process == nullptr) return;
   parts_.processes.expected_process_started(start.index);
   process->family().first_of_program = false;

@@ -10,8 +10,8 @@
 
 #include "sim/core/rng.h"
 #include "sim/supervisor/code/processor.h"
-#include "sim/supervisor/spec/resource_limits.h"
 #include "sim/supervisor/scheduling/horizon.h"
+#include "sim/supervisor/spec/resource_limits.h"
 #include "verbs_shim/protocol/gate_calls.h"
 #include "verbs_shim/protocol/told_calls.h"
 
@@ -56,14 +56,16 @@ void RegionHeaders::begin(bool reports_calls) {
 }
 
 std::uint32_t RegionHeaders::requested_checks() const {
-  constexpr std::uint32_t kReports = protocol::kTellsPlaces | protocol::kTellsCalls | protocol::kLetsUnknownCalls;
-  const std::uint32_t reports =
-      (run_.options.on_place ? protocol::kTellsPlaces : 0) | (reports_calls_ ? protocol::kTellsCalls : 0) |
-      (run_.options.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
+  constexpr std::uint32_t kReports =
+      protocol::kTellsPlaces | protocol::kTellsCalls | protocol::kLetsUnknownCalls;
+  const std::uint32_t reports = (run_.options.on_place ? protocol::kTellsPlaces : 0) |
+                                (reports_calls_ ? protocol::kTellsCalls : 0) |
+                                (run_.options.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
   return (run_.options.checks & ~kReports) | reports;
 }
 
-void RegionHeaders::fill(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent, std::size_t host_index) {
+void RegionHeaders::fill(ProcessRegion& region, std::uint32_t pid, std::uint32_t parent,
+                         std::size_t host_index) {
   protocol::RegionHeader& header = region.header();
   const HostSpec& host = run_.hosts[host_index];
   const SupervisorOptions& options = run_.options;
@@ -79,7 +81,8 @@ void RegionHeaders::fill(ProcessRegion& region, std::uint32_t pid, std::uint32_t
   header.timestamp_counter_hz = host.timestamp_counter_hz;
   header.costs = host.costs;
   header.own_effect_ps = to_ps(horizon_.own_effect(host_index));
-  header.random_seed = Rng(options.seed, fmt::format("process/{}/instructions/{}", pid, random_stream_++)).next();
+  header.random_seed =
+      Rng(options.seed, fmt::format("process/{}/instructions/{}", pid, random_stream_++)).next();
   header.extended_control = code::extended_control(host.instruction_set);
   header.traced_start = 1;
   // Replacing a system call instruction costs about as much as this many traps.

@@ -1,5 +1,5 @@
-// Headers of the regions of new processes (verbs_shim/protocol/region.h): the properties of the host and the run
-// that the shim needs.
+// Headers of the regions of new processes (verbs_shim/protocol/region.h): the properties of the host and the
+// run that the shim needs.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class RegionHeaders {
   bool reports_calls_ = false;
   std::int64_t machine_began_ns_ = 0;  // CLOCK_REALTIME of the machine at the start of the run, ns
   std::uint64_t heap_size_ = protocol::kShimHeapSize;  // bytes of every process's shim heap
-  std::uint64_t random_stream_ = 0;  // number of the next header's stream
+  std::uint64_t random_stream_ = 0;                    // number of the next header's stream
 };
 
 }  // namespace verbatim::supervisor

@@ -31,15 +31,18 @@ void RunFiles::make(const std::vector<ProgramSpec>& programs) {
   for (const auto& [host, of_host] : by_host) {
     add_host(host, of_host);
     if (kernel_.paths_of_host(host).fit()) continue;
-    return report_.finish(Outcome::kNotStarted,
-                          fmt::format("{}: its programs name more than {} files and folders in their arguments and environment, or longer "
-                                      "names than {} bytes; name a folder above them",
-                                      run_.hosts[host].name, protocol::kMostPathRows, protocol::kPathText));
+    return report_.finish(
+        Outcome::kNotStarted,
+        fmt::format(
+            "{}: its programs name more than {} files and folders in their arguments and environment, or longer "
+            "names than {} bytes; name a folder above them",
+            run_.hosts[host].name, protocol::kMostPathRows, protocol::kPathText));
   }
 }
 
 void RunFiles::add_host(std::size_t host, const std::vector<const ProgramSpec*>& programs) {
-  folder_->add_host(run_.hosts[host], programs, run_.options.epoch_ns / 1'000'000'000, kernel_.paths_of_host(host));
+  folder_->add_host(run_.hosts[host], programs, run_.options.epoch_ns / 1'000'000'000,
+                    kernel_.paths_of_host(host));
   show_remote_shell(host);
 }
 
@@ -95,14 +98,18 @@ std::int64_t RunFiles::answer_about_view(Thread& thread, const request::View& as
   switch (asked.step) {
     case protocol::ViewStep::kPrepare: {
       const FolderViews::Prepared prepared = views->prepare(path, asked.argument);
-      std::memcpy(mailbox.data(), prepared.path.c_str(), std::min<std::size_t>(prepared.path.size() + 1, protocol::kPathRoom));
-      return prepared.error != 0 ? -prepared.error : prepared.path == path ? protocol::kUseCopy : protocol::kUseOriginal;
+      std::memcpy(mailbox.data(), prepared.path.c_str(),
+                  std::min<std::size_t>(prepared.path.size() + 1, protocol::kPathRoom));
+      return prepared.error != 0     ? -prepared.error
+             : prepared.path == path ? protocol::kUseCopy
+                                     : protocol::kUseOriginal;
     }
     case protocol::ViewStep::kMade:
     case protocol::ViewStep::kListed: {
       protocol::FileNumber file;
       std::memcpy(&file, mailbox.data(), sizeof file);
-      asked.step == protocol::ViewStep::kMade ? views->note_made(file.device, file.inode) : views->note_listed(file.device, file.inode);
+      asked.step == protocol::ViewStep::kMade ? views->note_made(file.device, file.inode)
+                                              : views->note_listed(file.device, file.inode);
       return 0;
     }
     case protocol::ViewStep::kLook: {
@@ -128,8 +135,9 @@ void RunFiles::warn_of_other_run(const std::string& folder) {
   const pid_t other = folder_->other_run_in(folder);
   if (other == 0 || !met_other_run_in_.insert(folder).second) return;
   report_.warn_of_run(fmt::format(
-      "programs of this run write to {}, where another run (process {}) works at the same time: each may find the other's files; start "
-      "one of them in another folder", folder, other));
+      "programs of this run write to {}, where another run (process {}) works at the same time: each may "
+      "find the other's files; start one of them in another folder",
+      folder, other));
 }
 
 void RunFiles::finish(const std::function<bool()>& is_interrupted) {
@@ -138,7 +146,8 @@ void RunFiles::finish(const std::function<bool()>& is_interrupted) {
   for (const auto& [name, folder, made_first, to_make] : folder_->hosts()) {
     if (!options.on_files) break;
     if (access(folder.c_str(), F_OK) != 0) continue;  // no program has used it
-    const auto host = std::find_if(run_.hosts.begin(), run_.hosts.end(), [&name = name](const HostSpec& h) { return h.name == name; });
+    const auto host = std::find_if(run_.hosts.begin(), run_.hosts.end(),
+                                   [&name = name](const HostSpec& h) { return h.name == name; });
     for (std::string& failure : options.on_files(host->component, folder, made_first))
       result.warnings.push_back(std::move(failure));
   }

@@ -25,7 +25,8 @@ class Thread;
 
 class RunFiles {
  public:
-  RunFiles(const RunContext& run, RunReport& report, Kernel& kernel) : run_(run), report_(report), kernel_(kernel) {}
+  RunFiles(const RunContext& run, RunReport& report, Kernel& kernel)
+      : run_(run), report_(report), kernel_(kernel) {}
 
   // Creates the folders of each host before its first program starts; called once. Finishes the run if a host
   // has more rows of paths than a program can get.
@@ -53,7 +54,7 @@ class RunFiles {
   std::unique_ptr<RunFolder> own_folder_;
   RunFolder* folder_ = nullptr;
   std::map<std::size_t, Confinement> confinements_;  // by host, once it has started a program
-  std::set<std::string> met_other_run_in_;  // folders about which warn_of_other_run has warned
+  std::set<std::string> met_other_run_in_;           // folders about which warn_of_other_run has warned
 };
 
 }  // namespace verbatim::supervisor

@@ -15,7 +15,9 @@ class RunMemory {
  public:
   explicit RunMemory(std::size_t hosts) : epochs_(hosts) {}
 
-  void use_for(Process& process) { process.memory().use(page_cache_, read_ahead_, write_behind_, epochs_[process.host_index()]); }
+  void use_for(Process& process) {
+    process.memory().use(page_cache_, read_ahead_, write_behind_, epochs_[process.host_index()]);
+  }
   // A program of the process's host runs, and may change memory that programs of the host share.
   void begin_epoch(const Process& process) { ++epochs_[process.host_index()]; }
   WriteBehind& write_behind() { return write_behind_; }

@@ -18,7 +18,8 @@ void RunReport::begin(const std::vector<ProgramSpec>& programs, OutputListener& 
 
 void RunReport::warn(Process& process, const std::string& text, bool weakens) {
   if (early_caller_ != nullptr) {
-    early_caller_->emit_at(run_.engine.now(), [this, &process, text, weakens] { warn(process, text, weakens); });
+    early_caller_->emit_at(run_.engine.now(),
+                           [this, &process, text, weakens] { warn(process, text, weakens); });
     return;
   }
   if (weakens) result_.exact = false;
@@ -41,7 +42,8 @@ void RunReport::warn_of_rest(const Checks& checks) {
   for (const auto& [program, log] : warning_logs_) {
     for (const std::string& sentence : log.rest()) warn_of_run(title_of_program(program) + ": " + sentence);
   }
-  for (const auto& [program, sentence] : checks.rest()) warn_of_run(title_of_program(program) + ": " + sentence);
+  for (const auto& [program, sentence] : checks.rest())
+    warn_of_run(title_of_program(program) + ": " + sentence);
 }
 
 void RunReport::output(Process& process, int fd, std::span<const std::byte> bytes) {

@@ -41,8 +41,8 @@ class RunReport {
   void warn(Process& process, const std::string& text, bool weakens = false);
   // A sentence about the run, not about a process.
   void warn_of_run(std::string sentence);
-  // While `thread` is not nullptr: a call of this thread is executed before its time, and warnings are emitted
-  // at that time.
+  // While `thread` is not nullptr: a call of this thread is executed before its time, and warnings are
+  // emitted at that time.
   void warn_at_time_of(Thread* thread) { early_caller_ = thread; }
   // At the end of the run: sentences about warnings and findings that were only counted.
   void warn_of_rest(const Checks& checks);

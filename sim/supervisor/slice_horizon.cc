@@ -7,7 +7,8 @@ namespace verbatim::supervisor {
 
 Horizon::Bounds SliceHorizon::of(Process& process) const {
   const std::size_t host = process.host_index();
-  if (run_.options.mode != Mode::kSlices || processes_.has_parked_thread(host)) return {run_.engine.now(), {}};
+  if (run_.options.mode != Mode::kSlices || processes_.has_parked_thread(host))
+    return {run_.engine.now(), {}};
   return horizon_.of(host, process.memory(), next_program_event_on(host), virtual_end());
 }
 

@@ -1,4 +1,5 @@
-// How far a thread that gets the token may run by itself (scheduling/horizon.h), and the virtual end of the run.
+// How far a thread that gets the token may run by itself (scheduling/horizon.h), and the virtual end of the
+// run.
 #pragma once
 
 #include <optional>

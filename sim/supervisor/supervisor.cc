@@ -87,7 +87,9 @@ class Supervisor::Impl final : public ProcessTable {
   ~Impl() override { lifetimes_.kill_all(); }
 
   void use_failing_calls(FailingCalls& calls) { kernel_.use_failing_calls(calls); }
-  void report_calls_to(std::function<void(const ProgramCall&)> listener) { answers_.report_calls_to(std::move(listener)); }
+  void report_calls_to(std::function<void(const ProgramCall&)> listener) {
+    answers_.report_calls_to(std::move(listener));
+  }
   RunResult run(const std::vector<ProgramSpec>& programs, OutputListener& listener);
 
  private:
@@ -135,17 +137,22 @@ class Supervisor::Impl final : public ProcessTable {
   ClockFollower clocks_{run_, slices_, lot_};
   ImmediateAnswers answers_{run_, {kernel_, code_, watch_, files_, lot_}};
   ProcessLifetimes lifetimes_{run_, {report_, processes_, kernel_, watch_, memory_}};
-  TokenKeeper token_{run_, {report_, processes_, horizon_, slices_, kernel_, memory_, lot_, times_, code_, answers_, lifetimes_,
-                            watch_, places_, waits_}};
-  ThreadRunner runner_{run_, {report_, processes_, kernel_, token_, lot_, clocks_, code_, factory_, lifetimes_, watch_, places_}};
-  ProcessFactory factory_{run_, {report_, processes_, horizon_, kernel_, memory_, files_, code_, watch_, lot_, token_, lifetimes_,
-                                 runner_}};
+  TokenKeeper token_{run_,
+                     {report_, processes_, horizon_, slices_, kernel_, memory_, lot_, times_, code_, answers_,
+                      lifetimes_, watch_, places_, waits_}};
+  ThreadRunner runner_{
+      run_,
+      {report_, processes_, kernel_, token_, lot_, clocks_, code_, factory_, lifetimes_, watch_, places_}};
+  ProcessFactory factory_{run_,
+                          {report_, processes_, horizon_, kernel_, memory_, files_, code_, watch_, lot_,
+                           token_, lifetimes_, runner_}};
   ProgramStarts starts_{run_, {report_, processes_, slices_, kernel_, files_, factory_, lifetimes_}};
   std::optional<Terminals> terminals_;  // nullopt: no terminal has a user
 };
 
 Supervisor::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
-                       std::vector<HostSpec> hosts, const ManagementNetworkSpec& network, const SupervisorOptions& options)
+                       std::vector<HostSpec> hosts, const ManagementNetworkSpec& network,
+                       const SupervisorOptions& options)
     : hosts_(std::move(hosts)),
       options_(options),
       run_{engine, tracer, choices, hosts_, options_},
@@ -154,8 +161,12 @@ Supervisor::Impl::Impl(Engine& engine, Tracer& tracer, Choices& choices, const C
       memory_(hosts_.size()),
       kernel_(
           engine, tracer, hosts_, network, options_, *this,
-          [this](Process& process, int fd, std::span<const std::byte> bytes) { report_.output(process, fd, bytes); },
-          [this](Process& process, const std::string& text, bool weakens) { report_.warn(process, text, weakens); },
+          [this](Process& process, int fd, std::span<const std::byte> bytes) {
+            report_.output(process, fd, bytes);
+          },
+          [this](Process& process, const std::string& text, bool weakens) {
+            report_.warn(process, text, weakens);
+          },
           [this](Process& process) { return factory_.make_thread(process); }) {
   if (options_.run_after_run != nullptr) kernel_.use_passage(options_.run_after_run->passage());
   lifetimes_.report_program_ends_to([this](std::size_t program) { starts_.cancel_kill(program); });
@@ -167,7 +178,8 @@ RunResult Supervisor::Impl::run(const std::vector<ProgramSpec>& programs, Output
   begin(programs, listener);
   schedule(programs);
   const auto goes_on = [this] {
-    return starts_.any_left() || processes_.any_alive() || (options_.has_other_work && options_.has_other_work());
+    return starts_.any_left() || processes_.any_alive() ||
+           (options_.has_other_work && options_.has_other_work());
   };
   while (!report_.is_finished() && goes_on()) {
     if (terminals_ && terminals_->attend()) continue;
@@ -199,13 +211,15 @@ void Supervisor::Impl::begin(const std::vector<ProgramSpec>& programs, OutputLis
 void Supervisor::Impl::schedule(const std::vector<ProgramSpec>& programs) {
   files_.make(programs);
   if (options_.terminal_user != nullptr) {
-    terminals_.emplace(run_, Terminals::Parts{report_, processes_, kernel_, token_, starts_}, *options_.terminal_user);
+    terminals_.emplace(run_, Terminals::Parts{report_, processes_, kernel_, token_, starts_},
+                       *options_.terminal_user);
     factory_.use(*terminals_);
     lifetimes_.use(*terminals_);
   }
   for (const ProgramSpec& program : programs) {
     starts_.add(program);
-    if (program.on_terminal && terminals_) terminals_->add(program.host, program.on_terminal->rows, program.on_terminal->columns);
+    if (program.on_terminal && terminals_)
+      terminals_->add(program.host, program.on_terminal->rows, program.on_terminal->columns);
   }
 }
 
@@ -263,10 +277,11 @@ void Supervisor::Impl::finish() {
 void Supervisor::Impl::log_loops(Process& process) const {
   if (process.analyst() == nullptr) return;
   const auto& counts = process.analyst()->counts();
-  spdlog::debug("{}: {} reads of clocks followed, {} loops analysed, {} known ones met again, {} asked by their own jump, {} not "
-                "proven{}",
-                report_.title(process), counts.clock_reads, counts.proofs, counts.repeats, counts.trapped, counts.refusals,
-                counts.refusals > 0 ? "; the last " + process.analyst()->refusal() : "");
+  spdlog::debug(
+      "{}: {} reads of clocks followed, {} loops analysed, {} known ones met again, {} asked by their own jump, {} not "
+      "proven{}",
+      report_.title(process), counts.clock_reads, counts.proofs, counts.repeats, counts.trapped,
+      counts.refusals, counts.refusals > 0 ? "; the last " + process.analyst()->refusal() : "");
 }
 
 Supervisor::Supervisor(Engine& engine, Tracer& tracer, Choices& choices, const ComponentTable& components,
@@ -284,7 +299,9 @@ std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* r
 
 void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }
 
-void Supervisor::tell_calls_to(std::function<void(const ProgramCall&)> listener) { impl_->report_calls_to(std::move(listener)); }
+void Supervisor::tell_calls_to(std::function<void(const ProgramCall&)> listener) {
+  impl_->report_calls_to(std::move(listener));
+}
 
 RunResult Supervisor::run(const std::vector<ProgramSpec>& programs, OutputListener& output) {
   return impl_->run(programs, output);

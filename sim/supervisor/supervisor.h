@@ -30,12 +30,12 @@
 // (scheduling/horizon.h). Until then the shim answers clock reads, polls, posts and the system calls that
 // need no supervisor (kLocal, … in verbs_shim/protocol/system_calls.h) by itself, and adds their cost to the
 // thread's clock, which runs ahead of the engine's. Calls of class kPassing do not trap: they keep the token
-// in both modes and take no virtual time. A call that the supervisor answers returns the token, with one
-// exception: if the same call found nothing before and the horizon is not reached, the shim repeats the
-// answer (verbs_shim/protocol/repeated_calls.h). A call that concerns its own host alone and is due before
-// the horizon is executed without stepping the engine up to its time, and the thread continues
-// (Impl::answer_ahead). Nothing before the horizon can differ. Both modes therefore give the same trace, and
-// the length of a slice is no part of the result.
+// in both modes and take no virtual time. Every other call gives the token back, with one exception: if the
+// same call found nothing before and the horizon is not reached, the shim repeats the answer
+// (verbs_shim/protocol/repeated_calls.h). The supervisor executes a call at once, without stepping the engine
+// up to its time, if the call concerns its own host alone and is due before the horizon
+// (TokenKeeper::answer_ahead); the thread then continues its slice. Nothing before the horizon can differ.
+// Both modes therefore give the same trace, and the length of a slice is no part of the result.
 #pragma once
 
 #include <functional>

@@ -47,8 +47,10 @@ Terminals::Terminals(const RunContext& run, const Parts& parts, TerminalUser& us
       parts_(parts),
       user_(user),
       // kSupervisor: this class ends every slice before its time, on every host.
-      timer_(Timer::of<&Terminals::on_timer>(run.engine, run.hosts.front().component, EventClass::kSupervisor, this)),
-      check_(Timer::of<&Terminals::on_check>(run.engine, run.hosts.front().component, EventClass::kSupervisor, this)) {}
+      timer_(Timer::of<&Terminals::on_timer>(run.engine, run.hosts.front().component, EventClass::kSupervisor,
+                                             this)),
+      check_(Timer::of<&Terminals::on_check>(run.engine, run.hosts.front().component, EventClass::kSupervisor,
+                                             this)) {}
 
 void Terminals::add(std::size_t host, std::uint16_t rows, std::uint16_t columns) {
   const std::size_t index = seats_.size();
@@ -58,7 +60,7 @@ void Terminals::add(std::size_t host, std::uint16_t rows, std::uint16_t columns)
   terminal.set_screen([this, index, host](std::string_view text) {
     const Seat& seat = seats_[index];
     run_.tracer.record(run_.hosts[host].component, TraceEvent::kProgramOutput, seat.leader, 1, text.size(), 0,
-                         std::as_bytes(std::span(text)));
+                       std::as_bytes(std::span(text)));
     user_.on_screen(run_.engine.now(), index, text);
   });
 }
@@ -95,14 +97,16 @@ bool Terminals::is_read(const Seat& seat, bool alone) const {
         return end != nullptr && &end->terminal() == seat.terminal.get();
       };
       const std::vector<VirtualFilePtr>& files = thread->waiting_on();
-      if (std::ranges::any_of(files, is_terminal) && (!alone || std::ranges::all_of(files, is_terminal))) return true;
+      if (std::ranges::any_of(files, is_terminal) && (!alone || std::ranges::all_of(files, is_terminal)))
+        return true;
     }
   }
   return false;
 }
 
 bool Terminals::all_are_read_alone() const {
-  return std::ranges::all_of(seats_, [this](const Seat& seat) { return seat.has_ended || is_read(seat, true); });
+  return std::ranges::all_of(seats_,
+                             [this](const Seat& seat) { return seat.has_ended || is_read(seat, true); });
 }
 
 std::uint64_t Terminals::waits() const {
@@ -132,7 +136,8 @@ bool Terminals::attend_person() {
   Duration pace{};
   if (engine.empty() || (engine.next_event_time() - engine.now() > kSoon && all_are_read_alone())) {
     wait_ms = -1;
-  } else if (const Duration gap = engine.next_event_time() - engine.now(); gap > kSoon && user_.keeps_pace()) {
+  } else if (const Duration gap = engine.next_event_time() - engine.now();
+             gap > kSoon && user_.keeps_pace()) {
     wait_ms = std::min<std::int64_t>(gap.count() / kPsPerMs, 3'600'000);
     pace = gap;
   } else if (++steps_ % kStepsBetween != 0 || began - looked_ < kBetween) {
@@ -150,14 +155,16 @@ bool Terminals::attend_person() {
   if (!typed) return wait_ms < 0 || passed < std::chrono::milliseconds(wait_ms);
   const Instant done = std::max(engine.now(), parts_.token.ran_ahead());
   constexpr Duration kLater(1000);
-  schedule(std::move(*typed), later(done, kLater + std::min(std::chrono::duration_cast<Duration>(passed), pace)));
+  schedule(std::move(*typed),
+           later(done, kLater + std::min(std::chrono::duration_cast<Duration>(passed), pace)));
   return true;
 }
 
 bool Terminals::attend_file() {
   const TerminalUser::Next* const next = user_.next();
   const bool is_idle = run_.engine.empty();
-  if (const auto end = user_.interrupted_at(); end && next == nullptr && (is_idle || run_.engine.next_event_time() > *end)) {
+  if (const auto end = user_.interrupted_at();
+      end && next == nullptr && (is_idle || run_.engine.next_event_time() > *end)) {
     parts_.report.finish(Outcome::kInterrupted, "the record of the session ends here");
     return true;
   }
@@ -173,7 +180,8 @@ bool Terminals::attend_file() {
     check_.schedule_at(std::max(later(last_input_, kTypingTime), run_.engine.now()));
     return true;
   }
-  if (std::exchange(waits_seen_, waits()) == waits() || !is_read(seats_.at(next->input.terminal))) return false;
+  if (std::exchange(waits_seen_, waits()) == waits() || !is_read(seats_.at(next->input.terminal)))
+    return false;
   waits_for_reader_ = false;
   schedule(next->input, later(run_.engine.now(), kTypingTime));
   user_.take_next();

@@ -70,7 +70,7 @@ class Terminals {
   TerminalUser& user_;
   std::vector<Seat> seats_;
   Timer timer_, check_;
-  TerminalInput coming_;       // input of timer_, while scheduled
+  TerminalInput coming_;  // input of timer_, while scheduled
   Instant last_input_{};
   bool waits_for_reader_ = false;  // the next keys, of a file, wait for a reader
   std::uint64_t waits_seen_ = 0;   // waits() when waits_for_reader_ was set or last checked

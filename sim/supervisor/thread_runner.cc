@@ -51,7 +51,8 @@ void ThreadRunner::on_due(Thread& thread) {
 }
 
 void ThreadRunner::ring(Thread& thread, const protocol::QueuedDoorbell& doorbell) {
-  const request::Doorbell rung{.kind = doorbell.kind, .context = doorbell.context, .number = doorbell.number, .value = doorbell.value};
+  const request::Doorbell rung{
+      .kind = doorbell.kind, .context = doorbell.context, .number = doorbell.number, .value = doorbell.value};
   ring_at_adapter(thread.process(), rung, Duration(doorbell.cost_ps));
 }
 
@@ -88,10 +89,13 @@ void ThreadRunner::handle(Thread& thread, const request::Access& access) {
   parts_.token.resume(thread, {.result = parts_.code.load_behind_store(thread, access)});
 }
 
-void ThreadRunner::handle(Thread& thread, const request::Command&) { resume_with(thread, parts_.kernel.command(thread)); }
+void ThreadRunner::handle(Thread& thread, const request::Command&) {
+  resume_with(thread, parts_.kernel.command(thread));
+}
 
 void ThreadRunner::handle(Thread& thread, const request::SystemCall& call) {
-  if (call.number == SYS_execve || call.number == SYS_execveat) return resume_with(thread, parts_.factory.execute(thread));
+  if (call.number == SYS_execve || call.number == SYS_execveat)
+    return resume_with(thread, parts_.factory.execute(thread));
   Process& process = thread.process();
   if (call.number == SYS_exit_group || call.number == SYS_exit) {
     parts_.watch.note_memory_near_limit(process);
@@ -101,7 +105,9 @@ void ThreadRunner::handle(Thread& thread, const request::SystemCall& call) {
   if (process.alive) resume_with(thread, answer);
 }
 
-void ThreadRunner::handle(Thread& thread, const request::RefusedCall&) { parts_.token.resume(thread, parts_.kernel.refuse(thread)); }
+void ThreadRunner::handle(Thread& thread, const request::RefusedCall&) {
+  parts_.token.resume(thread, parts_.kernel.refuse(thread));
+}
 
 void ThreadRunner::handle(Thread& thread, const request::Forked& forked) {
   resume_with(thread, parts_.factory.fork(thread, forked));

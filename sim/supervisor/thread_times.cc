@@ -23,7 +23,9 @@ constexpr std::chrono::milliseconds kLongComputing{2};
 }  // namespace
 
 WaitingTime& ThreadTimes::of(Thread& thread) {
-  return times_.of(thread.tid(), [&] { return fmt::format("{}, thread {}", report_.title(thread.process()), thread.tid()); });
+  return times_.of(thread.tid(), [&] {
+    return fmt::format("{}, thread {}", report_.title(thread.process()), thread.tid());
+  });
 }
 
 std::chrono::nanoseconds ThreadTimes::token_returned(Thread& thread, bool is_holder, bool polls) {
@@ -49,7 +51,8 @@ void ThreadTimes::note_computing(Thread& thread, std::uint64_t context) {
   add_computing(thread, Clock::now() - given_);
   const std::uint64_t saved = context + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]);
   std::uint64_t code = 0;
-  if (thread.process().memory().read_present(saved, std::as_writable_bytes(std::span(&code, 1))) == sizeof code)
+  if (thread.process().memory().read_present(saved, std::as_writable_bytes(std::span(&code, 1))) ==
+      sizeof code)
     computing_[thread.tid()].at = code;
 }
 

@@ -23,8 +23,8 @@ class ThreadTimes {
   std::vector<WaitingTime> all() const { return times_.all(); }
 
   void token_given() { given_ = Clock::now(); }
-  // The thread returns the token; returns the time since token_given(). `polls`: polls are all that it did, and
-  // the time since the last return counts as polling. `is_holder`: it got the token last.
+  // The thread returns the token; returns the time since token_given(). `polls`: polls are all that it did,
+  // and the time since the last return counts as polling. `is_holder`: it got the token last.
   std::chrono::nanoseconds token_returned(Thread& thread, bool is_holder, bool polls);
   // The thread did something else than polling.
   void end_polling() { last_poller_ = nullptr; }

@@ -9,9 +9,9 @@
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/code_place.h"
-#include "sim/supervisor/spec/held_run.h"
 #include "sim/supervisor/process_list.h"
 #include "sim/supervisor/run_report.h"
+#include "sim/supervisor/spec/held_run.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/wait_graph.h"
 
@@ -21,7 +21,8 @@ namespace {
 
 // " 3", "s 3 and 4", "s 3, 4 and 5".
 std::string numbers_of(std::vector<PolledQueue> queues) {
-  std::ranges::sort(queues, {}, [](const PolledQueue& queue) { return std::pair(queue.context, queue.number); });
+  std::ranges::sort(queues, {},
+                    [](const PolledQueue& queue) { return std::pair(queue.context, queue.number); });
   std::string text = queues.size() > 1 ? "s" : "";
   for (std::size_t i = 0; i < queues.size(); ++i) {
     text += i == 0 ? " " : i + 1 == queues.size() ? " and " : ", ";
@@ -44,7 +45,8 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
     if (!process->alive) continue;
     const std::string name = report_.title(*process);
     if (process->stopped_by != 0) {
-      const std::string wait = fmt::format("is stopped by signal {}, and no process sends it SIGCONT", process->stopped_by);
+      const std::string wait =
+          fmt::format("is stopped by signal {}, and no process sends it SIGCONT", process->stopped_by);
       all.push_back({process->pid(), name, name, wait, wait, WaitCause::kOwn, {}, {}});
       continue;
     }
@@ -52,17 +54,20 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
       // `end`: text after the place if nothing will end the wait.
       const auto add = [&](const std::string& wait, Instant since, WaitReason reason, const char* end = "") {
         all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
-                       wait + " since " + time_text(since) + reason.text(for_ever ? end : ""), std::move(reason.explanation), reason.cause,
-                       std::move(reason.waits_for), since});
+                       wait + " since " + time_text(since) + reason.text(for_ever ? end : ""),
+                       std::move(reason.explanation), reason.cause, std::move(reason.waits_for), since});
       };
       if (const Parked* parked = thread->parked()) {
         const bool polls = parked->kind == Parked::Kind::kPoll;
         if (polls && !parked->queues.empty()) {
-          add("polls completion queue" + numbers_of(parked->queues), parked->since, causes.of_polls(*thread, parked->queues),
-              parked->queues.size() == 1 ? ", and nothing can fill it any more" : ", and nothing can fill them any more");
+          add("polls completion queue" + numbers_of(parked->queues), parked->since,
+              causes.of_polls(*thread, parked->queues),
+              parked->queues.size() == 1 ? ", and nothing can fill it any more"
+                                         : ", and nothing can fill them any more");
         } else {
-          add(fmt::format("spins{} on memory at {:#x}", place_of_spin(*process, *parked), parked->awaited), parked->since,
-              polls ? causes.of_polls(*thread, parked->queues) : WaitReason(), ", and nothing can change it any more");
+          add(fmt::format("spins{} on memory at {:#x}", place_of_spin(*process, *parked), parked->awaited),
+              parked->since, polls ? causes.of_polls(*thread, parked->queues) : WaitReason(),
+              ", and nothing can change it any more");
         }
       } else if (thread->state() == Thread::State::kBlocked) {
         add("waits in " + thread->waits_for(), thread->blocked_since(), causes.of_sleep(*thread));
@@ -70,10 +75,11 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
                  poll != nullptr && thread->state() == Thread::State::kPending) {
         const PolledQueue polled = poll->seen.queue;
         const WaitReason reason = causes.of_polls(*thread, {&polled, 1});
-        const std::string wait = poll->seen.yields ? "yields" : fmt::format("polls completion queue {}", polled.number);
+        const std::string wait =
+            poll->seen.yields ? "yields" : fmt::format("polls completion queue {}", polled.number);
         all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
-                       wait + " at " + time_text(run_.engine.now()) + reason.text(""), reason.explanation, reason.cause, reason.waits_for,
-                       run_.engine.now()});
+                       wait + " at " + time_text(run_.engine.now()) + reason.text(""), reason.explanation,
+                       reason.cause, reason.waits_for, run_.engine.now()});
       }
     }
   }
@@ -95,7 +101,8 @@ void ThreadWaits::report(bool for_ever) {
 
 class ThreadWaits::Held final : public HeldRun {
  public:
-  Held(const ThreadWaits& waits, Process& process, Thread* holder) : waits_(waits), process_(process), holder_(holder) {}
+  Held(const ThreadWaits& waits, Process& process, Thread* holder)
+      : waits_(waits), process_(process), holder_(holder) {}
 
   std::string holder() const override {
     const std::string title = waits_.report_.title(process_);

@@ -23,8 +23,8 @@ class ThreadWaits {
   std::vector<std::string> sentences(bool for_ever) const;
   // Adds them to the findings of the run, with the cause of the hang.
   void report(bool for_ever);
-  // Calls SupervisorOptions::while_held: a debugger holds `process`, whose thread `holder` has the token; nullptr:
-  // the process has just started. True: the run is to end.
+  // Calls SupervisorOptions::while_held: a debugger holds `process`, whose thread `holder` has the token;
+  // nullptr: the process has just started. True: the run is to end.
   bool report_holding(Process& process, Thread* holder);
 
  private:

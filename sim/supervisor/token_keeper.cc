@@ -32,7 +32,8 @@ namespace {
 // Whether the thread waits at its hand-over and executes no other code before it continues, so it can
 // carry out placements.
 bool takes_placements(const Thread& thread) {
-  return thread.requests<request::Spend>() || thread.requests<request::Poll>() || thread.requests<request::Doorbell>();
+  return thread.requests<request::Spend>() || thread.requests<request::Poll>() ||
+         thread.requests<request::Doorbell>();
 }
 
 // A thread that is woken from another CPU must not preempt the thread that is about to sleep: this would cost
@@ -62,17 +63,19 @@ void RequestCounts::count(const request::Timed& asked) {
 
 void RequestCounts::log(std::uint64_t hand_overs, std::uint64_t events) const {
   const auto asked = [this]<class Request>(Request) { return asked_[request::Timed(Request{}).index()]; };
-  spdlog::debug("{} hand-overs ({} for time to pass, {} polls, {} doorbells, {} commands, {} system calls; {} answered before their "
-                "time), {} events",
-                hand_overs, asked(request::Spend{}), asked(request::Poll{}), asked(request::Doorbell{}), asked(request::Command{}),
-                asked(request::SystemCall{}), answered_ahead_, events);
+  spdlog::debug(
+      "{} hand-overs ({} for time to pass, {} polls, {} doorbells, {} commands, {} system calls; {} answered before their "
+      "time), {} events",
+      hand_overs, asked(request::Spend{}), asked(request::Poll{}), asked(request::Doorbell{}),
+      asked(request::Command{}), asked(request::SystemCall{}), answered_ahead_, events);
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_count;
   for (const auto& [number, count] : calls_) by_count.emplace_back(count, number);
   std::ranges::sort(by_count, std::greater());
   std::string text;
   for (const auto& [count, number] : by_count) {
     const char* const name = protocol::system_call(number).name;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name != nullptr ? name : std::to_string(number));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count,
+                        name != nullptr ? name : std::to_string(number));
   }
   if (!text.empty()) spdlog::debug("system calls: {}", text);
 }
@@ -90,7 +93,8 @@ void TokenKeeper::begin(int core, const cpu_set_t& allowed) {
 
 void TokenKeeper::log() const {
   counts_.log(parts_.report.result().hand_overs, run_.engine.events_executed());
-  if (second_core_) spdlog::debug("about {} hand-overs with a second processor", second_core_->hand_overs_on_it());
+  if (second_core_)
+    spdlog::debug("about {} hand-overs with a second processor", second_core_->hand_overs_on_it());
 }
 
 void TokenKeeper::begin_process(Process& process) {
@@ -108,7 +112,8 @@ void TokenKeeper::take_request(Process& process) {
 
 // The program is first poked after its process has computed for a while from now on.
 void TokenKeeper::begin_silence(Process& process) {
-  wait_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_poke_backoff() : process.analyst()->poke_backoff());
+  wait_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_poke_backoff()
+                                                 : process.analyst()->poke_backoff());
 }
 
 void TokenKeeper::take_requests(Process& process) {
@@ -125,7 +130,8 @@ void TokenKeeper::take_requests(Process& process) {
     const request::Any asked = request::decode(slot);
     const auto* const immediate = std::get_if<request::Immediate>(&asked);
     WriteBehind& placements = parts_.memory.write_behind();
-    if (immediate != nullptr && std::holds_alternative<request::NotPlaced>(*immediate)) placements.finish_handed(process.memory());
+    if (immediate != nullptr && std::holds_alternative<request::NotPlaced>(*immediate))
+      placements.finish_handed(process.memory());
     placements.drop_handed();
     if (immediate != nullptr) {
       parts_.answers.answer(*thread, *immediate, slice_.horizon);
@@ -161,8 +167,9 @@ bool TokenKeeper::adopt_thread(Process& process) {
     return true;
   }
   if (tid == 0) {
-    parts_.report.finish(Outcome::kMachine, parts_.report.title(process) +
-                                                " got no new thread: the machine refused one (see ulimit -u and free memory)");
+    parts_.report.finish(Outcome::kMachine,
+                         parts_.report.title(process) +
+                             " got no new thread: the machine refused one (see ulimit -u and free memory)");
   } else {
     parts_.lifetimes.kill_corrupt(process);
   }
@@ -192,7 +199,8 @@ bool TokenKeeper::wait_for_message(Process& process) {
       parts_.report.finish(Outcome::kInterrupted);
       return false;
     case TokenWait::Result::kStuck:
-      parts_.report.finish(Outcome::kStuck, parts_.report.title(process) + " " + wait_.stuck_doing() + why_not_parked(process));
+      parts_.report.finish(Outcome::kStuck, parts_.report.title(process) + " " + wait_.stuck_doing() +
+                                                why_not_parked(process));
       return false;
   }
   return false;
@@ -218,7 +226,8 @@ TokenKeeper::Taken TokenKeeper::take(Thread& thread, const request::Timed& asked
   }
   counts_.count(asked);
   const Instant due = slice_.end + cost_of(thread, slot);
-  thread.requests<request::Access>() ? parts_.places.note_access(thread, due) : parts_.places.report_lateness(thread, due);
+  thread.requests<request::Access>() ? parts_.places.note_access(thread, due)
+                                     : parts_.places.report_lateness(thread, due);
   thread.set_called_at(due);
   parts_.events.note_command(thread.source(), thread.requests<request::Command>());
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
@@ -239,30 +248,33 @@ Duration TokenKeeper::cost_of(Thread& thread, protocol::ThreadSlot& slot) {
     if (!thread.is_repeated_poll()) cost += thread.scheduling_delay(kBeforeCall);
     return cost;
   };
-  return std::visit(
-      request::Match{
-          [&](const request::Spend& spend) {
-            if (spend.reads_clock) thread.brought_lines.note(slot, thread.process().memory());
-            return of_verb(spend.cost, protocol::OwnCall::kOther);
-          },
-          [&](const request::Poll& poll) {
-            thread.brought_lines.note(slot, thread.process().memory());
-            return of_verb(poll.seen.cost, protocol::OwnCall::kOther);
-          },
-          [&](const request::Doorbell& doorbell) { return of_verb(doorbell.cost, protocol::own_call_of(doorbell.kind)); },
-          [&](const request::Access& access) {
-            return thread.take_late_access(slot, [&] { return parts_.code.loads_behind_store(thread.process(), access).size(); });
-          },
-          [&](const request::Attach& attach) { return is_free(attach); },
-          [&](const request::Fault& fault) { return is_free(fault); },
-          [&](const request::Forked& forked) { return is_free(forked); },
-          [&](const request::Command& command) { return is_call(command); },
-          [&](const request::SystemCall& call) { return is_call(call); },
-          [&](const request::RefusedCall& call) { return is_call(call); },
-          [&](const request::Poke& poke) { return is_call(poke); },
-          [&](const std::monostate& unknown) { return is_call(unknown); },
-      },
-      thread.request());
+  return std::visit(request::Match{
+                        [&](const request::Spend& spend) {
+                          if (spend.reads_clock) thread.brought_lines.note(slot, thread.process().memory());
+                          return of_verb(spend.cost, protocol::OwnCall::kOther);
+                        },
+                        [&](const request::Poll& poll) {
+                          thread.brought_lines.note(slot, thread.process().memory());
+                          return of_verb(poll.seen.cost, protocol::OwnCall::kOther);
+                        },
+                        [&](const request::Doorbell& doorbell) {
+                          return of_verb(doorbell.cost, protocol::own_call_of(doorbell.kind));
+                        },
+                        [&](const request::Access& access) {
+                          return thread.take_late_access(slot, [&] {
+                            return parts_.code.loads_behind_store(thread.process(), access).size();
+                          });
+                        },
+                        [&](const request::Attach& attach) { return is_free(attach); },
+                        [&](const request::Fault& fault) { return is_free(fault); },
+                        [&](const request::Forked& forked) { return is_free(forked); },
+                        [&](const request::Command& command) { return is_call(command); },
+                        [&](const request::SystemCall& call) { return is_call(call); },
+                        [&](const request::RefusedCall& call) { return is_call(call); },
+                        [&](const request::Poke& poke) { return is_call(poke); },
+                        [&](const std::monostate& unknown) { return is_call(unknown); },
+                    },
+                    thread.request());
 }
 
 // Before the horizon nothing outside the thread can affect its host: a call that concerns nobody else need
@@ -299,7 +311,8 @@ TokenKeeper::Taken TokenKeeper::answer_ahead(Thread& thread, Instant due) {
     // The horizon shrinks to the first event that the call itself has scheduled, such as the wake-up of
     // another thread. If the call has opened a path to the adapter, the slice ends: from then on packets from
     // the fabric concern the host.
-    slice_.horizon = opened_ahead_ ? due : std::max(due, std::min(slice_.horizon, ahead.earliest_scheduled()));
+    slice_.horizon =
+        opened_ahead_ ? due : std::max(due, std::min(slice_.horizon, ahead.earliest_scheduled()));
   }
   for (HeldRecord& record : held) {
     thread.emit_at(due, [this, record = std::move(record)] { run_.tracer.release(record); });
@@ -329,15 +342,18 @@ bool TokenKeeper::take_slice(Thread& thread) {
     const std::int64_t earliest = i == 0 ? to_ps(slice_.start) : doorbells[i - 1].time_ps;
     sound = doorbells[i].time_ps >= earliest && doorbells[i].time_ps <= to_ps(clock) &&
             to_ps(clock) - doorbells[i].time_ps <= to_ps(parts_.events.own_effect(host));
-    doorbells[i].cost_ps = std::min(to_ps(request::modelled_cost(Duration(doorbells[i].cost_ps))), doorbells[i].time_ps);
+    doorbells[i].cost_ps =
+        std::min(to_ps(request::modelled_cost(Duration(doorbells[i].cost_ps))), doorbells[i].time_ps);
   }
   if (!sound) {
     parts_.lifetimes.kill_corrupt(process);
     return false;
   }
   slot.doorbell_count = 0;
-  if (slot.note_count != 0) [[unlikely]] notes_.report(thread, slot, slice_.start, clock);
-  if (slot.call_count != 0) [[unlikely]] parts_.places.report_calls(thread, slot);
+  if (slot.note_count != 0) [[unlikely]]
+    notes_.report(thread, slot, slice_.start, clock);
+  if (slot.call_count != 0) [[unlikely]]
+    parts_.places.report_calls(thread, slot);
   slice_.end = clock;
   ran_ahead_ = std::max(ran_ahead_, clock);
   ran_until_[host] = std::max(clock, ran_until_[host]);
@@ -367,15 +383,10 @@ void TokenKeeper::raise_signals(Thread& thread) {
   slot.raised_count = 0;
   for (const QueuedSignal& queued : take_signals(thread)) {
     const SignalOrigin& origin = queued.origin;
-    slot.raised[slot.raised_count++] = {queued.signal,
-                                        origin.code,
-                                        origin.sender,
-                                        origin.status,
-                                        origin.value,
-                                        origin.timer,
-                                        origin.overrun,
-                                        queued.to_thread ? 1u : 0u,
-                                        origin.user};
+    slot.raised[slot.raised_count++] = {
+        queued.signal, origin.code,  origin.sender,  origin.status,
+        origin.value,  origin.timer, origin.overrun, queued.to_thread ? 1u : 0u,
+        origin.user};
     if (is_deadly(process, queued.signal) && !is_masked(thread, queued.signal))
       parts_.kernel.release_robust_locks(process);
   }
@@ -429,8 +440,9 @@ void TokenKeeper::grant(Thread& thread, const Answer& answer, Instant start, con
   give_token(thread, others_turn ? &before->process().region().slot(before->slot()) : nullptr);
   const auto* const call = std::get_if<request::SystemCall>(&thread.request());
   const bool ends = call != nullptr && call->number == SYS_exit &&
-                    std::count_if(process.threads().begin(), process.threads().end(),
-                                  [](const auto& other) { return other->state() != Thread::State::kDead; }) > 1;
+                    std::count_if(process.threads().begin(), process.threads().end(), [](const auto& other) {
+                      return other->state() != Thread::State::kDead;
+                    }) > 1;
   ends ? parts_.lifetimes.end_thread(thread) : take_request(process);
 }
 

@@ -1,5 +1,5 @@
-// The token: exactly one thread of the run has it, or the engine. A thread gets it with an answer, keeps it until
-// the horizon of its slice at the latest, and returns it with a request.
+// The token: exactly one thread of the run has it, or the engine. A thread gets it with an answer, keeps it
+// until the horizon of its slice at the latest, and returns it with a request.
 #pragma once
 
 #include <array>
@@ -73,8 +73,8 @@ class TokenKeeper {
   void begin_process(Process& process);
   // The thread's call is answered: the thread runs until its next request, which is taken.
   void resume(Thread& thread, const Answer& answer);
-  // The thread executes the rest of a skipped turn itself, in the past (ParkingLot::start_turn): its polls find
-  // nothing, and it takes no virtual time of its own beyond the turn's.
+  // The thread executes the rest of a skipped turn itself, in the past (ParkingLot::start_turn): its polls
+  // find nothing, and it takes no virtual time of its own beyond the turn's.
   void finish_turn(Thread& thread, const Thread::Turn& turn);
   // `thread` is about to run. Threads of its process whose turns take virtual time, and whose memory it may
   // read, first do what they would have done until now.
@@ -92,7 +92,9 @@ class TokenKeeper {
   // Latest virtual time that any thread or call has reached ahead of the engine.
   Instant ran_ahead() const { return ran_ahead_; }
   // False: memory of the host's programs may be ahead of the engine's time.
-  bool may_access_memory(std::size_t host) const { return is_taking_request_ || run_.engine.now() >= ran_until_[host]; }
+  bool may_access_memory(std::size_t host) const {
+    return is_taking_request_ || run_.engine.now() >= ran_until_[host];
+  }
   bool interrupted() const { return wait_.interrupted(); }
   void log() const;
 
@@ -138,7 +140,7 @@ class TokenKeeper {
   Slice slice_;
   std::vector<Instant> ran_until_;  // by host: latest virtual time that a thread of it has reached
   Instant ran_ahead_{};
-  bool opened_ahead_ = false;  // the call that is executed early has opened a path to the adapter
+  bool opened_ahead_ = false;       // the call that is executed early has opened a path to the adapter
   bool is_taking_request_ = false;  // of a thread whose clock may be ahead of the engine's
 };
 

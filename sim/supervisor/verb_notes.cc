@@ -39,11 +39,13 @@ void VerbNotes::report(Thread& thread, protocol::ThreadSlot& slot, Instant begin
     const char* error = strerrorname_np(note.error);
     const std::size_t verb_end = text.find(": ");
     const bool is_finding = note.check != protocol::Check::kNone;
-    if (verb_end != text.npos && error != nullptr && !is_finding) text.insert(verb_end, std::string(": ") + error);
+    if (verb_end != text.npos && error != nullptr && !is_finding)
+      text.insert(verb_end, std::string(": ") + error);
     const std::uint64_t caller = is_finding ? caller_of(process, note) : 0;
     // The stack is copied, since the thread that noted it continues.
     const auto stack = is_finding ? std::make_shared<protocol::NoteStack>() : nullptr;
-    if (is_finding && !process.memory().read(note.stack, std::as_writable_bytes(std::span(stack.get(), 1)))) stack->length = 0;
+    if (is_finding && !process.memory().read(note.stack, std::as_writable_bytes(std::span(stack.get(), 1))))
+      stack->length = 0;
     const auto report = [this, &process, when, note, caller, stack, text = std::move(text)] {
       if (stack != nullptr) return checks_.report_note(process, note, caller, *stack, text, when);
       run_.tracer.diagnose({process.host().component, process.pid(), note.error, text}, when);

@@ -79,10 +79,12 @@ void return_variables(Process& child, Process& parent) {
 }  // namespace
 
 void return_memory(Process& child, const ProcessList& processes) {
-  Process* const parent = child.family().holds_parent && child.family().shares_memory ? processes.parent_of(child) : nullptr;
+  Process* const parent =
+      child.family().holds_parent && child.family().shares_memory ? processes.parent_of(child) : nullptr;
   if (parent == nullptr) return;
   const auto lives = [](const auto& thread) { return thread->state() != Thread::State::kDead; };
-  if (!parent->has_own_contexts() && std::ranges::count_if(parent->threads(), lives) == 1) return_variables(child, *parent);
+  if (!parent->has_own_contexts() && std::ranges::count_if(parent->threads(), lives) == 1)
+    return_variables(child, *parent);
   for (const auto& thread : parent->threads()) {
     if (thread->state() == Thread::State::kDead || thread->copy_pid() != child.pid()) continue;
     const std::uint64_t context = parent->region().slot(thread->slot()).context_address;

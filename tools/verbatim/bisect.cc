@@ -6,7 +6,7 @@
 #include "sim/explore/site_texts.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/decision_json.h"
-#include "tools/verbatim/explorer.h"
+#include "tools/verbatim/schedule_runs.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/shrink.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tools/verbatim/explorer.h"
+#include "tools/verbatim/schedule_runs.h"
 #include "tools/verbatim/shrink.h"
 
 namespace verbatim::cli {

@@ -1,9 +1,7 @@
 #include "tools/verbatim/schedule_workers.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +11,6 @@
 
 #include "sim/supervisor/run_after_run.h"
 #include "tools/verbatim/decision_json.h"
-#include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
 
@@ -53,8 +50,7 @@ explore::Schedule schedule_of(const Json& json) {
   return schedule;
 }
 
-// A message is its length and its bytes. It is always sent completely, because the receiver waits for all of
-// it.
+// A message is its length and its bytes. Whoever writes one writes all of it: the other side waits for the rest.
 bool send_message(int socket, const std::string& bytes) {
   const std::uint64_t length = bytes.size();
   const std::string whole = std::string(reinterpret_cast<const char*>(&length), sizeof length) + bytes;
@@ -77,7 +73,7 @@ bool read_exactly(int socket, char* to, std::size_t length) {
   return true;
 }
 
-// nullopt if the socket is closed.
+// nullopt: the other side is gone.
 std::optional<std::string> next_message(int socket) {
   std::uint64_t length = 0;
   if (!read_exactly(socket, reinterpret_cast<char*>(&length), sizeof length)) return std::nullopt;
@@ -89,35 +85,31 @@ std::optional<std::string> next_message(int socket) {
 }  // namespace
 
 ScheduleWorkers::ScheduleWorkers(const RunPlan& plan, const RunOptions& options)
-    : plan_(plan),
-      options_(options),
-      cores_(cores_of_runs(options.core)),
-      workers_(jobs_of_runs(options.jobs, cores_)) {}
+    : plan_(plan), options_(options), pool_(options.jobs, options.core), workers_(pool_.slots()) {}
 
-ScheduleWorkers::~ScheduleWorkers() { abandon(); }
-
-bool ScheduleWorkers::make(Worker& worker, int core) {
+bool ScheduleWorkers::make(std::size_t slot) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
-  worker = {};
-  worker.process = start_child(ChildOutput::kNone, -1, [&] {
-    // Otherwise the parent's end would go unnoticed while another worker exists.
+  workers_[slot] = {};
+  const pid_t process = start_child(ChildOutput::kNone, -1, [&] {
+    // Or the end of whoever asks would not be seen while another worker is there.
     ::close(ends[0]);
     for (const Worker& other : workers_) {
       if (other.socket >= 0) ::close(other.socket);
     }
-    return serve(ends[1], core);
+    return serve(ends[1], pool_.core_of(slot));
   });
   ::close(ends[1]);
-  if (worker.process < 0) {
+  if (process < 0) {
     ::close(ends[0]);
     return false;
   }
-  worker.socket = ends[0];
+  pool_.put(slot, process);
+  workers_[slot].socket = ends[0];
   return true;
 }
 
-// The main loop of a worker process.
+// In a process of its own.
 int ScheduleWorkers::serve(int socket, int core) {
   supervisor::RunAfterRun kept(plan_.shim_directory);
   while (const auto request = next_message(socket)) {
@@ -144,93 +136,60 @@ int ScheduleWorkers::serve(int socket, int core) {
 }
 
 bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedule, const RunWish& wish) {
-  const std::size_t free =
-      static_cast<std::size_t>(std::ranges::find(workers_, false, &Worker::is_busy) - workers_.begin());
-  Worker& worker = workers_.at(free);
-  if (worker.process >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(worker);
-  const int core = cores_.empty() ? -1 : cores_[free % cores_.size()];
+  const std::size_t slot = pool_.free_slot().value();
+  Worker& worker = workers_[slot];
+  if (worker.socket >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(slot);
   const std::string request = to_bytes(schedule, wish);
-  if (worker.process >= 0 && !send_message(worker.socket, request)) end(worker);  // the worker was killed from outside
-  if (worker.process < 0) {
-    if (!make(worker, core)) return false;
-    // If the worker is killed before it takes its first schedule, await() reports it like one that is killed
-    // later.
+  if (worker.socket >= 0 && !send_message(worker.socket, request)) end(slot);  // killed from outside
+  if (worker.socket < 0) {
+    if (!make(slot)) return false;
+    // One that is killed before it takes its first schedule is heard of in await(), as one that is killed later.
     if (!send_message(worker.socket, request)) ::shutdown(worker.socket, SHUT_RDWR);
   }
-  worker.is_busy = true;
+  pool_.set_busy(slot, true);
   worker.number = number;
   ++worker.runs;
-  ++busy_;
   return true;
 }
 
-// Closes the socket and waits for the process, which exits by itself or is dead. Returns its status.
-int ScheduleWorkers::end(Worker& worker) {
-  if (worker.socket >= 0) ::close(std::exchange(worker.socket, -1));
-  return forget(worker, worker.process < 0 ? 0 : supervisor::await_child(worker.process).status);
+// Closes the socket: nothing more comes. Waits for the process, which ends by itself, or is dead; its status.
+int ScheduleWorkers::end(std::size_t slot) {
+  if (workers_[slot].socket >= 0) ::close(workers_[slot].socket);
+  workers_[slot] = {};
+  return pool_.await_end(slot);
 }
 
-int ScheduleWorkers::forget(Worker& worker, int status) {
-  if (worker.socket >= 0) ::close(worker.socket);
-  if (worker.is_busy) --busy_;
-  worker = {};
-  return status;
-}
-
-ScheduleWorkers::Ended ScheduleWorkers::take(Worker& worker) {
-  Ended ended{worker.number, std::nullopt, 0};
-  if (const auto message = next_message(worker.socket)) {
+ScheduleWorkers::Ended ScheduleWorkers::take(std::size_t slot) {
+  Ended ended{workers_[slot].number, std::nullopt, 0};
+  if (const auto message = next_message(workers_[slot].socket)) {
     ended.report = report_of(*message);
-    worker.is_busy = false;
-    --busy_;
+    pool_.set_busy(slot, false);
   } else {
-    ended.status = end(worker);
+    ended.status = end(slot);
   }
   return ended;
 }
 
-void ScheduleWorkers::signal_busy(int signal) {
-  for (const Worker& worker : workers_) {
-    if (worker.is_busy) ::kill(worker.process, signal);
-  }
-}
-
 std::vector<ScheduleWorkers::Ended> ScheduleWorkers::await(int wall_ms) {
   std::vector<int> sockets;
-  for (const Worker& worker : workers_) {
-    if (worker.is_busy) sockets.push_back(worker.socket);
+  for (std::size_t slot = 0; slot < workers_.size(); ++slot) {
+    if (pool_.is_busy(slot)) sockets.push_back(workers_[slot].socket);
   }
-  const std::vector<int> readable = waiting_.wait(sockets, end_.wait_ms(wall_ms));
-  if (const int signal = end_.next_signal(); signal != 0) signal_busy(signal);
+  const std::vector<int> readable = pool_.wait(sockets, wall_ms);
   std::vector<Ended> ended;
-  for (Worker& worker : workers_) {
-    if (worker.is_busy && std::ranges::find(readable, worker.socket) != readable.end()) ended.push_back(take(worker));
+  for (std::size_t slot = 0; slot < workers_.size(); ++slot) {
+    if (pool_.is_busy(slot) && std::ranges::find(readable, workers_[slot].socket) != readable.end()) ended.push_back(take(slot));
   }
   return ended;
 }
 
 void ScheduleWorkers::abandon() {
-  // The supervisor ends its programs when it is asked to end, and they die with it otherwise. Workers without
-  // a run exit by themselves.
-  end_.begin();
-  if (end_.next_signal() == SIGTERM) signal_busy(SIGTERM);
+  // Workers without a run end by themselves when their socket is closed.
   for (Worker& worker : workers_) {
-    if (worker.socket >= 0) ::close(std::exchange(worker.socket, -1));
+    if (worker.socket >= 0) ::close(worker.socket);
+    worker = {};
   }
-  const auto is_there = [](const Worker& worker) { return worker.process >= 0; };
-  while (std::ranges::any_of(workers_, is_there)) {
-    for (Worker& worker : workers_) {
-      int status = 0;
-      if (is_there(worker) && ::waitpid(worker.process, &status, WNOHANG) == worker.process) forget(worker, status);
-    }
-    if (std::ranges::none_of(workers_, is_there)) break;
-    waiting_.wait({}, end_.wait_ms(-1));
-    if (end_.next_signal() != SIGKILL) continue;
-    for (const Worker& worker : workers_) {
-      if (is_there(worker)) ::kill(worker.process, SIGKILL);
-    }
-  }
-  end_ = {};
+  pool_.abandon();
 }
 
 }  // namespace verbatim::cli

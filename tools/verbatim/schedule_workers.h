@@ -1,5 +1,5 @@
-// Worker processes that run one schedule after the other and keep what runs can share. The result of a
-// schedule does not depend on the worker, or on its earlier runs.
+// Processes that run one schedule after the other: what a run needs not make anew is made once in each. What comes of a
+// schedule does not depend on which of them ran it, nor on what it has run before.
 #pragma once
 
 #include <sys/types.h>
@@ -12,73 +12,66 @@
 #include "sim/explore/schedule.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
-#include "tools/verbatim/worker_pool.h"
+#include "tools/verbatim/process_pool.h"
 
 namespace verbatim::cli {
 
-// Output files of a run; empty: none.
+// That a run writes; empty: not.
 struct RunFiles {
   std::string trace, record;
 };
 
-// Settings of a run in addition to its schedule.
+// Beside the schedule, what a run has of its own.
 struct RunWish {
   RunFiles files;
-  config::ArgumentValues arguments;  // that differ from the plan's
+  config::ArgumentValues arguments;  // those that are not the plan's
 };
 
 class ScheduleWorkers {
  public:
-  // Both must outlive this object; jobs and core of `options` set the number and placement of workers.
+  // Both outlive it; of `options`, jobs and core say how many there are and where they run.
   ScheduleWorkers(const RunPlan& plan, const RunOptions& options);
-  ~ScheduleWorkers();
+  ~ScheduleWorkers() { abandon(); }
   ScheduleWorkers(const ScheduleWorkers&) = delete;
   ScheduleWorkers& operator=(const ScheduleWorkers&) = delete;
 
-  bool has_room() const { return !is_interrupted() && busy_ < workers_.size(); }
-  bool is_idle() const { return busy_ == 0; }
+  bool has_room() const { return !is_interrupted() && pool_.free_slot(); }
+  bool is_idle() const { return !pool_.any_busy(); }
 
-  // Returns false if the machine has no room for another process.
+  // False: the machine has no room for another process.
   bool start(std::int64_t number, const explore::Schedule& schedule, const RunWish& wish);
 
   struct Ended {
     std::int64_t number = 0;
-    std::optional<RunReport> report;  // nullopt: the process exited without a report
-    int status = 0;                   // in that case: from waitpid(); or the exit code if the run was not started
+    std::optional<RunReport> report;  // nullopt: the process has ended without one
+    int status = 0;                   // then: as waitpid() has it; or its exit code, if the run was not started
   };
-  // Waits until a run has ended, or the user interrupts, or `wall_ms` have passed (negative: no limit).
+  // Waits until one has ended, or the user interrupts, or `wall_ms` have passed (negative: for ever).
   std::vector<Ended> await(int wall_ms);
 
-  // After SIGINT, SIGTERM or SIGHUP: current runs were asked to end, and none can be started.
-  bool is_interrupted() const { return Interruption::came(); }
-  // Ends all current runs and discards their results.
+  // SIGINT, SIGTERM or SIGHUP came: those under way were asked to end, and none can be started.
+  bool is_interrupted() const { return ProcessPool::is_interrupted(); }
+  // Ends all that are under way; nobody hears of them.
   void abandon();
 
  private:
   struct Worker {
-    pid_t process = -1;  // -1: none
-    int socket = -1;     // for requests and reports
-    bool is_busy = false;
+    int socket = -1;  // to and from the process of the slot; -1: there is none
     std::int64_t number = 0;
     unsigned runs = 0;
   };
-  // Limits leaks of runs: a worker is replaced after this number of runs.
+  // So that what a run leaves behind by mistake, some memory, does not add up for ever.
   static constexpr unsigned kMostRuns = 2000;
 
-  bool make(Worker& worker, int core);
+  bool make(std::size_t slot);
   int serve(int socket, int core);
-  Ended take(Worker& worker);
-  int end(Worker& worker);
-  int forget(Worker& worker, int status);
-  void signal_busy(int signal);
+  Ended take(std::size_t slot);
+  int end(std::size_t slot);
 
   const RunPlan& plan_;
   const RunOptions& options_;
-  const std::vector<int> cores_;
-  std::vector<Worker> workers_;
-  std::size_t busy_ = 0;
-  supervisor::Waiting waiting_;
-  RunsEnd end_;
+  ProcessPool pool_;
+  std::vector<Worker> workers_;  // by slot
 };
 
 }  // namespace verbatim::cli

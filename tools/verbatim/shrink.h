@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/explore/decision.h"
-#include "tools/verbatim/explorer.h"
+#include "tools/verbatim/schedule_runs.h"
 #include "tools/verbatim/progress.h"
 
 namespace verbatim::cli {

@@ -42,7 +42,8 @@ void Growth::settle_rest(unsigned index) {
   const std::uint64_t before = turns_;
   keep_rest_within(rest);
   if (horizon_ == 0 || turns_ >= horizon_ || turns_ == before) return;
-  // The rule does not hold in all turns considered. Bounds replace it and do not limit turns().
+  // The rule does not hold in all turns considered. Bounds replace it. They limit neither turns() nor
+  // turns_by_rule(): a carry out of the rest ends no loop, and a search that stopped there would park fewer.
   turns_ = before;
   const __int128 one = static_cast<__int128>(1) << rest.bits;
   const std::uint64_t now = state_->registers.gpr[index] & size_mask(rest.size);

@@ -61,11 +61,11 @@ Any decode(const protocol::ThreadSlot& slot) {
     case Request::kPoke:
       return Timed(Poke{unsigned_of(a[0]), unsigned_of(a[1]), unsigned_of(a[2])});
     case Request::kDoorbell:
-      return Timed(Doorbell{Duration(a[0]), static_cast<protocol::DoorbellKind>(a[1]), unsigned_of(a[2]), low_of(a[3]),
-                            unsigned_of(a[4])});
+      return Timed(Doorbell{Duration(a[0]), static_cast<protocol::DoorbellKind>(a[1]), unsigned_of(a[2]),
+                            low_of(a[3]), unsigned_of(a[4])});
     case Request::kAccess:
-      return Timed(Access{unsigned_of(a[0]), unsigned_of(a[1]), unsigned_of(a[2]), unsigned_of(a[3]), unsigned_of(a[4]),
-                          static_cast<protocol::AccessLateness>(a[5])});
+      return Timed(Access{unsigned_of(a[0]), unsigned_of(a[1]), unsigned_of(a[2]), unsigned_of(a[3]),
+                          unsigned_of(a[4]), static_cast<protocol::AccessLateness>(a[5])});
     case Request::kCommand:
       return Timed(Command{arguments_in(slot)});
     case Request::kSystemCall:
@@ -77,7 +77,8 @@ Any decode(const protocol::ThreadSlot& slot) {
     case Request::kFault:
       return Timed(Fault{a[0], unsigned_of(a[1]), low_of(a[2]), static_cast<std::int32_t>(a[3])});
     case Request::kCode:
-      return Immediate(NewCode{unsigned_of(a[0]), unsigned_of(a[1]), static_cast<int>(a[2]), unsigned_of(a[3]), a[4]});
+      return Immediate(
+          NewCode{unsigned_of(a[0]), unsigned_of(a[1]), static_cast<int>(a[2]), unsigned_of(a[3]), a[4]});
     case Request::kReplaceCall:
       return Immediate(TrappedCall{unsigned_of(a[0]), unsigned_of(a[1])});
     case Request::kMachine:

@@ -1,5 +1,5 @@
-// Requests of threads, decoded once from the slot when the thread returns the token: shared memory is not read
-// again for them. Fields are those of protocol::Request; none has been checked.
+// Requests of threads, decoded once from the slot when the thread returns the token: shared memory is not
+// read again for them. Fields are those of protocol::Request; none has been checked.
 #pragma once
 
 #include <array>
@@ -47,7 +47,8 @@ struct FileEvents {
 struct ReportedCall {
   std::uint64_t address = 0;  // of a protocol::ToldCall
 };
-using Immediate = std::variant<NotPlaced, NewCode, TrappedCall, MachineRefusal, MakeFolders, View, FailedPoll, FileEvents, ReportedCall>;
+using Immediate = std::variant<NotPlaced, NewCode, TrappedCall, MachineRefusal, MakeFolders, View, FailedPoll,
+                               FileEvents, ReportedCall>;
 
 // Requests that are processed at the thread's clock plus their cost.
 struct Attach {
@@ -104,7 +105,8 @@ struct Fault {
   std::int32_t number = 0;         // of the foreign call
 };
 // std::monostate: no known request.
-using Timed = std::variant<std::monostate, Attach, Spend, Poll, Poke, Doorbell, Access, Command, SystemCall, RefusedCall, Forked, Fault>;
+using Timed = std::variant<std::monostate, Attach, Spend, Poll, Poke, Doorbell, Access, Command, SystemCall,
+                           RefusedCall, Forked, Fault>;
 
 using Any = std::variant<Timed, Immediate>;
 

@@ -1,4 +1,4 @@
-#include "tools/verbatim/explorer.h"
+#include "tools/verbatim/schedule_runs.h"
 
 #include <algorithm>
 #include <utility>

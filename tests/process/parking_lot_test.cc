@@ -1,0 +1,309 @@
+// Parking of threads without processes: the test's own memory and machine code are the program's.
+#include "sim/supervisor/parking_lot.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "sim/supervisor/kernel/checks.h"
+#include "sim/supervisor/run_memory.h"
+#include "sim/supervisor/run_report.h"
+#include "sim/supervisor/thread_times.h"
+
+// `parking_poll` stands for ibv_poll_cq(): the prover knows its address, and it finds nothing.
+asm(R"(
+.pushsection .text
+.p2align 4
+parking_spin:       mov (%rdi), %eax
+                    test %eax, %eax
+                    je parking_spin
+                    ret
+parking_count:      inc %rax
+                    cmp $0x40000000, %rax
+                    jne parking_count
+                    ret
+parking_poll:       xor %eax, %eax
+                    ret
+parking_one_poll:   mov %rbx, %rdi
+                    mov $1, %esi
+                    mov %rbp, %rdx
+                    call parking_poll
+parking_one_return: test %eax, %eax
+                    je parking_one_poll
+                    ret
+parking_two_polls:  mov %rbx, %rdi
+                    mov $1, %esi
+                    mov %rbp, %rdx
+                    call parking_poll
+parking_two_return: test %eax, %eax
+                    jne 1f
+                    mov (%r12), %eax
+                    test %eax, %eax
+                    jne 1f
+                    mov %rbx, %rdi
+                    mov $1, %esi
+                    mov %rbp, %rdx
+                    call parking_poll
+                    test %eax, %eax
+                    je parking_two_polls
+1:                  ret
+.popsection
+)");
+extern "C" const char parking_spin[], parking_count[], parking_poll[], parking_one_return[],
+    parking_two_return[];
+
+namespace verbatim::supervisor {
+namespace {
+
+constexpr Duration kPollCost(100'000);  // ps
+constexpr unsigned kRdx = 2, kRbx = 3, kRsp = 4, kRbp = 5, kRsi = 6, kRdi = 7, kR12 = 12, kRip = 16;
+
+std::uint64_t address_of(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
+
+// Memory that processes share.
+struct SharedWord {
+  SharedWord()
+      : word(static_cast<int*>(
+            mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~SharedWord() { munmap(word, sizeof(int)); }
+  int* const word;
+};
+
+struct ParkingLotTest : ::testing::Test, ThreadOwner {
+  ParkingLotTest() {
+    options.traps_loops = false;  // the code of the test stays as it is
+    processes.begin(programs, options.seed);
+  }
+
+  Process& add_process() {
+    Process& process = processes.add(std::make_unique<Process>(
+        0, processes.new_pid(), hosts[0], 0, "app", Rng(1, "parking"), std::make_unique<ProcessRegion>()));
+    process.set_native_pid(getpid());
+    process.set_owner(*this);
+    process.set_patches(std::make_unique<code::CodePatches>());
+    memory.use_for(process);
+    process.memory().set_write_listener(
+        [this, &process](const ProcessMemory::Written& written) { lot.on_memory_written(process, written); });
+    return process;
+  }
+  Thread& add_thread(Process& process) {
+    const auto slot = static_cast<std::uint32_t>(process.threads().size());
+    process.threads().push_back(std::make_unique<Thread>(engine, choices, ComponentId{++threads}, process,
+                                                         slot, threads, hosts[0].costs));
+    return *process.threads().back();
+  }
+
+  // The thread was poked in `code` with `argument` in rdi.
+  request::Poke poked_in(const char* code, const int* argument) {
+    auto& general = context.uc_mcontext.gregs;
+    general[REG_RIP] = static_cast<greg_t>(address_of(code));
+    general[REG_RDI] = static_cast<greg_t>(address_of(argument));
+    general[REG_RSP] = static_cast<greg_t>(address_of(&stack[kTop]));
+    context.uc_mcontext.fpregs = &floating;
+    return {.context = address_of(&context)};
+  }
+  void spin(Thread& thread, const int* word) {
+    const request::Poke poke = poked_in(parking_spin, word);
+    auto parked = lot.find_spin(thread, poke);
+    ASSERT_TRUE(parked) << why_not_parked(thread.process());
+    lot.park_spin(thread, poke, std::move(*parked), engine.now());
+    ASSERT_NE(thread.parked(), nullptr);
+  }
+
+  // The thread's poll is due: ibv_poll_cq(queue, 1, completion), from the loop that continues at `code`, with
+  // the loop's own word at r12.
+  std::optional<Answer> poll(Thread& thread, const char* code, const int* word = nullptr) {
+    protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
+    stack[kTop] = address_of(code);
+    slot.poll_registers[kRbx] = slot.poll_registers[kRdi] = address_of(&queue);
+    slot.poll_registers[kRsi] = 1;
+    slot.poll_registers[kRbp] = slot.poll_registers[kRdx] = address_of(&completion);
+    slot.poll_registers[kR12] = address_of(word);
+    slot.poll_registers[kRsp] = address_of(&stack[kTop]);
+    slot.poll_registers[kRip] = address_of(parking_poll);
+    // The frame of the poll holds the registers that the called function preserves.
+    for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i)
+      stack[kTop - 1 - i] = slot.poll_registers[protocol::kPollFrame[i]];
+    request::Poll polled;
+    polled.seen = {.handle = address_of(&queue), .queue = {1, 7}, .sequence = 1, .cost = kPollCost};
+    thread.set_request(polled);
+    return lot.park_poll(thread, polled);
+  }
+  bool is_parked(const Thread& thread) const { return thread.parked() != nullptr; }
+
+  // The adapter writes.
+  void place(Process& process, int* word, int value) {
+    process.memory().write(address_of(word), std::as_bytes(std::span(&value, 1)));
+  }
+  // Something happens at that time.
+  template <class Action>
+  void at(Instant when, Action action) {
+    Timer timer(engine, ComponentId{0}, EventClass::kArrival, &action,
+                [](void* self) { (*static_cast<Action*>(self))(); });
+    timer.schedule_at(when);
+    engine.run_until(when);
+  }
+
+  void on_due(Thread& thread) override { due.emplace_back(thread.tid(), engine.now()); }
+  void ring(Thread&, const protocol::QueuedDoorbell&) override {}
+
+  static constexpr std::size_t kTop = 448;
+  const std::vector<HostSpec> hosts = std::vector<HostSpec>(1);
+  const std::vector<ProgramSpec> programs = std::vector<ProgramSpec>(1);
+  SupervisorOptions options;
+  Engine engine;
+  Tracer tracer{engine};
+  DefaultChoices choices;
+  const RunContext run{engine, tracer, choices, hosts, options};
+  RunReport report{run};
+  RunMemory memory{1};
+  ThreadTimes times{report};
+  Checks checks{tracer, options};
+  ProcessList processes{1};
+  ParkingLot lot{run, processes, times, checks};
+  std::uint32_t threads = 0;
+  std::vector<std::pair<std::uint32_t, Instant>> due;
+
+  ucontext_t context{};
+  _libc_fpstate floating{};
+  std::uint64_t stack[512] = {};
+  std::uint64_t queue[8] = {}, completion[6] = {};
+  int word = 0, other_word = 0;
+};
+
+TEST_F(ParkingLotTest, a_spin_is_woken_by_a_write_that_changes_what_it_reads) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  spin(thread, &word);
+  place(process, &other_word, 1);
+  EXPECT_TRUE(is_parked(thread)) << "other bytes";
+  place(process, &word, 0);
+  EXPECT_TRUE(is_parked(thread)) << "the same value";
+  at(Instant(Duration(5000)), [&] { place(process, &word, 1); });
+  EXPECT_FALSE(is_parked(thread));
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].second, Instant(Duration(5000)));
+}
+
+TEST_F(ParkingLotTest, a_loop_that_ends_by_itself_is_not_parked) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  EXPECT_FALSE(lot.find_spin(thread, poked_in(parking_count, nullptr)));
+  EXPECT_FALSE(why_not_parked(process).empty());
+}
+
+TEST_F(ParkingLotTest, a_spin_is_woken_after_another_thread_of_the_host_has_changed_what_it_reads) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  spin(thread, &word);
+  lot.check_watched(process);
+  EXPECT_TRUE(is_parked(thread)) << "nothing has changed";
+  word = 1;  // by the other thread itself, unseen by the simulator
+  memory.begin_epoch(process);
+  lot.check_watched(process);
+  EXPECT_FALSE(is_parked(thread));
+}
+
+TEST_F(ParkingLotTest, a_write_to_shared_memory_wakes_a_thread_of_another_process) {
+  Process& process = add_process();
+  Process& other = add_process();
+  SharedWord shared;
+  Thread& thread = add_thread(process);
+  spin(thread, shared.word);
+  place(other, &other_word, 1);
+  EXPECT_TRUE(is_parked(thread)) << "other bytes";
+  place(other, shared.word, 1);
+  EXPECT_FALSE(is_parked(thread));
+}
+
+TEST_F(ParkingLotTest, a_write_to_memory_that_is_not_shared_wakes_no_thread_of_another_process) {
+  Process& process = add_process();
+  Process& other = add_process();
+  Thread& thread = add_thread(process);
+  spin(thread, &word);
+  place(other, &word, 1);  // another word at the same address
+  EXPECT_TRUE(is_parked(thread));
+}
+
+TEST_F(ParkingLotTest, a_poll_loop_resumes_with_its_first_look_after_the_wake_up) {
+  Thread& thread = add_thread(add_process());
+  EXPECT_FALSE(poll(thread, parking_one_return)) << why_not_parked(thread.process());
+  ASSERT_TRUE(is_parked(thread));
+  EXPECT_EQ(thread.parked()->turn, kPollCost);
+  EXPECT_TRUE(thread.parked()->polls(1, 7));
+  at(Instant(kPollCost * 9 + Duration(1)), [&] { thread.wake(); });
+  EXPECT_FALSE(is_parked(thread));
+  engine.run_until(Instant(kPollCost * 20));
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].second, Instant(kPollCost * 10));
+}
+
+TEST_F(ParkingLotTest, a_thread_that_was_just_woken_polls_once_more_before_it_is_parked_again) {
+  Thread& thread = add_thread(add_process());
+  ASSERT_FALSE(poll(thread, parking_one_return));
+  at(Instant(kPollCost), [&] { thread.wake(); });
+  EXPECT_TRUE(poll(thread, parking_one_return)) << "the change that it was parked for may be there";
+  EXPECT_FALSE(poll(thread, parking_one_return));
+}
+
+TEST_F(ParkingLotTest, no_poll_is_parked_while_another_thread_of_the_host_is_about_to_run) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  Thread& other = add_thread(process);
+  other.set_request(request::Spend{});
+  EXPECT_TRUE(poll(thread, parking_one_return));
+  other.set_request(request::Poll{});  // expected to find nothing
+  EXPECT_FALSE(poll(thread, parking_one_return));
+}
+
+TEST_F(ParkingLotTest, no_poll_is_parked_call_by_call) {
+  options.mode = Mode::kCallByCall;
+  const auto answer = poll(add_thread(add_process()), parking_one_return);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->result, protocol::kPollsAlone);
+}
+
+TEST_F(ParkingLotTest, no_poll_is_parked_if_its_entry_is_visible) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  auto* const entry = reinterpret_cast<protocol::Cqe*>(process.region().arena().data());
+  entry->sequence = 1;
+  EXPECT_TRUE(poll(thread, parking_one_return));
+  entry->sequence = 0;
+  EXPECT_FALSE(poll(thread, parking_one_return));
+}
+
+// Looks at 0, c, 2c, …: the first poll of a turn is at an even look, and the loop reads its word behind it.
+TEST_F(ParkingLotTest, a_turn_that_is_completed_in_the_past_finds_memory_as_it_was) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  ASSERT_FALSE(poll(thread, parking_two_return, &word)) << why_not_parked(process);
+  ASSERT_EQ(thread.parked()->turn, 2 * kPollCost);
+  at(Instant(kPollCost * 4 + Duration(1)), [&] { place(process, &word, 1); });
+  ASSERT_FALSE(is_parked(thread));
+  const auto turn = thread.take_turn();
+  ASSERT_TRUE(turn);
+  EXPECT_EQ(turn->start, Instant(kPollCost * 4));
+  EXPECT_EQ(turn->due, Instant(kPollCost * 5));
+  const ParkingLot::TurnStart begun = lot.start_turn(thread, *turn);
+  EXPECT_FALSE(begun.goes_on) << "the thread returns the token before it sees the change";
+  EXPECT_EQ(word, 0);
+  lot.end_turn(process);
+  EXPECT_EQ(word, 1);
+}
+
+TEST_F(ParkingLotTest, a_turn_without_changed_memory_goes_on) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  ASSERT_FALSE(poll(thread, parking_two_return, &word));
+  at(Instant(kPollCost * 4 + Duration(1)), [&] { thread.wake(); });
+  const auto turn = thread.take_turn();
+  ASSERT_TRUE(turn);
+  EXPECT_TRUE(lot.start_turn(thread, *turn).goes_on);
+}
+
+}  // namespace
+}  // namespace verbatim::supervisor
