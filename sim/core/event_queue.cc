@@ -196,7 +196,8 @@ void EventQueue::take_bucket(std::uint64_t bucket) {
   };
   if (behind_count_ != far_.size() && bucket - first_bucket_ < Wheel::kBuckets) {
     const std::size_t place = bucket % Wheel::kBuckets;
-    for (std::uint32_t slot = std::exchange(wheel_->heads[place], kNone); slot != kNone;) take(std::exchange(slot, slots_[slot].next));
+    std::uint32_t slot = std::exchange(wheel_->heads[place], kNone);
+    while (slot != kNone) take(std::exchange(slot, slots_[slot].next));
     wheel_->occupied[place / Wheel::kWordBits] &= ~(std::uint64_t{1} << place % Wheel::kWordBits);
   }
   while (!far_.empty() && bucket_of(far_.front().key) == bucket) {

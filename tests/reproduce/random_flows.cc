@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <numeric>
 #include <span>
 
 #include "sim/ib/opcode.h"
@@ -45,6 +46,7 @@ void add_percentiles(Simulated& simulated, const std::string& prefix, std::span<
   for (const FlowSlowdown& flow : flows) sorted.push_back(flow.slowdown);
   if (sorted.empty()) return;
   std::ranges::sort(sorted);
+  simulated[prefix + ".mean"] = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
   for (const auto& [name, share] : {std::pair("p50", 0.5), std::pair("p95", 0.95), std::pair("p99", 0.99)})
     simulated[prefix + "." + name] =
         sorted[static_cast<std::size_t>(static_cast<double>(sorted.size()) * share)];
@@ -97,6 +99,7 @@ RandomRun run_random_flows(const Shape& shape, const RandomFlows& traffic) {
   print_cost(traffic.name, cost);
   for (std::size_t i = 0; i < flows.size(); ++i) {
     const workload::Flow& flow = fabric.flows()[i];
+    if (flows[i].start < traffic.counted_from) continue;
     if (!flow.is_done() || flow.status() != ib::WcStatus::kSuccess) continue;
     const double time = time_us(flow);
     result.flows.push_back({flows[i].bytes, std::max(1.0, time / traffic.alone_us(flows[i])), time});

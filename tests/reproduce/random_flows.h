@@ -25,6 +25,7 @@ struct RandomFlows {
   // Duration of a lone flow, in us.
   std::function<double(const workload::PoissonFlow&)> alone_us;
   std::uint8_t timeout = workload::FlowKind{}.timeout;  // FlowKind::timeout
+  Duration counted_from{0};  // flows that start before are simulated and not reported
 };
 
 // The path of a flow in an otherwise idle fabric.
@@ -52,14 +53,14 @@ struct RunCost {
 };
 
 struct RandomRun {
-  std::vector<FlowSlowdown> flows;  // finished flows by size
+  std::vector<FlowSlowdown> flows;  // reported flows that have finished, by size
   RunCost cost;
 };
 
 // Seed 1; priority 3; starts in whole ns, as in HPCC's flow files. Prints the cost on standard error.
 RandomRun run_random_flows(const Shape& shape, const RandomFlows& traffic);
 
-// Adds PREFIX.all and PREFIX.from_N (the 5 % of flows by size that begin at N %), each with .p50, .p95, .p99;
+// Adds PREFIX.all and PREFIX.from_N (the 5 % of flows by size that begin at N %), each with .mean, .p50, .p95, .p99;
 // and PREFIX.finished.
 void add_slowdowns(Simulated& simulated, const std::string& prefix, const std::vector<FlowSlowdown>& flows);
 

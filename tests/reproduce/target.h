@@ -24,6 +24,7 @@ Simulated measure_infiniband(const Wanted& wanted);
 Simulated measure_credit_loop(const Wanted& wanted);
 Simulated measure_alibabacloud_12(const Wanted& wanted);
 Simulated measure_hpcc_fat_tree(const Wanted& wanted);
+Simulated measure_conweave(const Wanted& wanted);
 Simulated measure_irn(const Wanted& wanted);
 Simulated measure_nccl(const Wanted& wanted);
 Simulated measure_htsim(const Wanted& wanted);

@@ -63,7 +63,7 @@ struct Silence {
 };
 Silence silence_of(int status);
 
-// What a run complained about in the file that has its output: the first sentence.
+// First sentence of the complaint of a run, from the file with its output.
 std::string first_sentence(int fd);
 // All that the file holds.
 std::string content_of(int fd);
