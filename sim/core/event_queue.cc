@@ -31,6 +31,7 @@ void EventQueue::insert_near(const Entry& entry) {
   entry.event->slot = kNear;
   const std::size_t before = count_before(entry.key);
   const std::size_t count = near_end_ - near_begin_;
+  if (count < spill_size_ / 4) spill_size_ = std::max(kMostNear, spill_size_ / 2);
   if (near_begin_ > 0 && before <= count / 2) {
     Entry* const begin = near_.data() + near_begin_--;
     std::copy(begin, begin + before, begin - 1);

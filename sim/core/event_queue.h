@@ -1,6 +1,6 @@
-// The queue of one kind of events of the engine. The next events are in a sorted array, those behind them in a wheel of buckets,
-// each of which covers a span of time, and those beyond the wheel in a heap. A bucket is sorted when its time is near, so an event
-// costs about the same however many are scheduled. With few events there is only the array.
+// Queue of one kind of engine events. The next events are in a sorted array, later ones in a wheel of buckets, each
+// of which covers a span of time, and those beyond the wheel in a heap. A bucket is sorted when its time is near, so
+// an event costs about the same however many are scheduled. With few events there is only the array.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ class EventQueue {
   const Entry& front() const { return near_[near_begin_]; }
   // Whether many events are scheduled.
   bool is_large() const { return behind_count_ >= kLarge; }
-  // The sorted events, the next one first: at least kLeastNear of a large queue.
+  // The sorted events, the next one first; usually at least kLeastNear if the queue is large.
   std::span<const Entry> upcoming() const { return {near_.data() + near_begin_, near_end_ - near_begin_}; }
 
   // The event must be idle.
@@ -87,8 +87,8 @@ class EventQueue {
   static constexpr std::uint32_t kInHeap = Queueable::kIdle - 1;  // in Slot::next: the event is in the heap
   static constexpr std::uint64_t kNoBucket = std::numeric_limits<std::uint64_t>::max();
 
-  // An event behind the array. Slots of a bucket are linked, and moving an entry in the heap writes its place here: neither touches
-  // the event itself, as events lie all over the memory.
+  // An event behind the array. Events are scattered in memory, so links between the events of a bucket and moves
+  // within the heap change slots only.
   struct Slot {
     EventKey key;
     Queueable* event = nullptr;
@@ -121,7 +121,7 @@ class EventQueue {
   void insert_near(const Entry& entry);
   // Number of its entries before the key.
   std::size_t count_before(const EventKey& key) const;
-  // Moves events from the middle on into buckets, if their times differ from that of the next event.
+  // Moves all but the first events into buckets, unless they are of nearly one instant.
   void spill();
   // Makes room for an entry behind the array's last one.
   void reserve_near() {
@@ -134,9 +134,9 @@ class EventQueue {
   }
   // Moves whole buckets to the array until it has what it needs.
   void refill();
-  // The first bucket with events behind the array, of which there are some.
+  // The first bucket that has events in the wheel or the heap, which are not both empty.
   std::uint64_t next_bucket() const;
-  // Moves the events of a bucket, before which there are none behind the array, to the end of the array, and sorts them there.
+  // Moves the events of the first bucket that has any to the end of the array and sorts them there.
   void take_bucket(std::uint64_t bucket);
   // Changes the span of buckets if they have held too many events, or the wheel ends too early.
   void judge_buckets();
@@ -155,8 +155,8 @@ class EventQueue {
     first_bucket_ = kNoBucket;
     last_bucket_ = 0;
   }
-  // Gives buckets another span; the events in them find new places. `first` becomes the first bucket: the array has all events
-  // before it, and no others.
+  // Changes the span of buckets and moves the events in them. `first` becomes the first bucket: the array has all
+  // earlier events and no others.
   void set_buckets(int bits, std::uint64_t first);
 
   // The heap.
@@ -170,10 +170,10 @@ class EventQueue {
     slots_[entry.slot].previous = index;
   }
 
-  static constexpr std::size_t kLeastNear = 18;    // a large queue has so many sorted
+  static constexpr std::size_t kLeastNear = 18;    // least entries of the array of a large queue
   static constexpr std::size_t kRefilledNear = 24;
-  static constexpr std::size_t kMostNear = 64;     // more of them are moved into buckets
-  static constexpr std::size_t kKeptNear = 16;     // then so many stay
+  static constexpr std::size_t kMostNear = 64;     // most entries, unless they are of nearly one instant
+  static constexpr std::size_t kKeptNear = 16;     // entries that spill() leaves
   // With fewer events their memory mostly stays in the caches, and prefetching costs more than it saves.
   static constexpr std::size_t kLarge = 3000;
   static constexpr std::uint32_t kArity = 4;
@@ -182,7 +182,7 @@ class EventQueue {
   // scheduled.
   std::vector<Entry> near_;
   std::size_t near_begin_ = 0, near_end_ = 0;
-  std::size_t spill_size_ = kMostNear;
+  std::size_t spill_size_ = kMostNear;  // with so many entries spill() is tried
   std::uint64_t first_bucket_ = kNoBucket;
   std::uint64_t last_bucket_ = 0;  // no event of the wheel is in a later one
   int bucket_bits_ = 0;            // a bucket covers 2^bucket_bits_ ps
@@ -191,7 +191,8 @@ class EventQueue {
   std::vector<Slot> slots_;
   std::uint32_t free_slot_ = kNone;
   std::vector<HeapEntry> far_;  // 4-ary heap, the least first
-  // Events that have moved to the array, since the buckets got their span, for judging it.
+  // For judge_buckets(), since the buckets got their span: events moved to the array, those of them that were in the
+  // heap, and buckets in a row with too many events.
   std::size_t refilled_ = 0, refilled_from_heap_ = 0, crowded_buckets_ = 0;
 };
 
