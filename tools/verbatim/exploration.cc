@@ -120,7 +120,7 @@ void Exploration::take(const ScheduleRuns::Done& done) {
   if (kind == kinds_.end()) {
     kinds_.push_back({signature, counted_, 0, done.schedule.name, report});
     kind = kinds_.end() - 1;
-    answer_.say_wrong("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
+    answer_.print_failure("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
                       report.summary().c_str());
     flush_standard_output();
   }
@@ -147,12 +147,12 @@ void Exploration::show_progress() {
 void Exploration::report_quirks() {
   const hca::Quirks quirks = config::quirks_of(plan_.scenario.freedom);
   if (quirks != 0)
-    answer_.say(
+    answer_.print(
         "a failure found here but not with freedom spec can occur only on hardware that violates the "
         "specification in this way:\n");
   for (std::size_t i = 0; i < std::size(hca::kQuirks); ++i) {
     if ((quirks & hca::bit_of(static_cast<hca::Quirk>(i))) == 0) continue;
-    answer_.say("  %s: %s\n", std::string(hca::kQuirks[i].name).c_str(),
+    answer_.print("  %s: %s\n", std::string(hca::kQuirks[i].name).c_str(),
                 std::string(hca::kQuirks[i].what).c_str());
   }
 }
@@ -164,21 +164,21 @@ void Exploration::summarise() {
     std::fprintf(stderr, "verbatim: %lld runs in %.1f s, %.1f a second, %zu at a time\n",
                  static_cast<long long>(counted_), seconds,
                  static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
-  answer_.say("explored %lld %s, %zu different, with freedom %s, strategy %s: %lld failed, of %zu kind%s\n",
+  answer_.print("explored %lld %s, %zu different, with freedom %s, strategy %s: %lld failed, of %zu kind%s\n",
               static_cast<long long>(counted_), counted_ == 1 ? "schedule" : "schedules", different_.size(),
               plan_.scenario.freedom.c_str(), options_.focus.empty() ? options_.strategy.c_str() : "near",
               static_cast<long long>(failed_), kinds_.size(), kinds_.size() == 1 ? "" : "s");
   report_quirks();
   if (failed_ == 0 && counted_ != 0) {
-    answer_.say("0 of %lld runs failed: with 95 %% confidence, less than %s of such schedules fail\n",
+    answer_.print("0 of %lld runs failed: with 95 %% confidence, less than %s of such schedules fail\n",
                 static_cast<long long>(counted_), bound(counted_).c_str());
   }
   if (strategy_.is_exhausted() && !strategy_.covered().empty())
-    answer_.say("complete: %s\n", strategy_.covered().c_str());
+    answer_.print("complete: %s\n", strategy_.covered().c_str());
 }
 
 void Exploration::report_untried() {
-  if (!kinds_.empty()) answer_.say("\n");
+  if (!kinds_.empty()) answer_.print("\n");
   std::string untried;
   for (const explore::SiteText& text : explore::site_texts()) {
     const std::string site(text.site);
@@ -187,14 +187,14 @@ void Exploration::report_untried() {
     untried +=
         (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (always the default choice)" : "");
   }
-  if (!untried.empty()) answer_.say("freedoms that no run used: %s\n", untried.c_str());
+  if (!untried.empty()) answer_.print("freedoms that no run used: %s\n", untried.c_str());
   std::string missed;
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     if (windows_[i] != 0) continue;
     missed +=
         (missed.empty() ? "" : "; ") + std::string(observe::text_of(static_cast<observe::RaceWindow>(i)));
   }
-  if (!missed.empty()) answer_.say("typical race conditions that occurred in no run: %s\n", missed.c_str());
+  if (!missed.empty()) answer_.print("typical race conditions that occurred in no run: %s\n", missed.c_str());
 }
 
 std::size_t Exploration::jobs() const {
@@ -204,12 +204,12 @@ std::size_t Exploration::jobs() const {
 }
 
 bool Exploration::report_failure(const Kind& kind, std::size_t number) {
-  answer_.say_wrong("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number,
+  answer_.print_failure("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number,
                     static_cast<long long>(kind.failures), static_cast<long long>(counted_),
                     static_cast<long long>(kind.first_run), kind.strategy.c_str());
-  for (const std::string& sentence : kind.report.sentences) answer_.say_wrong("  %s\n", sentence.c_str());
+  for (const std::string& sentence : kind.report.sentences) answer_.print_failure("  %s\n", sentence.c_str());
   const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
-  answer_.say_wrong("%s", failure_text(runs_, small, kind.report).c_str());
+  answer_.print_failure("%s", failure_text(runs_, small, kind.report).c_str());
   const RunReport& report = small.is_reproducible ? small.report : kind.report;
   RunOptions small_run = options_.run;
   small_run.sets = words_of(small.arguments);
@@ -224,9 +224,9 @@ bool Exploration::report_failure(const Kind& kind, std::size_t number) {
     complain(failure);
     return false;
   }
-  answer_.say_wrong("  repeat: verbatim replay %s\n", path.c_str());
+  answer_.print_failure("  repeat: verbatim replay %s\n", path.c_str());
   const std::string recording = options_.records ? record(file, number) : "";
-  if (!recording.empty()) answer_.say_wrong("  recording: %s\n", recording.c_str());
+  if (!recording.empty()) answer_.print_failure("  recording: %s\n", recording.c_str());
   flush_standard_output();
   entries_.push_back({{"signature", kind.signature},
                       {"summary", file.summary},
