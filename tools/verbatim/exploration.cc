@@ -76,7 +76,8 @@ void Exploration::search() {
     if (runs_.is_idle()) break;
     if (is_long_over()) {
       complain(
-          "some runs had not ended long after the time was up and were abandoned; --time-limit ends such runs");
+          "some runs had not ended long after the time was up and were abandoned; --time-limit ends such "
+          "runs");
       runs_.abandon();
       return;
     }
@@ -121,7 +122,7 @@ void Exploration::take(const ScheduleRuns::Done& done) {
     kinds_.push_back({signature, counted_, 0, done.schedule.name, report});
     kind = kinds_.end() - 1;
     answer_.print_failure("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
-                      report.summary().c_str());
+                          report.summary().c_str());
     flush_standard_output();
   }
   ++kind->failures;
@@ -153,7 +154,7 @@ void Exploration::report_quirks() {
   for (std::size_t i = 0; i < std::size(hca::kQuirks); ++i) {
     if ((quirks & hca::bit_of(static_cast<hca::Quirk>(i))) == 0) continue;
     answer_.print("  %s: %s\n", std::string(hca::kQuirks[i].name).c_str(),
-                std::string(hca::kQuirks[i].what).c_str());
+                  std::string(hca::kQuirks[i].what).c_str());
   }
 }
 
@@ -165,13 +166,13 @@ void Exploration::summarise() {
                  static_cast<long long>(counted_), seconds,
                  static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
   answer_.print("explored %lld %s, %zu different, with freedom %s, strategy %s: %lld failed, of %zu kind%s\n",
-              static_cast<long long>(counted_), counted_ == 1 ? "schedule" : "schedules", different_.size(),
-              plan_.scenario.freedom.c_str(), options_.focus.empty() ? options_.strategy.c_str() : "near",
-              static_cast<long long>(failed_), kinds_.size(), kinds_.size() == 1 ? "" : "s");
+                static_cast<long long>(counted_), counted_ == 1 ? "schedule" : "schedules", different_.size(),
+                plan_.scenario.freedom.c_str(), options_.focus.empty() ? options_.strategy.c_str() : "near",
+                static_cast<long long>(failed_), kinds_.size(), kinds_.size() == 1 ? "" : "s");
   report_quirks();
   if (failed_ == 0 && counted_ != 0) {
     answer_.print("0 of %lld runs failed: with 95 %% confidence, less than %s of such schedules fail\n",
-                static_cast<long long>(counted_), bound(counted_).c_str());
+                  static_cast<long long>(counted_), bound(counted_).c_str());
   }
   if (strategy_.is_exhausted() && !strategy_.covered().empty())
     answer_.print("complete: %s\n", strategy_.covered().c_str());
@@ -205,8 +206,8 @@ std::size_t Exploration::jobs() const {
 
 bool Exploration::report_failure(const Kind& kind, std::size_t number) {
   answer_.print_failure("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number,
-                    static_cast<long long>(kind.failures), static_cast<long long>(counted_),
-                    static_cast<long long>(kind.first_run), kind.strategy.c_str());
+                        static_cast<long long>(kind.failures), static_cast<long long>(counted_),
+                        static_cast<long long>(kind.first_run), kind.strategy.c_str());
   for (const std::string& sentence : kind.report.sentences) answer_.print_failure("  %s\n", sentence.c_str());
   const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
   answer_.print_failure("%s", failure_text(runs_, small, kind.report).c_str());
