@@ -22,7 +22,7 @@ namespace verbatim::cli {
 
 namespace {
 
-// The greatest rate of failures that would have been missed by all of `runs` in one case of twenty.
+// The failure rate that `runs` runs without a failure would miss in one case of twenty.
 std::string bound(std::int64_t runs) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g %%", 100 * (1 - std::pow(0.05, 1.0 / static_cast<double>(runs))));
@@ -97,7 +97,7 @@ void Exploration::take(const ScheduleRuns::Done& done) {
   const RunReport& report = done.report;
   if (report.outcome.empty() || report.code == kInternalError || report.code == kUsage ||
       report.code == kMachineFault) {
-    // A bug of ours, or the machine's doing, is not to be taken for the program's.
+    // A bug of ours, or a fault of the machine, must not be attributed to the program.
     ours_ = report.code;
     complain("run " + std::to_string(counted_ + 1) + " (" + done.schedule.name + "): " + report.summary());
     return;

@@ -26,7 +26,8 @@ class Exploration {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // The parameters outlive it. `time`: of the search; `shrink_time`: for each kind of failure.
+  // The parameters must outlive this object. `time` limits the search, `shrink_time` the shrinking of each
+  // kind of failure.
   Exploration(const RunPlan& plan, const ExploreOptions& options, config::FileTexts& files,
               explore::Strategy& strategy, Clock::duration time, Clock::duration shrink_time, Answer& answer)
       : plan_(plan),
@@ -51,23 +52,23 @@ class Exploration {
   };
 
   bool is_time_left() const { return options_.until_failure || Clock::now() - begin_ < time_; }
-  // True: runs are abandoned. A run may last until its virtual time limit.
+  // Whether current runs must be abandoned. A run may take as long as its virtual time limit allows.
   bool is_long_over() const;
   bool may_start() const;
   void search();
   void take(const ScheduleRuns::Done& done);
-  // On standard error: progress differs from search to search.
+  // Progress differs from search to search, so it goes to standard error.
   void show_progress();
   void summarise();
-  // Says that failures by quirks are no mistakes by the specification.
+  // Failures caused by quirks are not mistakes according to the specification.
   void report_quirks();
-  // Freedoms and race conditions that no run has met.
+  // Freedoms and race conditions that the search has not reached.
   void report_untried();
   std::size_t jobs() const;
-  // Shrinks and explains the failure, and writes its replay file. False: that could not be written.
+  // Shrinks and explains the failure, and writes its replay file. Returns false if that could not be written.
   bool report_failure(const Kind& kind, std::size_t number);
-  // Runs the failure again, with a recording. Returns the recording's path; empty: there is none, and a
-  // sentence has said why.
+  // Repeats the failure with a recording. Returns the recording's path; empty, after a message, if there is
+  // none.
   std::string record(const ReplayFile& failure, std::size_t number);
   bool write_results();
 
@@ -83,10 +84,10 @@ class Exploration {
   Progress progress_{answer_.is_for_people()};
   const Clock::time_point begin_ = Clock::now();
   std::int64_t started_ = 0, counted_ = 0, failed_ = 0;
-  observe::DigestSink digest_;       // of the digests of all runs, in their order
+  observe::DigestSink digest_;       // over the digests of all runs, in order
   std::set<std::string> different_;  // digests
   bool has_enough_ = false;
-  int ours_ = kAsExpected;  // exit code if something other than a program ended the search
+  int ours_ = kAsExpected;  // exit code if the search ended for a reason other than failures of programs
   std::vector<Kind> kinds_;
   std::map<std::string, std::uint64_t> asked_, decided_;  // by site
   std::array<std::uint64_t, observe::kRaceWindowCount> windows_{};

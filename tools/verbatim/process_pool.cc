@@ -63,7 +63,7 @@ int ProcessPool::await_end(std::size_t slot) {
 void ProcessPool::abandon() {
   const auto has_process = [](const Slot& slot) { return slot.process >= 0; };
   if (std::ranges::none_of(slots_, has_process)) return;
-  // A run that is asked to end ends its programs; programs whose run is killed are killed with it.
+  // A run that is asked to end ends its programs. The programs of a killed run die with it.
   is_abandoned_ = true;
   if (const int next = next_signal(); next != 0) signal(next, next == SIGKILL);
   while (reap(), std::ranges::any_of(slots_, has_process)) {

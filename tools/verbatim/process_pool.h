@@ -1,5 +1,5 @@
-// Child processes in slots, each slot with a processor: how many there are at a time, the wait for them, and
-// how they end when the user interrupts.
+// Child processes in a fixed number of slots, each with a processor. Waits for them, and ends them when the
+// user interrupts.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ namespace verbatim::cli {
 
 class ProcessPool {
  public:
-  // `jobs`: number of slots, 0: one for each processor that may be used. `core`: the only processor,
+  // `jobs`: number of slots, 0: one for each allowed processor. `core`: the only processor,
   // negative: all that this process is allowed.
   ProcessPool(int jobs, int core);
   ~ProcessPool() { abandon(); }
@@ -37,7 +37,7 @@ class ProcessPool {
   pid_t process(std::size_t slot) const { return slots_[slot].process; }
   void put(std::size_t slot, pid_t process) { slots_[slot] = {process, false}; }
   bool is_busy(std::size_t slot) const { return slots_[slot].is_busy; }
-  // Busy processes alone are asked to end when the user interrupts.
+  // When the user interrupts, only busy processes are asked to end.
   void set_busy(std::size_t slot, bool is_busy) { slots_[slot].is_busy = is_busy; }
 
   // Waits until a process has ended, one of `descriptors` is readable, the user interrupts, or `wall_ms` have
@@ -48,14 +48,16 @@ class ProcessPool {
     std::size_t slot = 0;
     int status = 0;  // as in waitpid(2)
   };
-  // Processes that have ended, by slot. Their slots are free.
+  // Returns processes that have ended, and frees their slots.
   std::vector<Ended> reap();
-  // Waits for the end of the slot's process, which is about to end; returns its status. The slot is free.
+  // Waits for the slot's process, which must be about to end, and frees the slot. Returns the status; 0
+  // without a process.
   int await_end(std::size_t slot);
 
-  // SIGINT, SIGTERM or SIGHUP has arrived.
+  // Whether SIGINT, SIGTERM or SIGHUP has arrived.
   static bool is_interrupted() { return Interruption::came(); }
-  // Ends all processes, and returns when none is left. Those that are not busy must end by themselves.
+  // Ends all processes, and returns when none is left. Idle processes must exit by themselves before
+  // supervisor::kKillAfterMs have passed; then they are killed as well.
   void abandon();
 
  private:
@@ -65,7 +67,7 @@ class ProcessPool {
   };
   enum class Step : std::uint8_t { kNone, kAsked, kKilled };
 
-  // Signal that busy processes get now; 0: none. Processes are asked to end, and are killed if they have not
+  // The signal to send; 0: none. Processes are asked to end, and are killed if they have not
   // ended supervisor::kKillAfterMs later, or at a second interruption.
   int next_signal();
   int wait_ms(int wall_ms) const;

@@ -50,7 +50,8 @@ explore::Schedule schedule_of(const Json& json) {
   return schedule;
 }
 
-// A message is its length and its bytes. Whoever writes one writes all of it: the other side waits for the rest.
+// A message is its length and its bytes. It is always sent completely, because the receiver waits for all of
+// it.
 bool send_message(int socket, const std::string& bytes) {
   const std::uint64_t length = bytes.size();
   const std::string whole = std::string(reinterpret_cast<const char*>(&length), sizeof length) + bytes;
@@ -73,7 +74,7 @@ bool read_exactly(int socket, char* to, std::size_t length) {
   return true;
 }
 
-// nullopt: the other side is gone.
+// nullopt if the socket is closed.
 std::optional<std::string> next_message(int socket) {
   std::uint64_t length = 0;
   if (!read_exactly(socket, reinterpret_cast<char*>(&length), sizeof length)) return std::nullopt;
@@ -92,7 +93,7 @@ bool ScheduleWorkers::make(std::size_t slot) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
   workers_[slot] = {};
   const pid_t process = start_child(ChildOutput::kNone, -1, [&] {
-    // Or the end of whoever asks would not be seen while another worker is there.
+    // Otherwise the parent's end would go unnoticed while another worker exists.
     ::close(ends[0]);
     for (const Worker& other : workers_) {
       if (other.socket >= 0) ::close(other.socket);
@@ -109,7 +110,7 @@ bool ScheduleWorkers::make(std::size_t slot) {
   return true;
 }
 
-// In a process of its own.
+// The main loop of a worker process.
 int ScheduleWorkers::serve(int socket, int core) {
   supervisor::RunAfterRun kept(plan_.shim_directory);
   while (const auto request = next_message(socket)) {
@@ -140,10 +141,11 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   Worker& worker = workers_[slot];
   if (worker.socket >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(slot);
   const std::string request = to_bytes(schedule, wish);
-  if (worker.socket >= 0 && !send_message(worker.socket, request)) end(slot);  // killed from outside
+  if (worker.socket >= 0 && !send_message(worker.socket, request)) end(slot);  // the worker was killed from outside
   if (worker.socket < 0) {
     if (!make(slot)) return false;
-    // One that is killed before it takes its first schedule is heard of in await(), as one that is killed later.
+    // If the worker is killed before it takes its first schedule, await() reports it like one that is killed
+    // later.
     if (!send_message(worker.socket, request)) ::shutdown(worker.socket, SHUT_RDWR);
   }
   pool_.set_busy(slot, true);
@@ -152,7 +154,7 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   return true;
 }
 
-// Closes the socket: nothing more comes. Waits for the process, which ends by itself, or is dead; its status.
+// Closes the socket and waits for the process, which exits by itself or is dead. Returns its status.
 int ScheduleWorkers::end(std::size_t slot) {
   if (workers_[slot].socket >= 0) ::close(workers_[slot].socket);
   workers_[slot] = {};
@@ -184,7 +186,7 @@ std::vector<ScheduleWorkers::Ended> ScheduleWorkers::await(int wall_ms) {
 }
 
 void ScheduleWorkers::abandon() {
-  // Workers without a run end by themselves when their socket is closed.
+  // Workers without a run exit by themselves when their socket is closed.
   for (Worker& worker : workers_) {
     if (worker.socket >= 0) ::close(worker.socket);
     worker = {};

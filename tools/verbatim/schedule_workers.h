@@ -1,5 +1,5 @@
-// Processes that run one schedule after the other: what a run needs not make anew is made once in each. What comes of a
-// schedule does not depend on which of them ran it, nor on what it has run before.
+// Worker processes that run one schedule after the other and keep what runs can share. The result of a
+// schedule does not depend on the worker, or on its earlier runs.
 #pragma once
 
 #include <sys/types.h>
@@ -16,20 +16,20 @@
 
 namespace verbatim::cli {
 
-// That a run writes; empty: not.
+// Output files of a run; empty: none.
 struct RunFiles {
   std::string trace, record;
 };
 
-// Beside the schedule, what a run has of its own.
+// Settings of a run in addition to its schedule.
 struct RunWish {
   RunFiles files;
-  config::ArgumentValues arguments;  // those that are not the plan's
+  config::ArgumentValues arguments;  // that differ from the plan's
 };
 
 class ScheduleWorkers {
  public:
-  // Both outlive it; of `options`, jobs and core say how many there are and where they run.
+  // Both must outlive this object; jobs and core of `options` set the number and placement of workers.
   ScheduleWorkers(const RunPlan& plan, const RunOptions& options);
   ~ScheduleWorkers() { abandon(); }
   ScheduleWorkers(const ScheduleWorkers&) = delete;
@@ -38,29 +38,29 @@ class ScheduleWorkers {
   bool has_room() const { return !is_interrupted() && pool_.free_slot(); }
   bool is_idle() const { return !pool_.any_busy(); }
 
-  // False: the machine has no room for another process.
+  // Returns false if the machine has no room for another process.
   bool start(std::int64_t number, const explore::Schedule& schedule, const RunWish& wish);
 
   struct Ended {
     std::int64_t number = 0;
-    std::optional<RunReport> report;  // nullopt: the process has ended without one
-    int status = 0;                   // then: as waitpid() has it; or its exit code, if the run was not started
+    std::optional<RunReport> report;  // nullopt: the process exited without a report
+    int status = 0;                   // then: from waitpid(), or the exit code if the run was not started
   };
-  // Waits until one has ended, or the user interrupts, or `wall_ms` have passed (negative: for ever).
+  // Waits until a run has ended, or the user interrupts, or `wall_ms` have passed (negative: no limit).
   std::vector<Ended> await(int wall_ms);
 
-  // SIGINT, SIGTERM or SIGHUP came: those under way were asked to end, and none can be started.
+  // After SIGINT, SIGTERM or SIGHUP: current runs were asked to end, and none can be started.
   bool is_interrupted() const { return ProcessPool::is_interrupted(); }
-  // Ends all that are under way; nobody hears of them.
+  // Ends all current runs and discards their results.
   void abandon();
 
  private:
   struct Worker {
-    int socket = -1;  // to and from the process of the slot; -1: there is none
+    int socket = -1;  // for requests and reports; -1: the slot has no process
     std::int64_t number = 0;
     unsigned runs = 0;
   };
-  // So that what a run leaves behind by mistake, some memory, does not add up for ever.
+  // Limits leaks of runs: a worker is replaced after this number of runs.
   static constexpr unsigned kMostRuns = 2000;
 
   bool make(std::size_t slot);

@@ -15,7 +15,7 @@
 namespace verbatim::cli {
 
 WorkerPool::WorkerPool(int jobs, int core) : pool_(jobs, core), runs_(pool_.slots()) {
-  ::prctl(PR_SET_DUMPABLE, 0);  // as the workers, which are its copies: run_once()
+  ::prctl(PR_SET_DUMPABLE, 0);  // like the workers, which are forked from it: run_once()
 }
 
 WorkerPool::~WorkerPool() { abandon(); }
@@ -57,7 +57,7 @@ void WorkerPool::abandon() {
 }
 
 Silence silence_of(int status) {
-  // Nothing here kills a run that is still wanted.
+  // No code here kills a run whose result is wanted.
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     return {kMachineFault, "the run's process was killed from outside (signal 9, SIGKILL), as the machine does when memory runs out"};
   if (WIFSIGNALED(status))

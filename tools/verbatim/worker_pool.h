@@ -1,5 +1,5 @@
-// Many runs, each in a process of its own, as many at a time as there are processors. Who starts them hears of their ends in
-// whatever order they come.
+// Many runs, each in a process of its own, as many in parallel as there are processors. The caller gets their
+// results in the order in which they end.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ namespace verbatim::cli {
 
 class WorkerPool {
  public:
-  // `jobs`: runs at a time, 0: one for each processor that may be used; `core`: the only processor, negative: all.
+  // `jobs`: parallel runs, 0: one for each allowed processor; `core`: the only processor, negative: all.
   WorkerPool(int jobs, int core);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -26,24 +26,24 @@ class WorkerPool {
   bool is_idle() const { return !pool_.any_busy(); }
   std::size_t jobs() const { return pool_.slots(); }
 
-  // `start` makes the process that runs on processor `core` (negative: any) and writes what it has to say to the file `output`;
-  // its process id, negative when there is none. False: it was not started.
+  // `start` creates the process on processor `core` (negative: any), whose output goes to the descriptor
+  // `output`, and returns its process id, negative on failure. Returns false if it was not started.
   bool start(std::int64_t number, const std::function<pid_t(int core, int output)>& start);
 
   struct Ended {
     std::int64_t number = 0;
-    int status = 0;      // as waitpid() has it
-    int output = -1;     // the file; whoever gets it closes it
+    int status = 0;      // from waitpid()
+    int output = -1;     // descriptor, closed by the receiver
   };
-  // Waits until one has ended, or the user interrupts, or `wall_ms` have passed (negative: for ever).
+  // Waits until a run has ended, or the user interrupts, or `wall_ms` have passed (negative: no limit).
   std::vector<Ended> await(int wall_ms = -1);
 
-  // Those under way: number and process.
+  // Number and process of the current runs.
   std::vector<std::pair<std::int64_t, pid_t>> running() const;
 
-  // SIGINT, SIGTERM or SIGHUP came: those under way are asked to end, and none can be started.
+  // After SIGINT, SIGTERM or SIGHUP: current runs are asked to end, and none can be started.
   bool is_interrupted() const { return ProcessPool::is_interrupted(); }
-  // Ends all that are under way; nobody hears of them.
+  // Ends all current runs and discards their results.
   void abandon();
 
  private:
@@ -56,18 +56,18 @@ class WorkerPool {
   std::vector<Run> runs_;  // by slot; valid if the slot is busy
 };
 
-// Why a process that ended so has said nothing of its run: an exit code of ours, and a sentence.
+// Why a process ended without a report of its run: an exit code of ours, and a sentence.
 struct Silence {
   int code = 0;
   std::string sentence;
 };
 Silence silence_of(int status);
 
-// First sentence of the complaint of a run, from the file with its output.
+// The first error message in the file with a run's output.
 std::string first_sentence(int fd);
-// All that the file holds.
+// The whole content of the file.
 std::string content_of(int fd);
-// Whether all of it could be written.
+// Returns whether all of it was written.
 bool write_all(int fd, const std::string& bytes);
 
 }  // namespace verbatim::cli
