@@ -1,4 +1,4 @@
-// The queue gives its events by their keys, however many there are and however far apart.
+// The queue returns events in the order of their keys, for any number of events and any delays.
 #include "sim/core/event_queue.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace verbatim {
 namespace {
 
-// A queue beside an ordered map of the same events.
+// A queue, checked against an ordered map of the same events.
 class CheckedQueue {
  public:
   bool empty() const { return order_.empty(); }
@@ -25,7 +25,7 @@ class CheckedQueue {
     queue_.insert(key, *event);
     order_.emplace(key, std::move(event));
   }
-  // Takes off the next event. Returns its time.
+  // Removes the next event and returns its time.
   std::int64_t pop() {
     const auto first = order_.begin();
     EXPECT_EQ(queue_.front().event, first->second.get());
@@ -36,7 +36,7 @@ class CheckedQueue {
     EXPECT_EQ(queue_.empty(), order_.empty());
     return when;
   }
-  // Removes the event at a place in the order, or the last one.
+  // Removes the event at this place in the order, or the last one if there are fewer.
   void remove(std::size_t place) {
     const auto event = std::next(order_.begin(), static_cast<std::ptrdiff_t>(std::min(place, order_.size() - 1)));
     queue_.remove(*event->second);
@@ -51,7 +51,7 @@ class CheckedQueue {
       ++place;
     }
   }
-  // All events before `limit` are visited, each once.
+  // Each event before the limit is visited exactly once.
   void check_visit(std::int64_t limit_ps) const {
     std::vector<std::uint64_t> seen, expected;
     queue_.for_each_before(instant_from_ps(limit_ps), [&](const EventQueue::Entry& entry) {
@@ -64,7 +64,7 @@ class CheckedQueue {
     std::ranges::sort(seen);
     std::ranges::sort(expected);
     EXPECT_TRUE(seen == expected) << seen.size() << " of " << expected.size();
-    // The least time, with a limit that moves.
+    // The visitor lowers the limit to the event's time, so the result is the least time.
     const Instant least = queue_.for_each_before(kNever, [](const EventQueue::Entry& entry) { return entry.key.when; });
     EXPECT_EQ(least, order_.empty() ? kNever : order_.begin()->first.when);
   }
@@ -75,7 +75,7 @@ class CheckedQueue {
 };
 
 TEST(EventQueue, random_events_come_in_the_order_of_their_keys) {
-  // Delays up to 2^n ps, and how many events there are.
+  // Delays are below 2^n ps; numbers of events.
   constexpr int kDelayBits[] = {3, 10, 18, 24, 40};
   constexpr std::size_t kSizes[] = {3, 40, 60, 500, 6000};
   for (const int bits : kDelayBits) {
@@ -86,7 +86,7 @@ TEST(EventQueue, random_events_come_in_the_order_of_their_keys) {
       std::int64_t now = 0;
       std::uint64_t number = 0;
       for (std::size_t step = 0; step < 20'000; ++step) {
-        // Few delays are a thousand times as long, as those of timeouts are.
+        // One delay in 20 may be up to a thousand times as long, like that of a timeout.
         const std::int64_t most = (std::int64_t{1} << bits) * (random.below(20) == 0 ? 1000 : 1);
         if (queue.size() < size || random.below(8) == 0) {
           queue.insert(now + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most))), ++number);

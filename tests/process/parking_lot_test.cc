@@ -1,4 +1,4 @@
-// Parking of threads without processes: the test's own memory and machine code are the program's.
+// Parking of threads without processes: the test's own memory and machine code serve as the program's.
 #include "sim/supervisor/parking_lot.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ struct SharedWord {
 
 struct ParkingLotTest : ::testing::Test, ThreadOwner {
   ParkingLotTest() {
-    options.traps_loops = false;  // the code of the test stays as it is
+    options.traps_loops = false;  // the test's code is not patched
     processes.begin(programs, options.seed);
   }
 
@@ -134,11 +134,11 @@ struct ParkingLotTest : ::testing::Test, ThreadOwner {
   }
   bool is_parked(const Thread& thread) const { return thread.parked() != nullptr; }
 
-  // The adapter writes.
+  // Writes like the adapter.
   void place(Process& process, int* word, int value) {
     process.memory().write(address_of(word), std::as_bytes(std::span(&value, 1)));
   }
-  // Something happens at that time.
+  // Runs the action at that time.
   template <class Action>
   void at(Instant when, Action action) {
     Timer timer(engine, ComponentId{0}, EventClass::kArrival, &action,
@@ -276,7 +276,8 @@ TEST_F(ParkingLotTest, no_poll_is_parked_if_its_entry_is_visible) {
   EXPECT_FALSE(poll(thread, parking_one_return));
 }
 
-// Looks at 0, c, 2c, …: the first poll of a turn is at an even look, and the loop reads its word behind it.
+// Polls are at 0, c, 2c, … The first poll of a turn is at an even multiple, and the loop reads its word
+// after it.
 TEST_F(ParkingLotTest, a_turn_that_is_completed_in_the_past_finds_memory_as_it_was) {
   Process& process = add_process();
   Thread& thread = add_thread(process);

@@ -13,8 +13,8 @@ constexpr std::size_t kConweaveLeaves = 8, kConweaveHostsPerLeaf = 16,
                       kConweaveSpines = 8;  // two hosts for each cable to a spine
 constexpr std::size_t kConweaveHosts = kConweaveLeaves * kConweaveHostsPerLeaf;
 
-// Its run.py for 100 Gb/s: increases of 40 and 100 Mb/s. A NAK and the answer to it take no time. Notifications go ahead of
-// data, as its acknowledgements do, which bring them there.
+// As in ConWeave's run.py for 100 Gb/s: rate increases of 40 and 100 Mb/s; no delays for NAKs and their
+// handling. CNPs have priority over data, because its acknowledgements, which carry them, have it.
 Json conweave_adapter() {
   Json adapter = ns3_adapter();
   for (const auto& [key, value] :
@@ -25,8 +25,8 @@ Json conweave_adapter() {
   return adapter;
 }
 
-// Its SwitchMmu: 9 MiB, alpha 1/16 at inputs and 1 at outputs, two packets reserved; marks from 100 to 400 KB
-// at 20 %.
+// As in ConWeave's SwitchMmu: 9 MiB, alpha 1/16 at inputs and 1 at outputs, two packets reserved; marks from 100 to 400
+// KB at 20 %.
 Json conweave_switch() {
   const Json curve = {{"priorities", "1-7"},
                       {"kmin", "100000 B"},
@@ -56,8 +56,8 @@ IdlePath idle_leaf_spine_path(const workload::PoissonFlow& flow) {
           .cable_ns = 1000};
 }
 
-// A quarter of the rate of the hosts is half of that of the cables to spines. As its fctAnalysis.py does, the
-// first 5 ms are left out.
+// The load is 25 % of the hosts' rate and 50 % of the rate of the cables to spines. The first 5 ms are left
+// out, as in ConWeave's fctAnalysis.py.
 RandomFlows conweave_flows(const std::string& name) {
   return {.name = "leaf-spine of 128 hosts, " + name,
           .hosts = kConweaveHosts,

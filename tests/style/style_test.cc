@@ -161,7 +161,7 @@ TEST(Style, folders_include_only_what_their_row_names) {
   EXPECT_GT(seen, 100u);
 }
 
-// Whether the table lets `from` include `to`, itself or by what it may include.
+// Whether the table lets `from` include `to`, directly or indirectly.
 bool may_reach(const std::string& from, const std::string& to, std::set<std::string>& seen) {
   if (!seen.insert(from).second) return false;
   const auto row = include_table().find(from);
@@ -170,9 +170,9 @@ bool may_reach(const std::string& from, const std::string& to, std::set<std::str
          std::ranges::any_of(row->second, [&](const std::string& next) { return may_reach(next, to, seen); });
 }
 
-// A circle of folders is one folder: none of them can be read, tested or changed alone.
+// Folders that include each other cannot be read, tested or changed separately.
 TEST(Style, folders_include_each_other_in_no_circle) {
-  // The generators of topologies make what the reader of topologies reads.
+  // Generators of topologies use the types of the topology's reader, which calls them.
   const std::set<std::string> known = {"sim/config", "sim/config/generate"};
   for (const auto& [folder, row] : include_table()) {
     if (known.contains(folder)) continue;

@@ -141,7 +141,7 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   Worker& worker = workers_[slot];
   if (worker.socket >= 0 && worker.runs >= (options_.afresh ? 1 : kMostRuns)) end(slot);
   const std::string request = to_bytes(schedule, wish);
-  if (worker.socket >= 0 && !send_message(worker.socket, request)) end(slot);  // the worker was killed from outside
+  if (worker.socket >= 0 && !send_message(worker.socket, request)) end(slot);  // killed from outside
   if (worker.socket < 0) {
     if (!make(slot)) return false;
     // If the worker is killed before it takes its first schedule, await() reports it like one that is killed
