@@ -25,8 +25,8 @@ Json conweave_adapter() {
   return adapter;
 }
 
-// As in ConWeave's SwitchMmu: 9 MiB, alpha 1/16 at inputs and 1 at outputs, two packets reserved; marks from 100 to 400
-// KB at 20 %.
+// As in ConWeave's SwitchMmu: 9 MiB, alpha 1/16 at inputs and 1 at outputs, two packets reserved; marks from
+// 100 to 400 KB at 20 %.
 Json conweave_switch() {
   const Json curve = {{"priorities", "1-7"},
                       {"kmin", "100000 B"},
