@@ -43,7 +43,7 @@ void ScheduleRuns::await(int wall_ms) {
 }
 
 std::optional<ScheduleRuns::Done> ScheduleRuns::next_done() {
-  // Of those that were cut off nobody hears; what comes after them is given all the same.
+  // Runs that an interruption has ended have no report; those of later runs are returned all the same.
   const bool all = workers_.is_interrupted() && workers_.is_idle();
   const auto it = done_.begin();
   if (it == done_.end() || (it->first != given_ && !all)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Runs schedules of one plan, side by side, and keeps what came of each in their order.
+// Runs schedules of one plan, several at a time, and returns their reports in the order of their starts.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace verbatim::cli {
 
 class ScheduleRuns {
  public:
-  // Both outlive it; of `options`, jobs and core say where runs go.
+  // Both outlive it. `options`: jobs and core are those of the runs.
   ScheduleRuns(const RunPlan& plan, const RunOptions& options);
 
   const RunPlan& plan() const { return plan_; }
@@ -26,11 +26,10 @@ class ScheduleRuns {
   bool has_room() const { return workers_.has_room(); }
   bool is_idle() const { return workers_.is_idle(); }
   bool is_interrupted() const { return workers_.is_interrupted(); }
-  // What the machine has done to the first run whose end says nothing of the programs, or why one could not be started; empty:
-  // nothing.
+  // Why the machine ended the first run that ended without a result, or why a run could not be started; empty: neither.
   const std::string& machine_fault() const { return machine_fault_; }
 
-  // From now on the commands of runs have these arguments, and the plan's for those that are not named.
+  // Arguments of the commands of later runs; the plan's for those that are not named.
   void set_arguments(config::ArgumentValues values) { arguments_ = std::move(values); }
 
   // False: the machine has no room for another process, and machine_fault() says so.
@@ -42,23 +41,23 @@ class ScheduleRuns {
     explore::Schedule schedule;
     RunReport report;
   };
-  // The next one in the order of the starts, if it is there. Those that an interruption has cut off never are.
+  // The next report in the order of the starts, if its run has ended. Runs that an interruption has ended have none.
   std::optional<Done> next_done();
 
-  // One, when no other is under way. nullopt: an interruption has cut it off, or it could not be started.
+  // Runs one schedule while no other is under way. nullopt: an interruption has ended it, or it could not be started.
   std::optional<RunReport> run(const explore::Schedule& schedule, const RunFiles& files);
-  // From now on run_all() abandons runs that have not ended then. nullopt: it waits for all.
+  // Time at which run_all() abandons runs that have not ended. nullopt: it waits for all.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) { deadline_ = deadline; }
-  // All of them, in their order; cut short by an interruption and by the deadline.
+  // Runs all schedules; fewer reports after an interruption or the deadline.
   std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::string& trace_prefix = "");
 
-  // While results are awaited that function is called every so many milliseconds of real time; negative: it is not.
+  // `on_wait` is called every `wall_ms` milliseconds of real time while reports are awaited; negative: never.
   void tell_waits(int wall_ms, std::function<void()> on_wait) {
     wait_ms_ = wall_ms;
     on_wait_ = std::move(on_wait);
   }
 
-  // Ends those under way, of which nobody wants to hear.
+  // Ends the runs under way; they have no report.
   void abandon();
 
  private:
