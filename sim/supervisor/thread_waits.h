@@ -1,4 +1,4 @@
-// What the threads of a run wait for: at the end of a run that hangs, and while a debugger holds a program.
+// Waits of the threads of a run: for the report of a run that hangs, and while a debugger holds a program.
 #pragma once
 
 #include <string>
