@@ -10,20 +10,20 @@ namespace verbatim::hca {
 
 class InFlight {
  public:
-  // One is sent; it may have been sent before, with those behind it or alone.
+  // A packet is sent. It may have been sent before, together with those behind it or alone.
   void on_sent(ib::Psn psn, std::uint32_t payload) {
     if (!sent_.empty() && !ib::is_before(sent_[sent_.size() - 1].psn, psn)) return;
     next_ = psn + 1;
     bytes_ += payload;
     sent_.push_back({psn, payload});
   }
-  // All up to `psn` is acknowledged; by how many packets that is more than before.
+  // All packets up to `psn` are acknowledged. Returns the number of newly acknowledged packets.
   std::uint32_t on_acknowledged(ib::Psn psn) {
     std::uint32_t packets = 0;
     for (; !sent_.empty() && !ib::is_before(psn, sent_[0].psn); ++packets) bytes_ -= sent_.pop_front().payload;
     return packets;
   }
-  // The queue pair goes on with `next`: what was sent from there on is lost.
+  // The queue pair sends `next` next: packets from there on are lost.
   void go_back(ib::Psn next) {
     while (!sent_.empty() && !ib::is_before(sent_[sent_.size() - 1].psn, next)) {
       bytes_ -= sent_[sent_.size() - 1].payload;
@@ -31,7 +31,7 @@ class InFlight {
     }
   }
   std::uint64_t bytes() const { return bytes_; }
-  // Behind the newest.
+  // One past the newest PSN.
   ib::Psn next() const { return next_; }
 
  private:

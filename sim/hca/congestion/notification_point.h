@@ -1,5 +1,5 @@
-// The notification point of an adapter: which packets that a switch has marked are answered by a congestion notification (CNP).
-// One is, if the last notification of its scope is `min_time_between_cnps` ago; marks in between are lost.
+// The notification point of an adapter decides which marked packets are answered by a congestion notification
+// (CNP): one whose scope has had no notification for `min_time_between_cnps`. Other marks are lost.
 //
 // Scopes of devices, found by Lumina (SIGCOMM 2023, second-hand): ConnectX-5 and ConnectX-6 Dx by port, ConnectX-4 Lx by
 // destination IP of the notification, E810 by queue pair.
@@ -19,7 +19,8 @@ class NotificationPoint {
  public:
   NotificationPoint(CnpScope scope, Duration min_time) : scope_(scope), min_time_(min_time) {}
 
-  // A marked packet of `sender` for queue pair `queue_pair` has been received: whether a notification is sent now.
+  // A marked packet of `sender` for queue pair `queue_pair` has been received. Returns whether a notification
+  // is sent.
   bool on_marked(Instant now, const ib::Gid& sender, std::uint32_t queue_pair);
 
  private:

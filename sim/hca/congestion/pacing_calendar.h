@@ -1,4 +1,4 @@
-// The queue pairs of one adapter that wait for their turn by rate, by time: one timer, whatever their number.
+// The queue pairs of one adapter that wait for their rate, by due time, with one timer.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ class PacingCalendar {
     return PacingCalendar(engine, id, owner, [](void* self) { (static_cast<Owner*>(self)->*Method)(); });
   }
 
-  // Entries of one instant come in the order in which they were added.
+  // Entries of one instant are due in the order in which they were added.
   void add(Instant when, Entry entry) {
     waiting_.push_back({when, added_++, std::move(entry)});
     std::ranges::push_heap(waiting_, comes_after);
     if (!timer_.scheduled() || waiting_.front().when < timer_.when()) timer_.reschedule_at(waiting_.front().when);
   }
 
-  // take(Entry&&) for each that is due; it adds none.
+  // Calls take(Entry&&) for each entry that is due; it adds none.
   template <class Take>
   void take_due(Instant now, Take take) {
     while (!waiting_.empty() && waiting_.front().when <= now) {
@@ -53,7 +53,7 @@ class PacingCalendar {
   PacingCalendar(Engine& engine, ComponentId id, void* owner, Callback callback)
       : timer_(engine, id, EventClass::kStage, owner, callback) {}
 
-  std::vector<Waiting> waiting_;  // a heap, the first comes next
+  std::vector<Waiting> waiting_;  // a heap; the first is due next
   std::uint64_t added_ = 0;
   Timer timer_;
 };
