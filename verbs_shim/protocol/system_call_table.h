@@ -3,7 +3,7 @@
 //   number, name   as in Linux
 //   class          CallClass (system_calls.h)
 //   errno          of a refused call; 0: not refused
-//   handler        member of supervisor::Kernel that answers it; sys_refused: answered by the shim or the kernel, or refused
+//   handler        function of sim/supervisor/kernel that answers it; sys_refused: answered by the shim or the kernel, or refused
 //   traits         CallTraits (system_calls.h)
 //   letters        format of each argument in --calls (tools/verbatim/calls/system_call_text.cc):
 //     numbers      d int, D of 64 bits, u unsigned, x hexadecimal, I written by the call

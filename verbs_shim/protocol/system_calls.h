@@ -54,7 +54,7 @@ enum class CallTraits : std::uint32_t {
   kEmptyAtOnce = 1u << 7,    // 0, with a zero timeout as last argument
   kSleep = 1u << 8,          // 0, from a relative sleep
 
-  // Events after which a blocked call may be failed with EINTR (kernel_failing.cc), see signal(7).
+  // Events after which a blocked call may be failed with EINTR (call_failures.h), see signal(7).
   kEndedByHandler = 1u << 9,  // a signal handler installed without SA_RESTART
   kEndedByStop = 1u << 10,    // such a handler or a stop signal; kEndedByHandler is then not set
 

@@ -46,6 +46,11 @@ class FileWatches {
   // are dropped.
   std::size_t fetch(bool own_work = false);
   void deliver();
+  // Fetches and delivers.
+  void deliver_all() {
+    fetch();
+    deliver();
+  }
 
  private:
   friend class InotifyFile;
@@ -55,6 +60,19 @@ class FileWatches {
   std::vector<InotifyFile*> files_;  // open instances, in order of creation
   std::size_t watches_ = 0, native_files_ = 0;
   std::uint32_t last_cookie_ = 0;
+};
+
+// While it exists, the simulator itself accesses files of the host and no program does: events of that are
+// dropped.
+class OwnFileWork {
+ public:
+  explicit OwnFileWork(FileWatches& watches) : watches_(watches) { watches_.fetch(); }
+  ~OwnFileWork() { watches_.fetch(true); }
+  OwnFileWork(const OwnFileWork&) = delete;
+  OwnFileWork& operator=(const OwnFileWork&) = delete;
+
+ private:
+  FileWatches& watches_;
 };
 
 class InotifyFile final : public VirtualFile {

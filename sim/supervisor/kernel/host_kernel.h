@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/supervisor/files/virtual_file.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/machine/host_paths.h"
@@ -61,10 +62,16 @@ struct HostKernel {
 
   HostPaths paths;
   OwnFiles own_files;
-  std::uint64_t files_numbered = 0;   // last inode number assigned to a file without a path
+  // Inode number of a file without a path, assigned at first use.
+  std::uint64_t number_of(VirtualFile& file) {
+    if (file.number() == 0) file.set_number(++files_numbered);
+    return file.number();
+  }
+  std::uint64_t files_numbered = 0;   // last of these numbers
   std::shared_ptr<VirtualTree> tree;  // nullptr: not yet used
   std::map<unsigned, std::weak_ptr<Terminal>> terminals;  // by number
   HugePagePool huge_pages;
+  std::uint64_t huge_segments = 0;  // number of System V segments of huge pages created
   SysvIpc sysv_ipc;  // declared after the pool, whose pages its segments hold
   std::shared_ptr<FileWatches> file_watches;
   RdmaCmNumbers rdma_cm_numbers;

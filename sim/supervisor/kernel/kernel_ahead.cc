@@ -18,7 +18,7 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
   if (!thread.requests<request::SystemCall>()) return Concerns::kAnybody;
   // Opening one end of a named pipe may wake a thread that opens the other.
   const bool opens = call.number == SYS_open || call.number == SYS_openat;
-  if (opens && !host_of(thread.process()).fifos.empty()) return Concerns::kWaiting;
+  if (opens && !state_of(thread.process().host_index()).fifos.empty()) return Concerns::kWaiting;
   // A watch of files may send a signal.
   if (call.number == SYS_bind && watches_files(thread.process().host_index())) return Concerns::kAnybody;
   const auto of_file = [&](int argument) {

@@ -15,7 +15,9 @@
 #include "sim/supervisor/files/counter_files.h"
 #include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/kernel/async_io.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/async_io_calls.h"
+#include "sim/supervisor/kernel/transfers.h"
+#include "sim/supervisor/kernel/wait_calls.h"
 #include "sim/supervisor/trees/tree_files.h"
 #include "verbs_shim/protocol/async_io.h"
 
@@ -95,23 +97,23 @@ protocol::Transfer transfer_of(const iocb& request) {
   return transfer;
 }
 
-}  // namespace
-
-struct Kernel::AsyncRequest {
+struct AsyncRequest {
   iocb control{};
   AsyncOrigin origin;
   VirtualFilePtr file;  // nullptr: a real file
 };
 
-std::shared_ptr<AsyncContext> Kernel::async_context(Process& process, std::int64_t id) const {
-  const auto& contexts = host_of(process).async_contexts;
-  const auto found = contexts.find({process.pid(), id});
+std::shared_ptr<AsyncContext> async_context(CallContext& call, std::int64_t id) {
+  const auto& contexts = call.host.async_contexts;
+  const auto found = contexts.find({call.process.pid(), id});
   return found == contexts.end() ? nullptr : found->second;
 }
 
-void Kernel::end_async_contexts(Process& process) {
+}  // namespace
+
+void end_async_contexts(HostKernel& host, Process& process) {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  auto& contexts = host_of(process).async_contexts;
+  auto& contexts = host.async_contexts;
   auto it = contexts.lower_bound({process.pid(), kLeast});
   while (it != contexts.end() && it->first.first == process.pid()) {
     it->second->end();
@@ -120,36 +122,38 @@ void Kernel::end_async_contexts(Process& process) {
 }
 
 // arguments[2]: the page that the runtime has mapped; its address is the context id.
-Kernel::Outcome Kernel::sys_io_setup(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto address = static_cast<std::uint64_t>(a[1]);
-  const auto requests = static_cast<std::uint32_t>(a[0]);
+CallOutcome sys_io_setup(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const auto address = call.address(1);
+  const auto requests = call.as_u32(0);
   const auto before = process.memory().load<std::uint64_t>(address);
   if (!before) return Answer{-EFAULT};
   if (*before != 0 || requests == 0) return Answer{-EINVAL};
   if (requests > 0x10000000u / sizeof(io_event) / 2) return Answer{-EINVAL};
   if (requests > kMostRequests) return Answer{-EAGAIN};
   if (!process.memory().store(address, a[2])) return Answer{-EFAULT};
-  host_of(process).async_contexts[{process.pid(), a[2]}] =
-      std::make_shared<AsyncContext>(engine_, process.host().component, requests);
+  call.host.async_contexts[{process.pid(), a[2]}] =
+      std::make_shared<AsyncContext>(call.services.engine, process.host().component, requests);
   return Answer{0};
 }
 
-Kernel::Outcome Kernel::sys_io_destroy(Thread& thread) {
-  Process& process = thread.process();
-  const std::int64_t id = thread.call().arguments[0];
-  const auto context = async_context(process, id);
+CallOutcome sys_io_destroy(CallContext& call) {
+  Process& process = call.process;
+  const std::int64_t id = call.arguments[0];
+  const auto context = async_context(call, id);
   if (context == nullptr) return Answer{-EINVAL};
   context->end();
-  host_of(process).async_contexts.erase({process.pid(), id});
+  call.host.async_contexts.erase({process.pid(), id});
   return Answer{0};
 }
 
+namespace {
+
 // Loads the request at `address`; 0 or -errno.
-std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRequest& request) {
-  Process& process = thread.process();
-  const auto control = load_argument<iocb>(thread, address);
+std::int64_t load_request(CallContext& call, std::uint64_t address, AsyncRequest& request) {
+  Process& process = call.process;
+  const auto control = call.load_argument<iocb>(address);
   if (!control) return -EFAULT;
   request.control = *control;
   const auto fd = static_cast<std::int32_t>(control->aio_fildes);
@@ -165,7 +169,7 @@ std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRe
     }
   }
   // Written once, at the first try: the program may have changed or freed the iocb by a later one.
-  std::any& made = thread.arguments().made;
+  std::any& made = call.thread.arguments().made;
   constexpr std::uint32_t kNoKey = 0;
   if (!made.has_value() && !process.memory().store(address + offsetof(iocb, aio_key), kNoKey)) return -EFAULT;
   made = KeyWritten{};
@@ -176,13 +180,13 @@ std::int64_t Kernel::load_request(Thread& thread, std::uint64_t address, AsyncRe
 }
 
 // Transfers on simulated files: pipes, sockets, counters, tree files and the standard streams.
-IoResult Kernel::transfer(Thread& thread, const AsyncRequest& request) {
-  Process& process = thread.process();
+IoResult transfer(CallContext& call, const ProgramOutput& output, const AsyncRequest& request) {
+  Process& process = call.process;
   const iocb& control = request.control;
   VirtualFile& file = *request.file;
   Buffers buffers;
   if (has_vector(control)) {
-    const auto loaded = load_vector(thread, control.aio_buf, control.aio_nbytes);
+    const auto loaded = load_vector(call, control.aio_buf, control.aio_nbytes);
     if (!loaded) return -EFAULT;
     buffers = *loaded;
   } else {
@@ -201,9 +205,9 @@ IoResult Kernel::transfer(Thread& thread, const AsyncRequest& request) {
     return n && *n > 0 && !scatter(process, buffers, bytes) ? -EFAULT : n;
   }
   if (!transfers) return -EINVAL;
-  if (!gather(thread, buffers, length, bytes)) return -EFAULT;
-  if (const auto* output = dynamic_cast<const OutputFile*>(&file)) {
-    output_(process, output->stream(), bytes);
+  if (!gather(call, buffers, length, bytes)) return -EFAULT;
+  if (const auto* stream = dynamic_cast<const OutputFile*>(&file)) {
+    output(process, stream->stream(), bytes);
     return static_cast<std::int64_t>(bytes.size());
   }
   auto* socket = dynamic_cast<Socket*>(&file);
@@ -212,13 +216,14 @@ IoResult Kernel::transfer(Thread& thread, const AsyncRequest& request) {
   return socket->send(process, message);
 }
 
+}  // namespace
+
 // Executes requests in order: simulated files here. A run of requests on real files goes to the runtime,
 // which calls again with the results, and the loop continues behind them. A blocking file blocks the call.
-Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
-  PendingCall& call = thread.call();
+CallOutcome sys_io_submit(CallContext& call, const ProgramOutput& output) {
   const auto& a = call.arguments;
-  Process& process = thread.process();
-  const auto context = async_context(process, a[0]);
+  Process& process = call.process;
+  const auto context = async_context(call, a[0]);
   if (context == nullptr || a[1] < 0) return Answer{-EINVAL};
   const std::int64_t count = std::min<std::int64_t>(a[1], static_cast<std::int64_t>(context->capacity()));
   auto at = static_cast<std::int64_t>(call.transferred);
@@ -227,11 +232,11 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
     if (a[3] < 0 || a[4] < 0 || a[4] > protocol::kMostTransfers || a[3] > count - a[4])
       return Answer{-EINVAL};
     const std::span<const std::byte> mailbox =
-        process.region().mailbox(thread.slot()).subspan(protocol::kTransfersAt);
+        process.region().mailbox(call.thread.slot()).subspan(protocol::kTransfersAt);
     for (std::int64_t i = 0; i < a[4]; ++i) {
       protocol::Transfer transfer;
       std::memcpy(&transfer, mailbox.data() + static_cast<std::size_t>(i) * sizeof transfer, sizeof transfer);
-      const auto origin = context->take_back(thread.tid());
+      const auto origin = context->take_back(call.thread.tid());
       if (!origin) return Answer{-EINVAL};
       context->complete(*origin, transfer.result);
     }
@@ -240,19 +245,19 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
   std::vector<protocol::Transfer> transfers;
   const auto answer = [&](std::int64_t error) -> Answer {
     if (transfers.empty()) return {at > 0 ? at : error};
-    std::memcpy(process.region().mailbox(thread.slot()).data() + protocol::kTransfersAt, transfers.data(),
-                transfers.size() * sizeof transfers.front());
+    std::memcpy(process.region().mailbox(call.thread.slot()).data() + protocol::kTransfersAt,
+                transfers.data(), transfers.size() * sizeof transfers.front());
     const auto n = static_cast<std::int64_t>(transfers.size());
     return {0, protocol::Action::kTransfers, {n, at - n}};
   };
   for (; at < count; ++at) {
-    if (at > static_cast<std::int64_t>(call.transferred)) thread.arguments().forget();
+    if (at > static_cast<std::int64_t>(call.transferred)) call.thread.arguments().forget();
     const auto pointer =
-        load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[2]) + static_cast<std::uint64_t>(at) * sizeof(iocb*));
+        call.load_argument<std::uint64_t>(call.address(2) + static_cast<std::uint64_t>(at) * sizeof(iocb*));
     if (!pointer) return answer(-EFAULT);
     if (context->room() == 0) return answer(-EAGAIN);
     AsyncRequest request;
-    if (const std::int64_t error = load_request(thread, *pointer, request)) return answer(error);
+    if (const std::int64_t error = load_request(call, *pointer, request)) return answer(error);
     if (request.file == nullptr && is_poll(request.control)) {  // real files are always ready
       if (!transfers.empty()) return answer(0);
       constexpr std::uint64_t kAlways = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
@@ -261,7 +266,7 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
     }
     if (request.file == nullptr) {
       if (transfers.size() == protocol::kMostTransfers) return answer(0);
-      context->hand_out(thread.tid(), request.origin);
+      context->hand_out(call.thread.tid(), request.origin);
       transfers.push_back(transfer_of(request.control));
       continue;
     }
@@ -271,10 +276,10 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
                         static_cast<std::uint32_t>(request.control.aio_buf) | POLLERR | POLLHUP);
       continue;
     }
-    const IoResult result = transfer(thread, request);
+    const IoResult result = transfer(call, output, request);
     if (!result && !request.file->nonblocking() && (request.control.aio_rw_flags & RWF_NOWAIT) == 0) {
       call.transferred = static_cast<std::uint64_t>(at);
-      return wait_for(thread, {request.file}, kNever, "io_submit");
+      return call.wait_for({request.file}, kNever, "io_submit");
     }
     context->complete(request.origin, result.value_or(-EAGAIN));
   }
@@ -283,38 +288,36 @@ Kernel::Outcome Kernel::sys_io_submit(Thread& thread) {
 
 // As Linux since 4.20: a cancelled poll also has an event. A transfer has always completed before it could be
 // cancelled.
-Kernel::Outcome Kernel::sys_io_cancel(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  const auto control = thread.process().memory().load<iocb>(static_cast<std::uint64_t>(a[1]));
+CallOutcome sys_io_cancel(CallContext& call) {
+  const auto& a = call.arguments;
+  const auto control = call.process.memory().load<iocb>(call.address(1));
   if (!control) return Answer{-EFAULT};
-  const auto context = async_context(thread.process(), a[0]);
+  const auto context = async_context(call, a[0]);
   if (context == nullptr || control->aio_key != 0) return Answer{-EINVAL};
-  return Answer{context->cancel_poll(static_cast<std::uint64_t>(a[1])) ? -EINPROGRESS : -EINVAL};
+  return Answer{context->cancel_poll(call.address(1)) ? -EINPROGRESS : -EINVAL};
 }
 
-Kernel::Outcome Kernel::sys_io_getevents(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_io_getevents(CallContext& call) {
   const auto& a = call.arguments;
-  Process& process = thread.process();
+  Process& process = call.process;
   int error;
-  const auto deadline = load_deadline(thread, static_cast<std::uint64_t>(a[4]), &error);
+  const auto deadline = call.load_deadline(call.address(4), &error);
   if (!deadline) return Answer{error};
-  const auto context = async_context(process, a[0]);
+  const auto context = async_context(call, a[0]);
   if (context == nullptr || a[1] < 0 || a[1] > a[2]) return Answer{-EINVAL};
   const auto ready = static_cast<std::int64_t>(context->events().size());
-  const bool waits = ready < a[1] && now() < *deadline;
+  const bool waits = ready < a[1] && call.now() < *deadline;
   if (call.number == SYS_io_pgetevents && a[5] != 0) {
-    const auto mask = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[5]));  // pointer and size
+    const auto mask = call.load_argument<std::uint64_t>(call.address(5));  // pointer and size
     if (!mask) return Answer{-EFAULT};
-    const int interrupted = deliver_signals_during_wait(thread, *mask, waits);
+    const int interrupted = deliver_signals_during_wait(call, *mask, waits);
     if (interrupted != 0 && ready == 0) return Answer{interrupted};
   }
-  if (waits && !(ready > 0 && thread.has_signal()))
-    return wait_for(thread, {context}, *deadline, "io_getevents");
+  if (waits && !(ready > 0 && call.thread.has_signal()))
+    return call.wait_for({context}, *deadline, "io_getevents");
   const auto taken = static_cast<std::size_t>(std::min(ready, a[2]));
   for (std::size_t i = 0; i < taken; ++i) {
-    if (!process.memory().store(static_cast<std::uint64_t>(a[3]) + i * sizeof(io_event),
-                                context->events()[i])) {
+    if (!process.memory().store(call.address(3) + i * sizeof(io_event), context->events()[i])) {
       context->drop_events(i);
       return Answer{i > 0 ? static_cast<std::int64_t>(i) : -EFAULT};
     }

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/process_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -30,32 +30,22 @@ bool is_priority_of(int policy, int priority) {
 
 }  // namespace
 
-Thread* Kernel::find_thread(Thread& seen_from, std::int64_t tid) {
-  if (tid == 0) return &seen_from;
-  for (const auto& process : table_.processes()) {
-    if (!process->alive || process->host_index() != seen_from.process().host_index()) continue;
-    for (const auto& thread : process->threads()) {
-      if (thread->state() != Thread::State::kDead && thread->tid() == tid) return thread.get();
-    }
-  }
-  return nullptr;
-}
-
 // getrlimit, setrlimit and prlimit64.
-Kernel::Outcome Kernel::sys_limit(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_limit(CallContext& call) {
   const bool of_any = call.number == SYS_prlimit64;
-  const auto* a = call.arguments + (of_any ? 1 : 0);
-  const auto old_address = static_cast<std::uint64_t>(of_any ? a[2] : call.number == SYS_getrlimit ? a[1] : 0);
-  const auto new_address = static_cast<std::uint64_t>(call.number == SYS_getrlimit ? 0 : a[1]);
-  Process& own = thread.process();
+  const int at = of_any ? 1 : 0;  // index of the resource
+  const std::uint64_t old_address = of_any                         ? call.address(3)
+                                    : call.number == SYS_getrlimit ? call.address(1)
+                                                                   : 0;
+  const std::uint64_t new_address = call.number == SYS_getrlimit ? 0 : call.address(at + 1);
+  Process& own = call.process;
   Process* meant = &own;
-  if (of_any && static_cast<std::int32_t>(call.arguments[0]) != 0) {
-    Thread* const other = find_thread(thread, static_cast<std::int32_t>(call.arguments[0]));
+  if (of_any && call.as_int(0) != 0) {
+    Thread* const other = call.find_thread(call.as_int(0));
     if (other == nullptr) return Answer{-ESRCH};
     meant = &other->process();
   }
-  const std::int64_t resource = static_cast<std::uint32_t>(a[0]);
+  const std::int64_t resource = call.as_u32(at);
   if (!ResourceLimits::is_resource(resource)) return Answer{-EINVAL};
   const rlimit before = meant->limits.of(static_cast<int>(resource));
   if (new_address != 0 || call.number == SYS_setrlimit) {
@@ -69,17 +59,19 @@ Kernel::Outcome Kernel::sys_limit(Thread& thread) {
   return Answer{!asked || own.memory().store(old_address, before) ? 0 : -EFAULT};
 }
 
+namespace {
+
 // Threads that getpriority, setpriority and ioprio_* select: one thread, a process group, or all threads of
 // the host.
-std::vector<Thread*> Kernel::threads_meant(Thread& thread, bool one, bool of_group, std::int64_t id) {
+std::vector<Thread*> threads_meant(CallContext& call, bool one, bool of_group, std::int64_t id) {
   if (one) {
-    Thread* const meant = find_thread(thread, id);
+    Thread* const meant = call.find_thread(id);
     return meant != nullptr ? std::vector<Thread*>{meant} : std::vector<Thread*>{};
   }
   std::vector<Thread*> meant;
-  const std::int64_t group = id == 0 ? thread.process().family().group : id;
-  for (const auto& process : table_.processes()) {
-    if (!process->alive || process->host_index() != thread.process().host_index()) continue;
+  const std::int64_t group = id == 0 ? call.process.family().group : id;
+  for (const auto& process : call.table.processes()) {
+    if (!process->alive || process->host_index() != call.process.host_index()) continue;
     if (of_group && process->family().group != group) continue;
     for (const auto& other : process->threads()) {
       if (other->state() != Thread::State::kDead) meant.push_back(other.get());
@@ -88,16 +80,15 @@ std::vector<Thread*> Kernel::threads_meant(Thread& thread, bool one, bool of_gro
   return meant;
 }
 
-Kernel::Outcome Kernel::sys_priority(Thread& thread) {
-  const PendingCall& call = thread.call();
-  const auto& a = call.arguments;
+}  // namespace
+
+CallOutcome sys_priority(CallContext& call) {
   const bool of_disk = call.number == SYS_ioprio_get || call.number == SYS_ioprio_set;
-  const auto which = static_cast<int>(a[0]);
+  const auto which = call.as_int(0);
   const int one = of_disk ? kPriorityOfProcess : PRIO_PROCESS, group = of_disk ? kPriorityOfGroup : PRIO_PGRP,
             user = of_disk ? kPriorityOfUser : PRIO_USER;
   if (which != one && which != group && which != user) return Answer{-EINVAL};
-  const std::vector<Thread*> meant =
-      threads_meant(thread, which == one, which == group, static_cast<std::int32_t>(a[1]));
+  const std::vector<Thread*> meant = threads_meant(call, which == one, which == group, call.as_int(1));
   if (meant.empty()) return Answer{-ESRCH};
   switch (call.number) {
     case SYS_getpriority: {
@@ -106,40 +97,38 @@ Kernel::Outcome Kernel::sys_priority(Thread& thread) {
       return Answer{20 - least};  // encoding of the raw system call
     }
     case SYS_setpriority:
-      for (Thread* const other : meant) other->scheduling.nice = std::clamp(static_cast<int>(a[2]), -20, 19);
+      for (Thread* const other : meant) other->scheduling.nice = std::clamp(call.as_int(2), -20, 19);
       return Answer{0};
     case SYS_ioprio_get:
       return Answer{meant.front()->scheduling.disk_priority};
     default:
-      for (Thread* const other : meant) other->scheduling.disk_priority = static_cast<int>(a[2]);
+      for (Thread* const other : meant) other->scheduling.disk_priority = call.as_int(2);
       return Answer{0};
   }
 }
 
-Kernel::Outcome Kernel::sys_scheduler(Thread& thread) {
-  const PendingCall& call = thread.call();
-  const auto& a = call.arguments;
-  ProcessMemory& memory = thread.process().memory();
-  if (static_cast<std::int32_t>(a[0]) < 0) return Answer{-EINVAL};
-  Thread* const meant = find_thread(thread, static_cast<std::int32_t>(a[0]));
+CallOutcome sys_scheduler(CallContext& call) {
+  ProcessMemory& memory = call.process.memory();
+  if (call.as_int(0) < 0) return Answer{-EINVAL};
+  Thread* const meant = call.find_thread(call.as_int(0));
   if (meant == nullptr) return Answer{-ESRCH};
   Scheduling& scheduling = meant->scheduling;
   switch (call.number) {
     case SYS_sched_getscheduler:
       return Answer{scheduling.policy};
     case SYS_sched_getparam:
-      return Answer{memory.store(static_cast<std::uint64_t>(a[1]), scheduling.priority) ? 0 : -EFAULT};
+      return Answer{memory.store(call.address(1), scheduling.priority) ? 0 : -EFAULT};
     case SYS_sched_rr_get_interval: {
       constexpr long kRoundRobinNs = 100'000'000, kFairNs = 4'000'000;
       const timespec interval{0, scheduling.policy == SCHED_RR     ? kRoundRobinNs
                                  : scheduling.policy == SCHED_FIFO ? 0
                                                                    : kFairNs};
-      return Answer{memory.store(static_cast<std::uint64_t>(a[1]), interval) ? 0 : -EFAULT};
+      return Answer{memory.store(call.address(1), interval) ? 0 : -EFAULT};
     }
     default: {
       const bool sets_policy = call.number == SYS_sched_setscheduler;
-      const int policy = sets_policy ? static_cast<int>(a[1]) & ~SCHED_RESET_ON_FORK : scheduling.policy;
-      const auto priority = memory.load<int>(static_cast<std::uint64_t>(a[sets_policy ? 2 : 1]));
+      const int policy = sets_policy ? call.as_int(1) & ~SCHED_RESET_ON_FORK : scheduling.policy;
+      const auto priority = memory.load<int>(call.address(sets_policy ? 2 : 1));
       if (!priority) return Answer{-EFAULT};
       if (!is_policy(policy) || !is_priority_of(policy, *priority)) return Answer{-EINVAL};
       scheduling.policy = policy;
@@ -150,16 +139,14 @@ Kernel::Outcome Kernel::sys_scheduler(Thread& thread) {
 }
 
 // A robust list is set natively; only the machine's kernel can return it.
-Kernel::Outcome Kernel::sys_get_robust_list(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Thread* const meant = find_thread(thread, static_cast<std::int32_t>(a[0]));
+CallOutcome sys_get_robust_list(CallContext& call) {
+  Thread* const meant = call.find_thread(call.as_int(0));
   if (meant == nullptr) return Answer{-ESRCH};
   void* head = nullptr;
   std::size_t size = 0;
   if (syscall(SYS_get_robust_list, meant->native_tid(), &head, &size) != 0) return Answer{-errno};
-  ProcessMemory& memory = thread.process().memory();
-  const bool stored = memory.store(static_cast<std::uint64_t>(a[2]), size) &&
-                      memory.store(static_cast<std::uint64_t>(a[1]), head);
+  ProcessMemory& memory = call.process.memory();
+  const bool stored = memory.store(call.address(2), size) && memory.store(call.address(1), head);
   return Answer{stored ? 0 : -EFAULT};
 }
 

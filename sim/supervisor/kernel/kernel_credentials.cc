@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/process_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -27,13 +27,12 @@ bool store_three(ProcessMemory& memory, const std::int64_t* addresses, const Ids
 
 }  // namespace
 
-Kernel::Outcome Kernel::sys_user(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_user(CallContext& call) {
   const auto& a = call.arguments;
-  Credentials& own = thread.credentials;
-  ProcessMemory& memory = thread.process().memory();
+  Credentials& own = call.thread.credentials;
+  ProcessMemory& memory = call.process.memory();
   const auto done = [&](std::int64_t result) {
-    thread.publish_credentials();
+    call.thread.publish_credentials();
     return Answer{result};
   };
   switch (call.number) {
@@ -68,34 +67,30 @@ Kernel::Outcome Kernel::sys_user(Thread& thread) {
   }
 }
 
-Kernel::Outcome Kernel::sys_groups(Thread& thread) {
-  const PendingCall& call = thread.call();
-  const auto& a = call.arguments;
-  ProcessMemory& memory = thread.process().memory();
-  const auto count = static_cast<std::int32_t>(a[0]);
-  const auto address = static_cast<std::uint64_t>(a[1]);
+CallOutcome sys_groups(CallContext& call) {
+  ProcessMemory& memory = call.process.memory();
+  const auto count = call.as_int(0);
+  const auto address = call.address(1);
   if (call.number == SYS_getgroups) {
-    const std::vector<UserId>& groups = thread.credentials.supplementary();
+    const std::vector<UserId>& groups = call.thread.credentials.supplementary();
     const auto size = static_cast<std::int32_t>(groups.size());
     if (count < 0 || (count != 0 && count < size)) return Answer{-EINVAL};
     if (count == 0 || size == 0) return Answer{size};
     return Answer{memory.put(address, std::as_bytes(std::span(groups))) ? size : -EFAULT};
   }
-  if (!thread.credentials.may(kCapSetGid)) return Answer{-EPERM};
+  if (!call.thread.credentials.may(kCapSetGid)) return Answer{-EPERM};
   if (count < 0 || static_cast<std::size_t>(count) > kMostGroups) return Answer{-EINVAL};
   std::vector<UserId> groups(static_cast<std::size_t>(count));
   if (!memory.read(address, std::as_writable_bytes(std::span(groups))) && count != 0) return Answer{-EFAULT};
-  const int result = thread.credentials.set_supplementary(std::move(groups));
-  thread.publish_credentials();
+  const int result = call.thread.credentials.set_supplementary(std::move(groups));
+  call.thread.publish_credentials();
   return Answer{result};
 }
 
 // capget and capset, all versions that Linux supports.
-Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
-  const PendingCall& call = thread.call();
-  const auto& a = call.arguments;
-  ProcessMemory& memory = thread.process().memory();
-  const auto header_at = static_cast<std::uint64_t>(a[0]), data_at = static_cast<std::uint64_t>(a[1]);
+CallOutcome sys_capabilities(CallContext& call) {
+  ProcessMemory& memory = call.process.memory();
+  const auto header_at = call.address(0), data_at = call.address(1);
   auto header = memory.load<__user_cap_header_struct>(header_at);
   if (!header) return Answer{-EFAULT};
   const bool gets = call.number == SYS_capget;
@@ -106,8 +101,8 @@ Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
     return Answer{gets && data_at == 0 ? 0 : -EINVAL};
   }
   if (header->pid < 0) return Answer{gets ? -EINVAL : -EPERM};
-  Thread* const meant = find_thread(thread, header->pid);
-  if (!gets && meant != &thread) return Answer{-EPERM};
+  Thread* const meant = call.find_thread(header->pid);
+  if (!gets && meant != &call.thread) return Answer{-EPERM};
   if (meant == nullptr) return Answer{-ESRCH};
   __user_cap_data_struct data[2] = {};
   const std::size_t size = old ? sizeof data[0] : sizeof data;
@@ -125,18 +120,16 @@ Kernel::Outcome Kernel::sys_capabilities(Thread& thread) {
     constexpr CapabilitySet kKnown = (2ull << kLastCapability) - 1;
     return (data[0].*member | static_cast<CapabilitySet>(data[1].*member) << 32) & kKnown;
   };
-  const int result = thread.credentials.set_capabilities({joined(&__user_cap_data_struct::effective),
-                                                          joined(&__user_cap_data_struct::permitted),
-                                                          joined(&__user_cap_data_struct::inheritable)});
-  thread.publish_credentials();
+  const int result = call.thread.credentials.set_capabilities({joined(&__user_cap_data_struct::effective),
+                                                               joined(&__user_cap_data_struct::permitted),
+                                                               joined(&__user_cap_data_struct::inheritable)});
+  call.thread.publish_credentials();
   return Answer{result};
 }
 
 // prctl(2) operations on credentials (verbs_shim/protocol/process_control.h).
-Kernel::Outcome Kernel::sys_control(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  const auto result = thread.credentials.control(static_cast<int>(a[0]), static_cast<std::uint64_t>(a[1]),
-                                                 static_cast<std::uint64_t>(a[2]));
+CallOutcome sys_control(CallContext& call) {
+  const auto result = call.thread.credentials.control(call.as_int(0), call.address(1), call.address(2));
   return Answer{result.value_or(-EINVAL)};
 }
 

@@ -8,7 +8,8 @@
 
 #include "sim/ib/types.h"
 #include "sim/supervisor/files/device_files.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/checks.h"
+#include "sim/supervisor/kernel/device_commands.h"
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "verbs_shim/protocol/commands.h"
@@ -71,35 +72,203 @@ bool needs_raw_packets(std::span<const std::byte> mailbox, CommandType type) {
          create.type == static_cast<std::uint32_t>(ib::QpType::kRawPacket);
 }
 
+// The adapter has reported at once that no host has the address, and has changed nothing. Linux fails after
+// neighbour discovery has timed out, uninterruptible by signals (rdma_addr_find_l2_eth_by_grh).
+CallOutcome await_neighbour(CallContext& call, std::span<std::byte> mailbox) {
+  constexpr std::int64_t kNeighbourDiscoveryNs = 1'000'000'000;
+  const bool begins = !call.thread.retried();
+  call.thread.stop_waiting();
+  if (begins || call.now() < call.thread.deadline()) {
+    const Instant deadline = begins ? add_ns(call.now(), kNeighbourDiscoveryNs) : call.thread.deadline();
+    return call.wait_for({}, deadline, "neighbour discovery");
+  }
+  call.thread.finish_call();
+  const Answer answer = fail(mailbox, ETIMEDOUT);
+  std::ranges::copy(mailbox, call.process.region().mailbox(call.thread.slot()).begin());
+  return answer;
+}
+
+Answer list_devices(CallContext& call, std::span<std::byte> mailbox) {
+  protocol::ListDevices list;
+  if (!load(mailbox, list)) return fail(mailbox, EINVAL);
+  const auto& devices = call.process.host().devices;
+  list.count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(devices.size(), protocol::ListDevices::kMaxDevices));
+  for (std::uint32_t i = 0; i < list.count; ++i) {
+    auto& entry = list.devices[i];
+    entry = {};
+    devices[i]->device_name().copy(entry.name, sizeof entry.name - 1);
+    entry.node_guid = devices[i]->address().node_guid;
+    entry.port_count = 1;
+    entry.vendor_id = devices[i]->profile().vendor_id;
+  }
+  return finish(mailbox, list, 0);
+}
+
+Answer report_refusal(CallContext& call, std::span<std::byte> mailbox) {
+  protocol::ReportRefusal refusal;
+  if (!load(mailbox, refusal)) return fail(mailbox, EINVAL);
+  const std::string_view name(refusal.function, strnlen(refusal.function, sizeof refusal.function));
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != name.npos) return fail(mailbox, EINVAL);
+  call.warn(fmt::format(
+      "{} is refused (EOPNOTSUPP): the adapters of a simulation have the name of mlx5 adapters and "
+      "not the interface below verbs; mlx5dv_is_supported says so",
+      name));
+  return finish(mailbox, refusal, 0);
+}
+
+std::shared_ptr<DeviceContext> use_device(CallContext& call, std::shared_ptr<DeviceOpening> opening) {
+  Process& process = call.process;
+  process.outlives_its_end = true;  // packets in flight may still address its memory
+  hca::ProgramPort port;
+  port.process = process.pid();
+  port.memory = &process.memory();
+  // Each adapter of the host allocates from its own part of the arena.
+  const auto& devices = process.host().devices;
+  constexpr std::uint64_t kPartAlignment = 1 << 21;
+  const std::uint64_t part = process.region().arena().size() / devices.size() / kPartAlignment * kPartAlignment;
+  const auto number = static_cast<std::uint64_t>(std::ranges::find(devices, &opening->hca()) - devices.begin());
+  port.arena_offset = number * part;
+  port.arena = process.region().arena().subspan(port.arena_offset, part);
+  port.region = process.shared_region();
+  return std::make_shared<DeviceContext>(
+      std::move(opening), port,
+      [&services = call.services, &process](const std::string& warning) {
+        services.report(process, warning, false);
+      },
+      [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
+        for (auto& thread : process.threads()) {
+          const Parked* parked = thread->parked();
+          if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
+          if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
+        }
+      });
+}
+
+Answer open_device(CallContext& call, std::span<std::byte> mailbox) {
+  protocol::OpenDevice open;
+  if (!load(mailbox, open)) return fail(mailbox, EINVAL);
+  const auto& devices = call.process.host().devices;
+  if (open.header.context >= devices.size()) return fail(mailbox, ENODEV);
+  hca::Hca& hca = *devices[open.header.context];
+  if (hca.has_failed()) return fail(mailbox, EIO);
+  call.table.note_use_of_adapter(call.process.host_index());
+  const auto file = std::make_shared<DeviceFile>(hca.device_name());
+  file->opening = std::make_shared<DeviceOpening>(hca);
+  file->opening->set_file(file);
+  const auto context = use_device(call, file->opening);
+  open.cmd_fd = call.process.install(file);
+  open.async_fd = call.process.install(context->async_file());
+  open.completion_vectors = 1;
+  if (open.cmd_fd < 0 || open.async_fd < 0) {
+    if (open.cmd_fd >= 0) call.process.close(open.cmd_fd);
+    return fail(mailbox, EMFILE);
+  }
+  call.process.contexts().push_back(context);
+  open.context = static_cast<std::uint32_t>(call.process.contexts().size());
+  finish(mailbox, open, 0);
+  return {0, protocol::Action::kReserveTwoFds, {open.cmd_fd, open.async_fd}};
+}
+
+Answer import_device(CallContext& call, std::span<std::byte> mailbox) {
+  protocol::ImportDevice import;
+  if (!load(mailbox, import)) return fail(mailbox, EINVAL);
+  const auto file = std::dynamic_pointer_cast<DeviceFile>(call.process.file(import.cmd_fd));
+  if (file == nullptr) return fail(mailbox, call.process.file(import.cmd_fd) == nullptr ? EBADF : EINVAL);
+  if (file->opening == nullptr) return fail(mailbox, EINVAL);
+  if (file->opening->hca().has_failed()) return fail(mailbox, EIO);
+  const auto context = use_device(call, file->opening);
+  import.async_fd = call.process.install(context->async_file());
+  if (import.async_fd < 0) return fail(mailbox, EMFILE);
+  import.completion_vectors = 1;
+  const auto& devices = call.process.host().devices;
+  for (std::uint32_t i = 0; i < devices.size(); ++i) {
+    if (devices[i] == &context->hca()) import.device = i;
+  }
+  call.process.contexts().push_back(context);
+  import.context = static_cast<std::uint32_t>(call.process.contexts().size());
+  finish(mailbox, import, 0);
+  return {0, protocol::Action::kReserveFd, {import.async_fd, 0}};
+}
+
+Answer close_device(CallContext& call, std::span<std::byte> mailbox, std::uint32_t context) {
+  DeviceContext& opened = *call.process.contexts()[context - 1];
+  if (opened.owner() == call.process.pid()) {
+    if (const auto opening = opened.close(); opening != nullptr)
+      opening->close_if_last(call.process.descriptor_table());
+  }
+  return fail(mailbox, 0);
+}
+
+Answer create_channel(CallContext& call, std::span<std::byte> mailbox) {
+  protocol::CreateChannel create;
+  if (!load(mailbox, create)) return fail(mailbox, EINVAL);
+  create.fd = call.process.install(std::make_shared<CompletionChannelFile>("completion channel"));
+  if (create.fd < 0) return fail(mailbox, EMFILE);
+  finish(mailbox, create, 0);
+  return {0, protocol::Action::kReserveFd, {create.fd, 0}};
+}
+
+// Time of a copy to or from device memory, which involves no kernel: stores are combined into cache lines and
+// posted one after another; each load of a word waits for its completion.
+std::optional<Duration> copy_cost(Thread& thread, const hca::HcaProfile& profile) {
+  protocol::CopyDm copy;
+  const std::span<const std::byte> mailbox = thread.process().region().mailbox(thread.slot());
+  std::memcpy(&copy, mailbox.data(), sizeof copy);
+  if (copy.header.type != protocol::CommandType::kCopyDm || copy.length > profile.max_dm_size)
+    return std::nullopt;
+  const protocol::CallCosts& costs = thread.process().host().costs;
+  constexpr std::int64_t kLine = 64, kWord = 4;
+  const auto length = static_cast<std::int64_t>(copy.length);
+  if (copy.to_device != 0)
+    return Duration(costs.doorbell_ps + (length + kLine - 1) / kLine * costs.inline_line_ps);
+  return 2 * profile.pcie.one_way_latency * (length / kWord);
+}
+
+// The device that a command addresses: that of its context, or the one to open; the first device if it names
+// none.
+const hca::Hca* device_of_command(Thread& thread) {
+  Process& process = thread.process();
+  const auto& devices = process.host().devices;
+  if (devices.empty()) return nullptr;
+  protocol::CommandHeader header;
+  std::memcpy(&header, process.region().mailbox(thread.slot()).data(), sizeof header);
+  if (header.type == protocol::CommandType::kOpenDevice)
+    return header.context < devices.size() ? devices[header.context] : devices.front();
+  const auto& contexts = process.contexts();
+  const bool is_open =
+      header.context >= 1 && header.context <= contexts.size() && contexts[header.context - 1]->open();
+  return is_open ? &contexts[header.context - 1]->hca() : devices.front();
+}
+
 }  // namespace
 
-Kernel::Outcome Kernel::command(Thread& thread) {
-  note_caller(thread);
-  Process& process = thread.process();
-  const std::span<std::byte> shared = process.region().mailbox(thread.slot());
-  const std::int64_t size = thread.call().arguments[0];
+CallOutcome execute_command(CallContext& call) {
+  Process& process = call.process;
+  const std::span<std::byte> shared = process.region().mailbox(call.thread.slot());
+  const std::int64_t size = call.arguments[0];
   if (size < static_cast<std::int64_t>(sizeof(CommandHeader)) ||
       size > static_cast<std::int64_t>(shared.size())) {
     return Answer{-EINVAL};
   }
   std::vector<std::byte> mailbox(shared.begin(), shared.begin() + size);
-  if (thread.retried()) return await_neighbour(thread, mailbox);
+  if (call.thread.retried()) return await_neighbour(call, mailbox);
   CommandHeader header;
   std::memcpy(&header, mailbox.data(), sizeof header);
   Answer answer{0};
   auto& contexts = process.contexts();
   switch (header.type) {
     case CommandType::kListDevices:
-      answer = list_devices(process, mailbox);
+      answer = list_devices(call, mailbox);
       break;
     case CommandType::kReportRefusal:
-      answer = report_refusal(process, mailbox);
+      answer = report_refusal(call, mailbox);
       break;
     case CommandType::kOpenDevice:
-      answer = open_device(process, mailbox);
+      answer = open_device(call, mailbox);
       break;
     case CommandType::kImportDevice:
-      answer = import_device(process, mailbox);
+      answer = import_device(call, mailbox);
       break;
     default: {
       if (header.size != static_cast<std::uint32_t>(size) || header.context == 0 ||
@@ -108,7 +277,7 @@ Kernel::Outcome Kernel::command(Thread& thread) {
         break;
       }
       if (header.type == CommandType::kCloseDevice) {
-        answer = close_device(process, mailbox, header.context);
+        answer = close_device(call, mailbox, header.context);
         break;
       }
       if (contexts[header.context - 1]->owner() != process.pid() && !is_without_memory(header.type)) {
@@ -116,10 +285,11 @@ Kernel::Outcome Kernel::command(Thread& thread) {
         break;
       }
       if (header.type == CommandType::kCreateChannel) {
-        answer = contexts[header.context - 1]->hca().has_failed() ? fail(mailbox, EIO) : create_channel(process, mailbox);
+        answer = contexts[header.context - 1]->hca().has_failed() ? fail(mailbox, EIO)
+                                                                  : create_channel(call, mailbox);
         break;
       }
-      if (needs_raw_packets(mailbox, header.type) && !thread.credentials.may(kCapNetRaw)) {
+      if (needs_raw_packets(mailbox, header.type) && !call.thread.credentials.may(kCapNetRaw)) {
         answer = fail(mailbox, EPERM);
         break;
       }
@@ -143,11 +313,12 @@ Kernel::Outcome Kernel::command(Thread& thread) {
       }
       auto* in_place = reinterpret_cast<CommandHeader*>(mailbox.data());
       in_place->context = context.handle();
-      checks_.before_command(thread, context, mailbox, now());
+      call.services.checks.before_command(call.thread, context, mailbox, call.now());
       context.hca().execute(mailbox);
-      checks_.after_command(thread, context, mailbox);
+      call.services.checks.after_command(call.thread, context, mailbox);
       in_place->context = header.context;
-      if (in_place->status == ETIMEDOUT && asks_for_neighbour(header.type)) return await_neighbour(thread, mailbox);
+      if (in_place->status == ETIMEDOUT && asks_for_neighbour(header.type))
+        return await_neighbour(call, mailbox);
       break;
     }
   }
@@ -155,134 +326,10 @@ Kernel::Outcome Kernel::command(Thread& thread) {
   return answer;
 }
 
-// The adapter has reported at once that no host has the address, and has changed nothing. Linux fails after
-// neighbour discovery has timed out, uninterruptible by signals (rdma_addr_find_l2_eth_by_grh).
-Kernel::Outcome Kernel::await_neighbour(Thread& thread, std::span<std::byte> mailbox) {
-  constexpr std::int64_t kNeighbourDiscoveryNs = 1'000'000'000;
-  const bool begins = !thread.retried();
-  thread.stop_waiting();
-  if (begins || now() < thread.deadline()) {
-    const Instant deadline = begins ? add_ns(now(), kNeighbourDiscoveryNs) : thread.deadline();
-    return wait_for(thread, {}, deadline, "neighbour discovery");
-  }
-  thread.finish_call();
-  const Answer answer = fail(mailbox, ETIMEDOUT);
-  std::ranges::copy(mailbox, thread.process().region().mailbox(thread.slot()).begin());
-  return answer;
-}
-
-Answer Kernel::list_devices(Process& process, std::span<std::byte> mailbox) {
-  protocol::ListDevices list;
-  if (!load(mailbox, list)) return fail(mailbox, EINVAL);
-  const auto& devices = process.host().devices;
-  list.count =
-      static_cast<std::uint32_t>(std::min<std::size_t>(devices.size(), protocol::ListDevices::kMaxDevices));
-  for (std::uint32_t i = 0; i < list.count; ++i) {
-    auto& entry = list.devices[i];
-    entry = {};
-    devices[i]->device_name().copy(entry.name, sizeof entry.name - 1);
-    entry.node_guid = devices[i]->address().node_guid;
-    entry.port_count = 1;
-    entry.vendor_id = devices[i]->profile().vendor_id;
-  }
-  return finish(mailbox, list, 0);
-}
-
-Answer Kernel::report_refusal(Process& process, std::span<std::byte> mailbox) {
-  protocol::ReportRefusal refusal;
-  if (!load(mailbox, refusal)) return fail(mailbox, EINVAL);
-  const std::string_view name(refusal.function, strnlen(refusal.function, sizeof refusal.function));
-  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != name.npos) return fail(mailbox, EINVAL);
-  warn(process, fmt::format("{} is refused (EOPNOTSUPP): the adapters of a simulation have the name of mlx5 adapters and "
-                            "not the interface below verbs; mlx5dv_is_supported says so", name));
-  return finish(mailbox, refusal, 0);
-}
-
-Answer Kernel::open_device(Process& process, std::span<std::byte> mailbox) {
-  protocol::OpenDevice open;
-  if (!load(mailbox, open)) return fail(mailbox, EINVAL);
-  const auto& devices = process.host().devices;
-  if (open.header.context >= devices.size()) return fail(mailbox, ENODEV);
-  hca::Hca& hca = *devices[open.header.context];
-  if (hca.has_failed()) return fail(mailbox, EIO);
-  table_.note_use_of_adapter(process.host_index());
-  const auto file = std::make_shared<DeviceFile>(hca.device_name());
-  file->opening = std::make_shared<DeviceOpening>(hca);
-  file->opening->set_file(file);
-  const auto context = use_device(process, file->opening);
-  open.cmd_fd = process.install(file);
-  open.async_fd = process.install(context->async_file());
-  open.completion_vectors = 1;
-  if (open.cmd_fd < 0 || open.async_fd < 0) {
-    if (open.cmd_fd >= 0) process.close(open.cmd_fd);
-    return fail(mailbox, EMFILE);
-  }
-  process.contexts().push_back(context);
-  open.context = static_cast<std::uint32_t>(process.contexts().size());
-  finish(mailbox, open, 0);
-  return {0, protocol::Action::kReserveTwoFds, {open.cmd_fd, open.async_fd}};
-}
-
-std::shared_ptr<DeviceContext> Kernel::use_device(Process& process, std::shared_ptr<DeviceOpening> opening) {
-  process.outlives_its_end = true;  // packets in flight may still address its memory
-  hca::ProgramPort port;
-  port.process = process.pid();
-  port.memory = &process.memory();
-  // Each adapter of the host allocates from its own part of the arena.
-  const auto& devices = process.host().devices;
-  constexpr std::uint64_t kPartAlignment = 1 << 21;
-  const std::uint64_t part = process.region().arena().size() / devices.size() / kPartAlignment * kPartAlignment;
-  const auto number = static_cast<std::uint64_t>(std::ranges::find(devices, &opening->hca()) - devices.begin());
-  port.arena_offset = number * part;
-  port.arena = process.region().arena().subspan(port.arena_offset, part);
-  port.region = process.shared_region();
-  return std::make_shared<DeviceContext>(
-      std::move(opening), port, [this, &process](const std::string& warning) { warn(process, warning); },
-      [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
-        for (auto& thread : process.threads()) {
-          const Parked* parked = thread->parked();
-          if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
-          if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
-        }
-      });
-}
-
-Answer Kernel::import_device(Process& process, std::span<std::byte> mailbox) {
-  protocol::ImportDevice import;
-  if (!load(mailbox, import)) return fail(mailbox, EINVAL);
-  const auto file = std::dynamic_pointer_cast<DeviceFile>(process.file(import.cmd_fd));
-  if (file == nullptr) return fail(mailbox, process.file(import.cmd_fd) == nullptr ? EBADF : EINVAL);
-  if (file->opening == nullptr) return fail(mailbox, EINVAL);
-  if (file->opening->hca().has_failed()) return fail(mailbox, EIO);
-  const auto context = use_device(process, file->opening);
-  import.async_fd = process.install(context->async_file());
-  if (import.async_fd < 0) return fail(mailbox, EMFILE);
-  import.completion_vectors = 1;
-  const auto& devices = process.host().devices;
-  for (std::uint32_t i = 0; i < devices.size(); ++i) {
-    if (devices[i] == &context->hca()) import.device = i;
-  }
-  process.contexts().push_back(context);
-  import.context = static_cast<std::uint32_t>(process.contexts().size());
-  finish(mailbox, import, 0);
-  return {0, protocol::Action::kReserveFd, {import.async_fd, 0}};
-}
-
-Answer Kernel::close_device(Process& process, std::span<std::byte> mailbox, std::uint32_t context) {
-  DeviceContext& opened = *process.contexts()[context - 1];
-  if (opened.owner() == process.pid()) {
-    if (const auto opening = opened.close(); opening != nullptr) opening->close_if_last(process.descriptor_table());
-  }
-  return fail(mailbox, 0);
-}
-
-Answer Kernel::create_channel(Process& process, std::span<std::byte> mailbox) {
-  protocol::CreateChannel create;
-  if (!load(mailbox, create)) return fail(mailbox, EINVAL);
-  create.fd = process.install(std::make_shared<CompletionChannelFile>("completion channel"));
-  if (create.fd < 0) return fail(mailbox, EMFILE);
-  finish(mailbox, create, 0);
-  return {0, protocol::Action::kReserveFd, {create.fd, 0}};
+Duration cost_of_command(Thread& thread) {
+  const hca::Hca* const device = device_of_command(thread);
+  if (device == nullptr) return Duration(thread.process().host().costs.system_call_ps);
+  return copy_cost(thread, device->profile()).value_or(device->profile().command_latency);
 }
 
 }  // namespace verbatim::supervisor

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/process_calls.h"
 #include "sim/supervisor/tasks/signals.h"
 
 namespace verbatim::supervisor {
@@ -29,49 +29,42 @@ struct Wanted {
 }  // namespace
 
 // The shim forks natively and then makes the request kForked; until then nothing is changed.
-Kernel::Outcome Kernel::copy_process(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome copy_process(CallContext& call) {
   if (call.number == SYS_clone) {
     constexpr std::int64_t kKnown =
         CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID | CLONE_VM | CLONE_VFORK | CSIGNAL;
     if ((call.arguments[0] & ~kKnown) != 0 || (call.arguments[0] & CSIGNAL) != SIGCHLD) {
-      warn(thread.process(),
-           "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
+      call.warn(
+          "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
       return Answer{-EINVAL};
     }
     // Two running processes that share memory would need one shim that serves both.
     if ((call.arguments[0] & (CLONE_VM | CLONE_VFORK)) == CLONE_VM) {
-      warn(thread.process(),
-           "clone with CLONE_VM and neither CLONE_THREAD nor CLONE_VFORK: processes that share memory while both run are not "
-           "simulated; the program got EINVAL");
+      call.warn(
+          "clone with CLONE_VM and neither CLONE_THREAD nor CLONE_VFORK: processes that share memory while both run are not "
+          "simulated; the program got EINVAL");
       return Answer{-EINVAL};
     }
   }
-  thread.set_copy_pid(table_.new_pid());
-  return Answer{thread.copy_pid(), protocol::Action::kForkProcess, {0, 0}};
+  call.thread.set_copy_pid(call.table.new_pid());
+  return Answer{call.thread.copy_pid(), protocol::Action::kForkProcess, {0, 0}};
 }
 
-Process* Kernel::find_process(const Process& seen_from, std::uint32_t pid) const {
-  for (const auto& process : table_.processes()) {
-    if (process->alive && process->host_index() == seen_from.host_index() && process->pid() == pid)
-      return process.get();
-  }
-  return nullptr;
-}
+namespace {
 
-bool Kernel::has_child(Process& parent, std::uint32_t pid, std::uint32_t group) const {
-  return std::any_of(table_.processes().begin(), table_.processes().end(), [&](const auto& child) {
-    return child->alive && child->host_index() == parent.host_index() &&
-           child->family().parent == parent.pid() &&
+bool has_child(CallContext& call, std::uint32_t pid, std::uint32_t group) {
+  return std::any_of(call.table.processes().begin(), call.table.processes().end(), [&](const auto& child) {
+    return child->alive && child->host_index() == call.process.host_index() &&
+           child->family().parent == call.process.pid() &&
            Wanted{pid, group}.matches(child->pid(), child->family().group);
   });
 }
 
 // nullopt: the thread waits. Otherwise the child that has ended, stopped or continued, as `options` select;
 // pid 0: none yet (WNOHANG), or `error` is ECHILD: no such child.
-std::optional<EndedChild> Kernel::take_child(Thread& thread, std::uint32_t pid, std::uint32_t group,
-                                             int options, int* error) {
-  Family& family = thread.process().family();
+std::optional<EndedChild> take_child(CallContext& call, std::uint32_t pid, std::uint32_t group, int options,
+                                     int* error) {
+  Family& family = call.process.family();
   const auto take = [&](std::vector<EndedChild>& from, auto wanted) -> std::optional<EndedChild> {
     const auto found = std::find_if(from.begin(), from.end(), [&](const EndedChild& child) {
       return Wanted{pid, group}.matches(child.pid, child.group) && wanted(child.status);
@@ -90,47 +83,46 @@ std::optional<EndedChild> Kernel::take_child(Thread& thread, std::uint32_t pid, 
       std::any_of(family.ended.begin(), family.ended.end(), [&](const EndedChild& child) {
         return Wanted{pid, group}.matches(child.pid, child.group);
       });
-  if (!not_asked_for && !has_child(thread.process(), pid, group)) {
+  if (!not_asked_for && !has_child(call, pid, group)) {
     *error = ECHILD;
     return EndedChild{};
   }
   if ((options & WNOHANG) != 0) return EndedChild{};
-  wait_for(thread, {family.children}, kNever, "wait");
+  call.wait_for({family.children}, kNever, "wait");
   return std::nullopt;
 }
 
-Kernel::Outcome Kernel::sys_wait4(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto wanted = static_cast<std::int32_t>(a[0]);
+}  // namespace
+
+CallOutcome sys_wait4(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const auto wanted = call.as_int(0);
   if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
   const std::uint32_t group = wanted == 0   ? process.family().group
                               : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
                                             : 0;
   int error = 0;
-  const auto child =
-      take_child(thread, wanted > 0 ? static_cast<std::uint32_t>(wanted) : 0, group,
-                 (static_cast<int>(a[2]) & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &error);
+  const auto child = take_child(call, wanted > 0 ? static_cast<std::uint32_t>(wanted) : 0, group,
+                                (call.as_int(2) & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &error);
   if (!child) return std::nullopt;
   if (error != 0) return Answer{-error};
   if (child->pid == 0) return Answer{0};
-  if (a[1] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[1]), child->status))
-    return Answer{-EFAULT};
-  if (a[3] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[3]), rusage{}))
-    return Answer{-EFAULT};
+  if (a[1] != 0 && !process.memory().store(call.address(1), child->status)) return Answer{-EFAULT};
+  if (a[3] != 0 && !process.memory().store(call.address(3), rusage{})) return Answer{-EFAULT};
   return Answer{child->pid};
 }
 
-Kernel::Outcome Kernel::sys_waitid(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const int options = static_cast<int>(a[3]);
+CallOutcome sys_waitid(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const int options = call.as_int(3);
   if ((options & (WEXITED | WSTOPPED | WCONTINUED)) == 0 ||
       (a[0] != P_ALL && a[0] != P_PID && a[0] != P_PGID))
     return Answer{-EINVAL};
-  const auto id = static_cast<std::uint32_t>(a[1]);
+  const auto id = call.as_u32(1);
   int error = 0;
-  const auto child = take_child(thread, a[0] == P_PID ? id : 0,
+  const auto child = take_child(call, a[0] == P_PID ? id : 0,
                                 a[0] != P_PGID ? 0
                                 : id == 0      ? process.family().group
                                                : id,
@@ -146,7 +138,7 @@ Kernel::Outcome Kernel::sys_waitid(Thread& thread) {
     info.si_uid = child->user;
     info.si_status = origin.status;
   }
-  if (a[2] != 0 && !process.memory().store(static_cast<std::uint64_t>(a[2]), info)) return Answer{-EFAULT};
+  if (a[2] != 0 && !process.memory().store(call.address(2), info)) return Answer{-EFAULT};
   return Answer{0};
 }
 
@@ -157,20 +149,18 @@ bool may_signal(Process& sender, Process& other, int signal) {
   return signal == SIGCONT && sender.family().session == other.family().session;
 }
 
-}  // namespace
-
 // Signals thread `tid`, of process `pid` unless that is 0. SIGKILL, SIGCONT and signals that stop act on the
 // whole process.
-Answer Kernel::signal_one_thread(Process& sender, std::uint32_t pid, std::uint32_t tid, int signal,
-                                 const SignalOrigin& origin) {
-  for (const auto& process : table_.processes()) {
-    if (!process->alive || process->host_index() != sender.host_index()) continue;
+Answer signal_one_thread(CallContext& call, std::uint32_t pid, std::uint32_t tid, int signal,
+                         const SignalOrigin& origin) {
+  for (const auto& process : call.table.processes()) {
+    if (!process->alive || process->host_index() != call.process.host_index()) continue;
     if (pid != 0 && process->pid() != pid) continue;
     for (const auto& other : process->threads()) {
       if (other->tid() != tid || other->state() == Thread::State::kDead) continue;
-      if (!may_signal(sender, *process, signal)) return {-EPERM};
+      if (!may_signal(call.process, *process, signal)) return {-EPERM};
       if (signal == SIGKILL || signal == SIGCONT || stops(*process, signal)) {
-        table_.signal_process(*process, signal, origin);
+        call.table.signal_process(*process, signal, origin);
       } else if (signal != 0) {
         signal_thread(*other, signal, origin);
       }
@@ -180,45 +170,45 @@ Answer Kernel::signal_one_thread(Process& sender, std::uint32_t pid, std::uint32
   return {-ESRCH};
 }
 
+}  // namespace
+
 // sigqueue(3) and pthread_sigqueue(3): a signal with a value. As in Linux, only a process itself may queue a
 // signal with an si_code of the kernel.
-Kernel::Outcome Kernel::sys_queue_signal(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_queue_signal(CallContext& call) {
   const auto& a = call.arguments;
-  Process& sender = thread.process();
+  Process& sender = call.process;
   const bool to_thread = call.number == SYS_rt_tgsigqueueinfo;
   const auto signal = static_cast<int>(a[to_thread ? 2 : 1]);
-  const auto info = sender.memory().load<siginfo_t>(static_cast<std::uint64_t>(a[to_thread ? 3 : 2]));
+  const auto info = sender.memory().load<siginfo_t>(call.address(to_thread ? 3 : 2));
   if (!info) return Answer{-EFAULT};
   if (signal < 0 || signal > 64) return Answer{-EINVAL};
-  const auto pid = static_cast<std::uint32_t>(a[0]);
+  const auto pid = call.as_u32(0);
   if (pid != sender.pid() && (info->si_code >= 0 || info->si_code == SI_TKILL)) return Answer{-EPERM};
   SignalOrigin origin{.code = info->si_code, .sender = static_cast<std::uint32_t>(info->si_pid), .user = info->si_uid};
   origin.value = reinterpret_cast<std::uint64_t>(info->si_ptr);
   origin.status = static_cast<std::int32_t>(origin.value);
-  if (to_thread) return signal_one_thread(sender, pid, static_cast<std::uint32_t>(a[1]), signal, origin);
-  Process* const process = find_process(sender, pid);
+  if (to_thread) return signal_one_thread(call, pid, call.as_u32(1), signal, origin);
+  Process* const process = call.find_process(pid);
   if (process == nullptr) return Answer{-ESRCH};
   if (!may_signal(sender, *process, signal)) return Answer{-EPERM};
   if (signal >= SignalQueue::kFirstRealTime && process->pending().full()) return Answer{-EAGAIN};
-  if (signal != 0) table_.signal_process(*process, signal, origin);
+  if (signal != 0) call.table.signal_process(*process, signal, origin);
   return Answer{0};
 }
 
-Kernel::Outcome Kernel::sys_kill(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_kill(CallContext& call) {
   const auto& a = call.arguments;
-  Process& sender = thread.process();
+  Process& sender = call.process;
   const bool to_thread = call.number != SYS_kill;
   const auto signal = static_cast<int>(a[call.number == SYS_tgkill ? 2 : 1]);
   if (signal < 0 || signal > 64) return Answer{-EINVAL};
   if (to_thread) {
     const bool in_process = call.number == SYS_tgkill;
-    return signal_one_thread(sender, in_process ? static_cast<std::uint32_t>(a[0]) : 0,
-                             static_cast<std::uint32_t>(a[in_process ? 1 : 0]), signal,
-                             {.code = SI_TKILL, .sender = sender.pid(), .user = sender.credentials().users().real});
+    return signal_one_thread(
+        call, in_process ? call.as_u32(0) : 0, static_cast<std::uint32_t>(a[in_process ? 1 : 0]), signal,
+        {.code = SI_TKILL, .sender = sender.pid(), .user = sender.credentials().users().real});
   }
-  const auto wanted = static_cast<std::int32_t>(a[0]);
+  const auto wanted = call.as_int(0);
   if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
   const std::uint32_t group = wanted == 0   ? sender.family().group
                               : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
@@ -229,7 +219,7 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
     return wanted > 0 && child.pid == static_cast<std::uint32_t>(wanted);
   });
   bool permitted = found;
-  for (const auto& process : table_.processes()) {
+  for (const auto& process : call.table.processes()) {
     if (!process->alive || process->host_index() != sender.host_index()) continue;
     const bool meant = wanted > 0     ? process->pid() == static_cast<std::uint32_t>(wanted)
                        : wanted == -1 ? process.get() != &sender
@@ -239,18 +229,18 @@ Kernel::Outcome Kernel::sys_kill(Thread& thread) {
     if (!may_signal(sender, *process, signal)) continue;
     permitted = true;
     if (signal != 0)
-      table_.signal_process(*process, signal,
-                            {.code = SI_USER, .sender = sender.pid(), .user = sender.credentials().users().real});
+      call.table.signal_process(
+          *process, signal,
+          {.code = SI_USER, .sender = sender.pid(), .user = sender.credentials().users().real});
   }
   return Answer{permitted ? 0 : found ? -EPERM : -ESRCH};
 }
 
-Kernel::Outcome Kernel::sys_identity(Thread& thread) {
-  const PendingCall& call = thread.call();
-  Process& self = thread.process();
-  const auto pid = static_cast<std::uint32_t>(call.arguments[0]);
+CallOutcome sys_identity(CallContext& call) {
+  Process& self = call.process;
+  const auto pid = call.as_u32(0);
   Process* const process =
-      call.number == SYS_getpgrp || call.number == SYS_setsid || pid == 0 ? &self : find_process(self, pid);
+      call.number == SYS_getpgrp || call.number == SYS_setsid || pid == 0 ? &self : call.find_process(pid);
   if (process == nullptr) return Answer{-ESRCH};
   Family& family = process->family();
   switch (call.number) {
@@ -261,8 +251,7 @@ Kernel::Outcome Kernel::sys_identity(Thread& thread) {
       family.group = family.session = self.pid();
       return Answer{self.pid()};
     case SYS_setpgid: {
-      const auto group =
-          call.arguments[1] == 0 ? process->pid() : static_cast<std::uint32_t>(call.arguments[1]);
+      const auto group = call.arguments[1] == 0 ? process->pid() : call.as_u32(1);
       if (process != &self && family.parent != self.pid()) return Answer{-ESRCH};
       if (family.session != self.family().session || family.session == process->pid()) return Answer{-EPERM};
       family.group = group;
@@ -273,9 +262,9 @@ Kernel::Outcome Kernel::sys_identity(Thread& thread) {
   }
 }
 
-Kernel::Outcome Kernel::sys_start_remote(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  return Answer{table_.start_remote(thread, static_cast<std::uint32_t>(a[0]), static_cast<std::uint16_t>(a[1]))};
+CallOutcome sys_start_remote(CallContext& call) {
+  const auto& a = call.arguments;
+  return Answer{call.table.start_remote(call.thread, call.as_u32(0), static_cast<std::uint16_t>(a[1]))};
 }
 
 }  // namespace verbatim::supervisor

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/tree_calls.h"
 #include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/net/unix_socket.h"
 #include "verbs_shim/protocol/path_calls.h"
@@ -105,19 +105,19 @@ bool moves(std::uint32_t number) {
 
 }  // namespace
 
-Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  const auto number = static_cast<std::uint32_t>(a[0]);
-  const OwnFiles& files = host_of(thread.process()).own_files;
-  const Credentials who = a[2] != 0 ? thread.credentials.of_real_user() : thread.credentials;
-  const auto mailbox = thread.process().region().mailbox(thread.slot());
+CallOutcome sys_file_rights(CallContext& call) {
+  const auto& a = call.arguments;
+  const auto number = call.as_u32(0);
+  const OwnFiles& files = call.host.own_files;
+  const Credentials who = a[2] != 0 ? call.thread.credentials.of_real_user() : call.thread.credentials;
+  const auto mailbox = call.process.region().mailbox(call.thread.slot());
   protocol::FileRights asked;
   static_assert(sizeof asked <= protocol::kMailboxSize);
   std::memcpy(&asked, mailbox.data(), sizeof asked);
 
   const auto find = [&](const std::string& path) { return find_file(files, path); };
-  const protocol::PathCall* const call = protocol::path_call(number);
-  for (int i = 0; i < 2 && (i == 0 || (call != nullptr && call->paths[i].path >= 0)); ++i) {
+  const protocol::PathCall* const row = protocol::path_call(number);
+  for (int i = 0; i < 2 && (i == 0 || (row != nullptr && row->paths[i].path >= 0)); ++i) {
     const std::size_t begin = asked.begin[i];
     asked.native[i][protocol::kPathRoom - 1] = 0;
     std::string path = asked.native[i];
@@ -130,7 +130,7 @@ Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
       if (!may(who, folder, X_OK)) return Answer{-EACCES};
     }
     const Found file = find(path);
-    const PathUse use = call != nullptr ? call->paths[i].use : PathUse::kChange;
+    const PathUse use = row != nullptr ? row->paths[i].use : PathUse::kChange;
     int error = 0;
     if (use == PathUse::kMake || use == PathUse::kRemove) {
       if (!folder.exists) continue;  // the root of the own folder
@@ -140,9 +140,9 @@ Kernel::Outcome Kernel::sys_file_rights(Thread& thread) {
       if (error == 0 && use == PathUse::kRemove && moves(number) && S_ISDIR(file.mode) && !may(who, file, W_OK))
         error = -EACCES;
     } else if (file.exists) {
-      const bool is_nameless = use == PathUse::kOpen && (a[1] & O_TMPFILE) == O_TMPFILE;
+      const bool is_nameless = use == PathUse::kOpen && (call.flags(1) & O_TMPFILE) == O_TMPFILE;
       error = is_nameless ? (may(who, file, W_OK | X_OK) ? 0 : -EACCES) : error_of_use(who, file, number, use, a[1]);
-    } else if (use == PathUse::kOpen && (a[1] & O_CREAT) != 0 && folder.exists) {
+    } else if (use == PathUse::kOpen && (call.flags(1) & O_CREAT) != 0 && folder.exists) {
       if (!may(who, folder, W_OK | X_OK)) error = -EACCES;
     }
     if (error != 0) return Answer{error};
@@ -160,15 +160,15 @@ std::string seen_name(const HostPaths& paths, const std::string& native) {
 
 }  // namespace
 
-int Kernel::error_of_socket_name(Thread& thread, std::span<const std::byte> name, bool makes) {
-  const Credentials& who = thread.credentials;
+int error_of_socket_name(CallContext& call, std::span<const std::byte> name, bool makes) {
+  const Credentials& who = call.thread.credentials;
   if (who.may(kCapDacOverride)) return 0;
   const auto named = path_of_unix_name(name);
   if (!named) return 0;
-  const HostPaths& paths = paths_of(thread.process());
-  const std::string seen = seen_name(paths, thread.process().native_path(AT_FDCWD, *named));
+  const HostPaths& paths = call.host.paths;
+  const std::string seen = seen_name(paths, call.process.native_path(AT_FDCWD, *named));
   if (seen.empty()) return 0;  // no such folder, or not one of the host's folders
-  const OwnFiles& files = host_of(thread.process()).own_files;
+  const OwnFiles& files = call.host.own_files;
   const auto find = [&](const std::string& path) { return find_file(files, paths.native(path)); };
   Found folder{false, 0, kRoot, kRoot};
   for (std::size_t end = seen.find('/', 1); end != std::string::npos; end = seen.find('/', end + 1)) {
@@ -181,14 +181,15 @@ int Kernel::error_of_socket_name(Thread& thread, std::span<const std::byte> name
   return !file.exists || S_ISLNK(file.mode) || may(who, file, W_OK) ? 0 : -EACCES;
 }
 
-void Kernel::own_socket_file(Thread& thread, std::span<const std::byte> name) {
+void own_socket_file(CallContext& call, std::span<const std::byte> name) {
   const auto named = path_of_unix_name(name);
   if (!named) return;
-  const std::string native = thread.process().native_path(AT_FDCWD, *named);
+  const std::string native = call.process.native_path(AT_FDCWD, *named);
   struct stat status;
   if (lstat(native.c_str(), &status) != 0) return;
-  OwnFiles& files = host_of(thread.process()).own_files;
-  const UserId user = thread.credentials.users().file_system, group = thread.credentials.groups().file_system;
+  OwnFiles& files = call.host.own_files;
+  const UserId user = call.thread.credentials.users().file_system,
+               group = call.thread.credentials.groups().file_system;
   // The file system may have reused the inode number of a deleted file of another owner.
   files.forget({status.st_dev, status.st_ino});
   if (user == kRoot) return;

@@ -7,7 +7,7 @@
 
 #include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/kernel/file_signal.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/file_signal_calls.h"
 #include "sim/supervisor/tasks/signals.h"
 
 namespace verbatim::supervisor {
@@ -36,43 +36,49 @@ Thread* thread_of(Process& process, const FileSignal::Owner& owner) {
 
 }  // namespace
 
-bool Kernel::is_followed(const VirtualFile& file) {
+bool is_followed(const VirtualFile& file) {
   const auto* signal = static_cast<const FileSignal*>(file.follower().get());
   return signal != nullptr && signal->is_on();
 }
 
-FileSignal& Kernel::signal_of(Process& process, VirtualFile& file) {
+namespace {
+
+FileSignal& signal_of(CallContext& call, VirtualFile& file) {
   if (file.follower() == nullptr) {
-    const std::size_t host = process.host_index();
-    const auto send = [this, host](const FileSignal::Owner& owner, int signal, const SignalOrigin& origin) {
-      for (const auto& other : table_.processes()) {
-        if (is_of(*other, owner, host)) table_.signal_process(*other, signal, origin);
+    const std::size_t host = call.process.host_index();
+    const auto send = [&table = call.table, host](const FileSignal::Owner& owner, int signal,
+                                                  const SignalOrigin& origin) {
+      for (const auto& other : table.processes()) {
+        if (is_of(*other, owner, host)) table.signal_process(*other, signal, origin);
         Thread* const thread = other->host_index() == host ? thread_of(*other, owner) : nullptr;
         if (thread == nullptr) continue;
-        is_deadly(*other, signal) || stops(*other, signal) ? table_.signal_process(*other, signal, origin)
+        is_deadly(*other, signal) || stops(*other, signal) ? table.signal_process(*other, signal, origin)
                                                            : signal_thread(*thread, signal, origin);
       }
     };
-    file.set_follower(std::make_shared<FileSignal>(engine_, process.host().component, file, send));
+    file.set_follower(
+        std::make_shared<FileSignal>(call.services.engine, call.process.host().component, file, send));
   }
   return static_cast<FileSignal&>(*file.follower());
 }
 
+}  // namespace
+
 // False: the file does not support O_ASYNC.
-bool Kernel::follow(Process& process, VirtualFile& file, bool on, int descriptor) {
+bool follow(CallContext& call, VirtualFile& file, bool on, int descriptor) {
   if (!can_be_followed(file)) return false;
-  if (on != is_followed(file)) signal_of(process, file).turn(on, descriptor);
+  if (on != is_followed(file)) signal_of(call, file).turn(on, descriptor);
   return true;
 }
 
-Answer Kernel::control_file_signal(Thread& thread, VirtualFile& file) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
+Answer control_file_signal(CallContext& call, VirtualFile& file) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
   if (!can_be_followed(file)) return {a[1] == F_GETOWN_EX ? -EINVAL : 0};
-  FileSignal& signal = signal_of(process, file);
+  FileSignal& signal = signal_of(call, file);
   const auto exists = [&](const FileSignal::Owner& owner) {
     if (owner.id == 0) return true;
-    for (const auto& other : table_.processes()) {
+    for (const auto& other : call.table.processes()) {
       if (is_of(*other, owner, process.host_index())) return true;
       if (other->host_index() == process.host_index() && thread_of(*other, owner) != nullptr) return true;
     }
@@ -83,7 +89,7 @@ Answer Kernel::control_file_signal(Thread& thread, VirtualFile& file) {
       return {signal.signal};
     case F_SETSIG:
       if (a[2] < 0 || a[2] > 64) return {-EINVAL};
-      signal.signal = static_cast<int>(a[2]);
+      signal.signal = call.as_int(2);
       return {0};
     case F_GETOWN: {
       const auto id = static_cast<std::int64_t>(signal.owner.id);
@@ -92,7 +98,7 @@ Answer Kernel::control_file_signal(Thread& thread, VirtualFile& file) {
     case F_GETOWN_EX: {
       const f_owner_ex told{static_cast<decltype(f_owner_ex::type)>(signal.owner.type),
                             static_cast<pid_t>(signal.owner.id)};
-      return {process.memory().store(static_cast<std::uint64_t>(a[2]), told) ? 0 : -EFAULT};
+      return {process.memory().store(call.address(2), told) ? 0 : -EFAULT};
     }
     default:
       break;
@@ -103,12 +109,12 @@ Answer Kernel::control_file_signal(Thread& thread, VirtualFile& file) {
       int type;
       pid_t id;
     };
-    const auto asked = process.memory().load<Asked>(static_cast<std::uint64_t>(a[2]));
+    const auto asked = process.memory().load<Asked>(call.address(2));
     if (!asked) return {-EFAULT};
     if (asked->type < F_OWNER_TID || asked->type > F_OWNER_PGRP) return {-EINVAL};
     owner = {asked->type, static_cast<std::uint32_t>(asked->id)};
   } else {
-    const auto who = static_cast<std::int32_t>(a[2]);
+    const auto who = call.as_int(2);
     if (who == INT32_MIN) return {-EINVAL};
     owner = {who < 0 ? F_OWNER_PGRP : F_OWNER_PID, static_cast<std::uint32_t>(std::abs(who))};
   }

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <climits>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/futex_calls.h"
 #include "sim/supervisor/spec/kernel_time.h"
 
 namespace verbatim::supervisor {
@@ -59,89 +59,129 @@ bool holds(std::uint32_t encoded, std::uint32_t old_word) {
 
 }  // namespace
 
-void Kernel::abandon_futex(Thread& thread) { futexes_.forget(thread); }
-
-void Kernel::wake_futex_word(Process& process, std::uint64_t address) {
-  futexes_.wake(FutexTable::key_of(process, address, true), 1, FUTEX_BITSET_MATCH_ANY);
+void wake_futex_word(FutexTable& futexes, Process& process, std::uint64_t address) {
+  futexes.wake(FutexTable::key_of(process, address, true), 1, FUTEX_BITSET_MATCH_ANY);
 }
+
+namespace {
 
 // Deadline of a wait, or nullopt and -errno. `clock`: the timeout is absolute on this clock; nullopt: it is
 // relative.
-std::optional<Instant> Kernel::futex_deadline(Thread& thread, std::uint64_t address,
-                                              std::optional<clockid_t> clock, std::int64_t* error) {
+std::optional<Instant> futex_deadline(CallContext& call, std::uint64_t address,
+                                      std::optional<clockid_t> clock, std::int64_t* error) {
   *error = 0;
   if (address == 0) return kNever;
-  const auto timeout = thread.process().memory().load<timespec>(address);
+  const auto timeout = call.process.memory().load<timespec>(address);
   if (!timeout) *error = -EFAULT;
   if (timeout && !valid(*timeout)) *error = -EINVAL;
   if (*error != 0) return std::nullopt;
-  const std::int64_t ns = clock ? ns_until(*clock, *timeout, now(), options_.epoch_ns) : to_ns(*timeout);
-  if (ns > 0) return add_ns(now(), ns);
+  const std::int64_t ns = clock ? ns_until(*clock, *timeout, call.now(), call.epoch_ns()) : to_ns(*timeout);
+  if (ns > 0) return add_ns(call.now(), ns);
   *error = -ETIMEDOUT;
   return std::nullopt;
 }
 
 // A retry after sleeping: woken, timed out, or still asleep.
-Kernel::Outcome Kernel::futex_slept(Thread& thread, bool woken) {
-  if (!woken && now() < thread.deadline()) return wait_for(thread, {}, thread.deadline(), "futex");
-  futexes_.forget(thread);
+CallOutcome futex_slept(CallContext& call, FutexTable& futexes, bool woken) {
+  if (!woken && call.now() < call.thread.deadline())
+    return call.wait_for({}, call.thread.deadline(), "futex");
+  futexes.forget(call.thread);
   return Answer{woken ? 0 : -ETIMEDOUT};
 }
 
-Kernel::Outcome Kernel::sys_futex(Thread& thread) {
-  if (const FutexTable::Sleeper* self = futexes_.find(thread)) return futex_slept(thread, self->woken);
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto address = static_cast<std::uint64_t>(a[0]), second = static_cast<std::uint64_t>(a[4]);
+// Passes the lock to the thread that has waited longest, or frees it.
+bool pass_lock(FutexTable& futexes, Process& process, std::uint64_t address, const FutexKey& key,
+               std::uint32_t flags) {
+  bool more;
+  Thread* next = futexes.first(key, &more);
+  const std::uint32_t word = next == nullptr ? flags : next->tid() | flags | (more ? FUTEX_WAITERS : 0);
+  if (!process.memory().store(address, word)) return false;
+  futexes.wake(key, 1, FUTEX_BITSET_MATCH_ANY);
+  return true;
+}
+
+// PI locks: the word holds the owner's thread id.
+CallOutcome futex_lock(CallContext& call, FutexTable& futexes, const FutexKey& key, std::int64_t operation) {
+  Process& process = call.process;
+  const auto address = call.address(0);
+  const auto word = process.memory().load<std::uint32_t>(address);
+  if (!word) return Answer{-EFAULT};
+  const std::uint32_t owner = *word & FUTEX_TID_MASK;
+  if (operation == FUTEX_UNLOCK_PI) {
+    if (owner != call.thread.tid()) return Answer{-EPERM};
+    return Answer{pass_lock(futexes, process, address, key, 0) ? 0 : -EFAULT};
+  }
+  if (owner == 0) {
+    const std::uint32_t taken = call.thread.tid() | (*word & (FUTEX_OWNER_DIED | FUTEX_WAITERS));
+    return Answer{process.memory().store(address, taken) ? 0 : -EFAULT};
+  }
+  if (owner == call.thread.tid()) return Answer{-EDEADLK};
+  if (operation == FUTEX_TRYLOCK_PI) return Answer{-EAGAIN};
+  std::int64_t error;
+  const bool monotonic = operation == kLockPi2 && (call.flags(1) & FUTEX_CLOCK_REALTIME) == 0;
+  const auto deadline =
+      futex_deadline(call, call.address(3), monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, &error);
+  if (!deadline) return Answer{error};
+  if (!process.memory().store(address, *word | FUTEX_WAITERS)) return Answer{-EFAULT};
+  futexes.sleep(key, call.thread, FUTEX_BITSET_MATCH_ANY);
+  return call.wait_for({}, *deadline, "futex");
+}
+
+}  // namespace
+
+CallOutcome sys_futex(CallContext& call, FutexTable& futexes) {
+  if (const FutexTable::Sleeper* self = futexes.find(call.thread))
+    return futex_slept(call, futexes, self->woken);
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const auto address = call.address(0), second = call.address(4);
   const std::int64_t operation = a[1] & FUTEX_CMD_MASK;
-  const bool shared = (a[1] & FUTEX_PRIVATE_FLAG) == 0;
-  const bool real_time = (a[1] & FUTEX_CLOCK_REALTIME) != 0;
-  const auto limit = static_cast<int>(a[2]);
+  const bool shared = (call.flags(1) & FUTEX_PRIVATE_FLAG) == 0;
+  const bool real_time = (call.flags(1) & FUTEX_CLOCK_REALTIME) != 0;
+  const auto limit = call.as_int(2);
   if (address % 4 != 0) return Answer{-EINVAL};
   const FutexKey key = FutexTable::key_of(process, address, shared);
   switch (operation) {
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET: {
-      const auto mask =
-          operation == FUTEX_WAKE_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
+      const auto mask = operation == FUTEX_WAKE_BITSET ? call.as_u32(5) : FUTEX_BITSET_MATCH_ANY;
       if (mask == 0) return Answer{-EINVAL};
-      return Answer{futexes_.wake(key, limit, static_cast<std::uint32_t>(mask))};
+      return Answer{futexes.wake(key, limit, static_cast<std::uint32_t>(mask))};
     }
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET: {
-      const auto mask =
-          operation == FUTEX_WAIT_BITSET ? static_cast<std::uint32_t>(a[5]) : FUTEX_BITSET_MATCH_ANY;
+      const auto mask = operation == FUTEX_WAIT_BITSET ? call.as_u32(5) : FUTEX_BITSET_MATCH_ANY;
       if (mask == 0) return Answer{-EINVAL};
       const auto word = process.memory().load<std::uint32_t>(address);
       if (!word) return Answer{-EFAULT};
-      if (*word != static_cast<std::uint32_t>(a[2])) return Answer{-EAGAIN};
+      if (*word != call.as_u32(2)) return Answer{-EAGAIN};
       std::optional<clockid_t> clock;
       if (operation == FUTEX_WAIT_BITSET) clock = real_time ? CLOCK_REALTIME : CLOCK_MONOTONIC;
       std::int64_t error;
-      const auto deadline = futex_deadline(thread, static_cast<std::uint64_t>(a[3]), clock, &error);
+      const auto deadline = futex_deadline(call, call.address(3), clock, &error);
       if (!deadline) return Answer{error};
-      futexes_.sleep(key, thread, static_cast<std::uint32_t>(mask));
-      return wait_for(thread, {}, *deadline, "futex");
+      futexes.sleep(key, call.thread, static_cast<std::uint32_t>(mask));
+      return call.wait_for({}, *deadline, "futex");
     }
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE: {
       if (operation == FUTEX_CMP_REQUEUE) {
         const auto word = process.memory().load<std::uint32_t>(address);
         if (!word) return Answer{-EFAULT};
-        if (*word != static_cast<std::uint32_t>(a[5])) return Answer{-EAGAIN};
+        if (*word != call.as_u32(5)) return Answer{-EAGAIN};
       }
-      const int woken = futexes_.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
+      const int woken = futexes.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
       const auto most = static_cast<int>(std::clamp<std::int64_t>(a[3], 0, INT_MAX));
-      return Answer{woken + futexes_.move(key, FutexTable::key_of(process, second, shared), most)};
+      return Answer{woken + futexes.move(key, FutexTable::key_of(process, second, shared), most)};
     }
     case FUTEX_WAKE_OP: {
-      const auto encoded = static_cast<std::uint32_t>(a[5]);
+      const auto encoded = call.as_u32(5);
       const auto old = process.memory().load<std::uint32_t>(second);
       if (!old || !process.memory().store(second, changed(encoded, *old))) return Answer{-EFAULT};
-      int woken = futexes_.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
+      int woken = futexes.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
       if (holds(encoded, *old)) {
-        woken += futexes_.wake(FutexTable::key_of(process, second, shared), static_cast<int>(a[3]),
-                               FUTEX_BITSET_MATCH_ANY);
+        woken +=
+            futexes.wake(FutexTable::key_of(process, second, shared), call.as_int(3), FUTEX_BITSET_MATCH_ANY);
       }
       return Answer{woken};
     }
@@ -149,61 +189,22 @@ Kernel::Outcome Kernel::sys_futex(Thread& thread) {
     case FUTEX_TRYLOCK_PI:
     case FUTEX_UNLOCK_PI:
     case kLockPi2:
-      return futex_lock(thread, key, operation);
+      return futex_lock(call, futexes, key, operation);
     default: {
       const std::string name = operation == FUTEX_WAIT_REQUEUE_PI  ? "FUTEX_WAIT_REQUEUE_PI"
                                : operation == FUTEX_CMP_REQUEUE_PI ? "FUTEX_CMP_REQUEUE_PI"
                                                                    : fmt::format("operation {}", operation);
-      warn(thread.process(),
-           "futex " + name +
-               " is not simulated; the program got ENOSYS; wait with FUTEX_WAIT_BITSET and lock with "
-               "FUTEX_LOCK_PI, as the C library does");
+      call.warn("futex " + name +
+                " is not simulated; the program got ENOSYS; wait with FUTEX_WAIT_BITSET and lock with "
+                "FUTEX_LOCK_PI, as the C library does");
       return Answer{-ENOSYS};
     }
   }
 }
 
-// PI locks: the word holds the owner's thread id.
-Kernel::Outcome Kernel::futex_lock(Thread& thread, const FutexKey& key, std::int64_t operation) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto address = static_cast<std::uint64_t>(a[0]);
-  const auto word = process.memory().load<std::uint32_t>(address);
-  if (!word) return Answer{-EFAULT};
-  const std::uint32_t owner = *word & FUTEX_TID_MASK;
-  if (operation == FUTEX_UNLOCK_PI) {
-    if (owner != thread.tid()) return Answer{-EPERM};
-    return Answer{pass_lock(process, address, key, 0) ? 0 : -EFAULT};
-  }
-  if (owner == 0) {
-    const std::uint32_t taken = thread.tid() | (*word & (FUTEX_OWNER_DIED | FUTEX_WAITERS));
-    return Answer{process.memory().store(address, taken) ? 0 : -EFAULT};
-  }
-  if (owner == thread.tid()) return Answer{-EDEADLK};
-  if (operation == FUTEX_TRYLOCK_PI) return Answer{-EAGAIN};
-  std::int64_t error;
-  const bool monotonic = operation == kLockPi2 && (a[1] & FUTEX_CLOCK_REALTIME) == 0;
-  const auto deadline = futex_deadline(thread, static_cast<std::uint64_t>(a[3]),
-                                       monotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME, &error);
-  if (!deadline) return Answer{error};
-  if (!process.memory().store(address, *word | FUTEX_WAITERS)) return Answer{-EFAULT};
-  futexes_.sleep(key, thread, FUTEX_BITSET_MATCH_ANY);
-  return wait_for(thread, {}, *deadline, "futex");
-}
-
-// Passes the lock to the thread that has waited longest, or frees it.
-bool Kernel::pass_lock(Process& process, std::uint64_t address, const FutexKey& key, std::uint32_t flags) {
-  bool more;
-  Thread* next = futexes_.first(key, &more);
-  const std::uint32_t word = next == nullptr ? flags : next->tid() | flags | (more ? FUTEX_WAITERS : 0);
-  if (!process.memory().store(address, word)) return false;
-  futexes_.wake(key, 1, FUTEX_BITSET_MATCH_ANY);
-  return true;
-}
-
 // Marks each lock on the robust list of an ending thread and wakes one waiter for it. The list's head was set
 // natively and is read from the machine's kernel while the thread still exists.
-void Kernel::release_robust_locks(Thread& thread) {
+void release_robust_locks(FutexTable& futexes, Thread& thread) {
   Process& process = thread.process();
   ProcessMemory& memory = process.memory();
   struct Head {
@@ -225,11 +226,11 @@ void Kernel::release_robust_locks(Thread& thread) {
     if (!word || (*word & FUTEX_TID_MASK) != thread.tid()) return;
     const FutexKey key = FutexTable::key_of(process, address, true);
     if (inherits) {
-      pass_lock(process, address, key, FUTEX_OWNER_DIED);
+      pass_lock(futexes, process, address, key, FUTEX_OWNER_DIED);
       return;
     }
     memory.store(address, (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED);
-    if ((*word & FUTEX_WAITERS) != 0) futexes_.wake(key, 1, FUTEX_BITSET_MATCH_ANY);
+    if ((*word & FUTEX_WAITERS) != 0) futexes.wake(key, 1, FUTEX_BITSET_MATCH_ANY);
   };
   constexpr int kLongestList = 2048;  // ROBUST_LIST_LIMIT
   std::uint64_t entry = head->next;

@@ -1,16 +1,16 @@
 // Reservation of huge pages that a program maps and unmaps.
 #include <cerrno>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/memory_calls.h"
 
 namespace verbatim::supervisor {
 
-Kernel::Outcome Kernel::sys_huge_pages(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  HugePagePool& pool = host_of(thread.process()).huge_pages;
-  const std::uint32_t pid = thread.process().pid();
-  const auto kind = static_cast<std::uint64_t>(a[1]), pages = static_cast<std::uint64_t>(a[2]);
-  const HugePagePool::File file = {static_cast<std::uint64_t>(a[3]), static_cast<std::uint64_t>(a[4])};
+CallOutcome sys_huge_pages(CallContext& call) {
+  const auto& a = call.arguments;
+  HugePagePool& pool = call.host.huge_pages;
+  const std::uint32_t pid = call.process.pid();
+  const auto kind = call.address(1), pages = call.address(2);
+  const HugePagePool::File file = {call.address(3), call.address(4)};
   if (kind >= protocol::kHugePageKinds) return Answer{-EINVAL};
   const auto of_kind = static_cast<unsigned>(kind);
   switch (static_cast<protocol::HugePageStep>(a[0])) {

@@ -11,7 +11,9 @@
 #include <filesystem>
 
 #include "sim/supervisor/files/inotify_file.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/inotify_calls.h"
+#include "sim/supervisor/kernel/memory_calls.h"
+#include "sim/supervisor/kernel/tree_calls.h"
 #include "sim/supervisor/trees/virtual_tree.h"
 
 namespace verbatim::supervisor {
@@ -36,53 +38,51 @@ int watch_as_root(InotifyFile& file, const std::string& path, std::uint32_t mask
 
 }  // namespace
 
-void Kernel::make_file_watches() {
-  for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    host_kernels_[host].file_watches = std::make_shared<FileWatches>([this, host](bool on) {
-      for (const auto& process : table_.processes()) {
-        if (process->alive && process->host_index() == host) process->region().header().watches_files = on ? 1 : 0;
-      }
-    });
-  }
-}
-
-bool Kernel::watches_files(std::size_t host) const { return host_kernels_[host].file_watches->are_of_files(); }
-
-std::size_t Kernel::fetch_file_events(std::size_t host, bool own_work) {
-  return host_kernels_[host].file_watches->fetch(own_work);
-}
-
-void Kernel::deliver_file_events(std::size_t host) {
-  host_kernels_[host].file_watches->fetch();
-  host_kernels_[host].file_watches->deliver();
+std::shared_ptr<FileWatches> make_file_watches(ProcessTable& table, std::size_t index) {
+  return std::make_shared<FileWatches>([&table, index](bool on) {
+    for (const auto& process : table.processes()) {
+      if (process->alive && process->host_index() == index)
+        process->region().header().watches_files = on ? 1 : 0;
+    }
+  });
 }
 
 // The runtime has made the supervisor fetch events; delivers them.
-Kernel::Outcome Kernel::sys_file_events(Thread& thread) {
-  host_of(thread.process()).file_watches->deliver();
+CallOutcome sys_file_events(CallContext& call) {
+  call.host.file_watches->deliver();
   return Answer{0};
 }
 
-Kernel::Outcome Kernel::sys_inotify_init(Thread& thread) {
-  const PendingCall& call = thread.call();
-  const std::int64_t flags = call.number == SYS_inotify_init1 ? static_cast<std::int32_t>(call.arguments[0]) : 0;
+CallOutcome sys_inotify_init(CallContext& call) {
+  const std::int64_t flags = call.number == SYS_inotify_init1 ? call.as_int(0) : 0;
   if ((flags & ~std::int64_t{IN_CLOEXEC | IN_NONBLOCK}) != 0) return Answer{-EINVAL};
-  const auto& watches = host_of(thread.process()).file_watches;
+  const auto& watches = call.host.file_watches;
   if (watches->instances() >= FileWatches::kMostInstances) return Answer{-EMFILE};
-  return install(thread.process(), std::make_shared<InotifyFile>(watches), (flags & IN_NONBLOCK) != 0);
+  return call.install(std::make_shared<InotifyFile>(watches), (flags & IN_NONBLOCK) != 0);
+}
+
+namespace {
+
+Answer watch_unchanging(CallContext& call, InotifyFile& file, const std::string& name,
+                        const std::string& path, std::uint32_t mask) {
+  const std::string shown = path.substr(0, path.find_last_not_of('/') + 1);
+  call.warn(fmt::format("{} is not in one of the host's own folders, so inotify reports no changes of it",
+                        shown.empty() ? "/" : shown));
+  return {file.watch_unchanging(name, mask)};
 }
 
 // Watches a real file or folder; `path` as programs see it.
-Answer Kernel::watch_real(Process& process, InotifyFile& file, const std::string& path, std::uint32_t mask) {
+Answer watch_real(CallContext& call, InotifyFile& file, const std::string& path, std::uint32_t mask) {
   if (!path.starts_with('/')) return {-ENOENT};  // the working folder was removed
-  const std::string native = paths_of(process).native_in_use(path);
+  const std::string native = call.host.paths.native_in_use(path);
   if (native != path) {
-    const OwnFileWork own_work(*this, process.host_index());
+    const OwnFileWork own_work(*call.host.file_watches);
     const int number = watch_as_root(file, native, mask);
-    const bool is_limit = host_of(process).file_watches->watches() >= FileWatches::kMostWatches;
+    const bool is_limit = call.host.file_watches->watches() >= FileWatches::kMostWatches;
     if (number == -EMFILE || number == -ENOMEM || (number == -ENOSPC && !is_limit)) {
-      warn(process, fmt::format("the machine refused inotify_add_watch: {}; the result depends on this machine",
-                                strerrordesc_np(-number)), true);
+      call.warn(fmt::format("the machine refused inotify_add_watch: {}; the result depends on this machine",
+                            strerrordesc_np(-number)),
+                true);
     }
     return {number};
   }
@@ -91,62 +91,54 @@ Answer Kernel::watch_real(Process& process, InotifyFile& file, const std::string
   if ((follow ? stat(path.c_str(), &status) : lstat(path.c_str(), &status)) != 0) return {-errno};
   if ((mask & IN_ONLYDIR) != 0 && !S_ISDIR(status.st_mode)) return {-ENOTDIR};
   if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS | (follow ? 0 : AT_SYMLINK_NOFOLLOW)) != 0) return {-errno};
-  return watch_unchanging(process, file, fmt::format("{}/{}", status.st_dev, status.st_ino), path, mask);
+  return watch_unchanging(call, file, fmt::format("{}/{}", status.st_dev, status.st_ino), path, mask);
 }
 
-Answer Kernel::watch_unchanging(Process& process, InotifyFile& file, const std::string& name, const std::string& path,
-                                std::uint32_t mask) {
-  const std::string shown = path.substr(0, path.find_last_not_of('/') + 1);
-  warn(process, fmt::format("{} is not in one of the host's own folders, so inotify reports no changes of it",
-                            shown.empty() ? "/" : shown));
-  return {file.watch_unchanging(name, mask)};
-}
+}  // namespace
 
-Kernel::Outcome Kernel::sys_inotify_add_watch(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_inotify_add_watch(CallContext& call, HostTrees& trees) {
   const auto& a = call.arguments;
-  Process& process = thread.process();
-  const auto mask = static_cast<std::uint32_t>(a[2]);
+  Process& process = call.process;
+  const auto mask = call.as_u32(2);
   if ((mask & kEveryBit) == 0) return Answer{-EINVAL};
-  const VirtualFilePtr opened = process.file(a[0]);
+  const VirtualFilePtr opened = call.file(0);
   const auto file = std::dynamic_pointer_cast<InotifyFile>(opened);
-  if (opened == nullptr && !process.natively_open(static_cast<int>(a[0]))) return Answer{-EBADF};
+  if (opened == nullptr && !process.natively_open(call.as_int(0))) return Answer{-EBADF};
   if ((mask & IN_MASK_ADD) != 0 && (mask & IN_MASK_CREATE) != 0) return Answer{-EINVAL};
   if (file == nullptr) return Answer{-EINVAL};
   const protocol::PathCall& row = *protocol::path_call(call.number);
   int error;
-  const auto path = whole_path(thread, row.paths[0], &error);
+  const auto path = whole_path(call, row.paths[0], &error);
   if (!path) {
-    const bool is_empty = process.memory().load_string(static_cast<std::uint64_t>(a[1]), protocol::kPathRoom).has_value();
+    const bool is_empty = process.memory().load_string(call.address(1), protocol::kPathRoom).has_value();
     return Answer{is_empty ? -ENOENT : -EFAULT};
   }
-  const TreeWalk found = walk(thread, *path, protocol::follows(row, row.paths[0], a));
-  if (!found.entered) return watch_real(process, *file, *path, mask);
-  if (const Outcome answer = missing(thread, 0, found)) return answer;
+  const TreeWalk found = trees.walk(call.thread, *path, protocol::follows(row, row.paths[0], a));
+  if (!found.entered) return watch_real(call, *file, *path, mask);
+  if (const CallOutcome answer = missing(call, trees, 0, found)) return answer;
   if (found.end != TreeWalk::End::kDescriptor) {
     if ((mask & IN_ONLYDIR) != 0 && found.node->kind != VirtualNode::Kind::kFolder) return Answer{-ENOTDIR};
-    return watch_unchanging(process, *file, found.path, found.path, mask);
+    return watch_unchanging(call, *file, found.path, found.path, mask);
   }
-  Process& owner = owner_of(process, found);
-  if (!may_look_into(thread, owner)) return Answer{-EACCES};
+  Process& owner = owner_of(call, found);
+  if (!may_look_into(call.thread, owner)) return Answer{-EACCES};
   std::error_code failed;
   const std::string link = native_descriptor(process, owner, found.descriptor);
   const bool is_real = owner.file(found.descriptor) == nullptr;
   const std::string target = is_real ? std::filesystem::read_symlink(link, failed).string() : "";
-  if (!target.starts_with('/')) return watch_unchanging(process, *file, found.path, found.path, mask);
-  return watch_real(process, *file, paths_of(process).seen(target), mask);
+  if (!target.starts_with('/')) return watch_unchanging(call, *file, found.path, found.path, mask);
+  return watch_real(call, *file, call.host.paths.seen(target), mask);
 }
 
-Kernel::Outcome Kernel::sys_inotify_rm_watch(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const VirtualFilePtr opened = process.file(a[0]);
+CallOutcome sys_inotify_rm_watch(CallContext& call) {
+  Process& process = call.process;
+  const VirtualFilePtr opened = call.file(0);
   auto* file = dynamic_cast<InotifyFile*>(opened.get());
-  if (opened == nullptr && !process.natively_open(static_cast<int>(a[0]))) return Answer{-EBADF};
+  if (opened == nullptr && !process.natively_open(call.as_int(0))) return Answer{-EBADF};
   if (file == nullptr) return Answer{-EINVAL};
-  FileWatches& watches = *host_of(process).file_watches;
+  FileWatches& watches = *call.host.file_watches;
   watches.fetch();
-  const int result = file->remove(static_cast<std::int32_t>(a[1]));
+  const int result = file->remove(call.as_int(1));
   watches.deliver();
   return Answer{result};
 }

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/memory_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -50,33 +50,34 @@ int check_policy(std::int64_t mode, bool names_some, bool names_ours) {
 
 }  // namespace
 
-Kernel::Outcome Kernel::sys_memory_policy(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_memory_policy(CallContext& call) {
   const auto& a = call.arguments;
-  ProcessMemory& memory = thread.process().memory();
+  ProcessMemory& memory = call.process.memory();
   if (call.number == SYS_get_mempolicy) {
     const std::int64_t flags = a[4];
     const bool allowed = (flags & MPOL_F_MEMS_ALLOWED) != 0, node = (flags & MPOL_F_NODE) != 0,
                address = (flags & MPOL_F_ADDR) != 0;
     if ((flags & ~std::int64_t{MPOL_F_NODE | MPOL_F_ADDR | MPOL_F_MEMS_ALLOWED}) != 0) return Answer{-EINVAL};
-    if ((allowed && (node || address)) || (node && !address && thread.scheduling.memory_policy != MPOL_INTERLEAVE) ||
+    if ((allowed && (node || address)) ||
+        (node && !address && call.thread.scheduling.memory_policy != MPOL_INTERLEAVE) ||
         (!address && a[3] != 0)) {
       return Answer{-EINVAL};
     }
     if (a[1] != 0 && (a[2] < 1 || a[2] > kMostNodeBits)) return Answer{-EINVAL};
-    const int mode = allowed || node ? 0 : thread.scheduling.memory_policy;
+    const int mode = allowed || node ? 0 : call.thread.scheduling.memory_policy;
     std::vector<std::uint64_t> words(a[1] != 0 ? static_cast<std::size_t>((a[2] - 1 + 63) / 64) : 0);
-    if (!words.empty()) words[0] = allowed ? 1 : thread.scheduling.memory_nodes;
-    const bool stored = (a[0] == 0 || memory.store(static_cast<std::uint64_t>(a[0]), mode)) &&
-                        (words.empty() || memory.put(static_cast<std::uint64_t>(a[1]), std::as_bytes(std::span(words))));
+    if (!words.empty()) words[0] = allowed ? 1 : call.thread.scheduling.memory_nodes;
+    const bool stored = (a[0] == 0 || memory.store(call.address(0), mode)) &&
+                        (words.empty() || memory.put(call.address(1), std::as_bytes(std::span(words))));
     return Answer{stored ? 0 : -EFAULT};
   }
   const bool of_range = call.number == SYS_mbind;
   const auto* policy = a + (of_range ? 2 : 0);
   constexpr std::int64_t kPage = 4096;
   if (of_range && a[0] % kPage != 0) return Answer{-EINVAL};
-  if (of_range && (a[5] & ~std::int64_t{MPOL_MF_STRICT | MPOL_MF_MOVE | MPOL_MF_MOVE_ALL}) != 0) return Answer{-EINVAL};
-  if (of_range && (a[5] & MPOL_MF_MOVE_ALL) != 0) return Answer{-EPERM};
+  if (of_range && (call.flags(5) & ~std::int64_t{MPOL_MF_STRICT | MPOL_MF_MOVE | MPOL_MF_MOVE_ALL}) != 0)
+    return Answer{-EINVAL};
+  if (of_range && (call.flags(5) & MPOL_MF_MOVE_ALL) != 0) return Answer{-EPERM};
   int error = 0;
   const auto nodes = load_nodes(memory, policy[1], policy[2], &error);
   if (!nodes) return Answer{error};
@@ -84,8 +85,8 @@ Kernel::Outcome Kernel::sys_memory_policy(Thread& thread) {
   const bool ours = !nodes->empty() && (nodes->front() & 1) != 0;
   const int refusal = check_policy(static_cast<std::int32_t>(policy[0]), some, ours);
   if (refusal == 0 && !of_range) {
-    thread.scheduling.memory_policy = static_cast<int>(policy[0]);
-    thread.scheduling.memory_nodes = ours ? 1 : 0;
+    call.thread.scheduling.memory_policy = static_cast<int>(policy[0]);
+    call.thread.scheduling.memory_nodes = ours ? 1 : 0;
   }
   return Answer{refusal};
 }

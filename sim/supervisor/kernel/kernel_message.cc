@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "sim/core/check.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/socket_calls.h"
+#include "sim/supervisor/kernel/transfers.h"
+#include "sim/supervisor/kernel/tree_calls.h"
 #include "sim/supervisor/machine/foreign_descriptors.h"
 #include "sim/supervisor/spec/kernel_time.h"
 
@@ -19,29 +21,45 @@ constexpr std::uint64_t kMaxControl = 4096;
 constexpr std::size_t kMaxPassed = 253;  // SCM_MAX_FD
 constexpr std::uint64_t kMaxMessages = 1024;
 constexpr std::size_t kMaxChunk = 1 << 20;
-}  // namespace
 
-std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr& header, int flags,
-                                                    int* error) {
-  if (const auto* made = std::any_cast<Sending>(&thread.arguments().made)) {
+// Descriptors received in messages, in order. `real[i]`: descriptor i is a real file, which waits in the
+// passage.
+struct Received {
+  std::vector<int> numbers;
+  std::vector<bool> real;
+};
+
+// The open file `fd` for SCM_RIGHTS; nullopt and -errno if there is none.
+std::optional<PassedFile> file_to_pass(CallContext& call, RealDescriptors& descriptors, int fd, int* error) {
+  if (VirtualFilePtr file = call.process.file(fd)) return PassedFile(std::move(file));
+  *error = -EBADF;
+  if (!call.process.natively_open(fd)) return std::nullopt;
+  const int copy = descriptors.take(call.process, call.process.calling_thread(), fd), cause = errno;
+  if (copy >= 0) return PassedFile(std::make_shared<const RealFile>(copy));
+  *error = -ETOOMANYREFS;
+  call.warn(fmt::format("descriptor {} cannot be passed over a socket ({}); the program got ETOOMANYREFS", fd,
+                        std::strerror(cause)));
+  return std::nullopt;
+}
+
+std::optional<Sending> load_sending(CallContext& call, RealDescriptors& descriptors, const msghdr& header,
+                                    int flags, int* error) {
+  if (const auto* made = std::any_cast<Sending>(&call.thread.arguments().made)) {
     *error = 0;
     return *made;
   }
-  Process& process = thread.process();
   Sending sending;
   sending.flags = flags;
   if (header.msg_name != nullptr && header.msg_namelen > 0) {
-    auto name =
-        load_name(thread, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
+    auto name = load_name(call, reinterpret_cast<std::uint64_t>(header.msg_name), header.msg_namelen, error);
     if (!name) return std::nullopt;
-    *error = error_of_socket_name(thread, *name, false);
+    *error = error_of_socket_name(call, *name, false);
     if (*error != 0) return std::nullopt;
     sending.to = std::move(*name);
   }
   std::vector<std::byte> control(std::min<std::uint64_t>(header.msg_controllen, kMaxControl));
   *error = -EFAULT;
-  if (!control.empty() &&
-      !read_argument(thread, reinterpret_cast<std::uint64_t>(header.msg_control), control)) {
+  if (!control.empty() && !call.read_argument(reinterpret_cast<std::uint64_t>(header.msg_control), control)) {
     return std::nullopt;
   }
   *error = -EINVAL;
@@ -55,7 +73,7 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
       for (std::size_t i = 0; i < count; ++i) {
         int fd;
         std::memcpy(&fd, control.data() + at + CMSG_LEN(0) + i * sizeof fd, sizeof fd);
-        auto passed = file_to_pass(process, fd, error);
+        auto passed = file_to_pass(call, descriptors, fd, error);
         if (!passed) return std::nullopt;
         sending.files.push_back(std::move(*passed));
       }
@@ -63,63 +81,41 @@ std::optional<Kernel::Sending> Kernel::load_sending(Thread& thread, const msghdr
     at += CMSG_ALIGN(part.cmsg_len);
   }
   *error = 0;
-  thread.arguments().made = sending;
+  call.thread.arguments().made = sending;
   return sending;
 }
 
-std::optional<PassedFile> Kernel::file_to_pass(Process& process, int fd, int* error) {
-  if (VirtualFilePtr file = process.file(fd)) return PassedFile(std::move(file));
-  *error = -EBADF;
-  if (!process.natively_open(fd)) return std::nullopt;
-  const int copy = take_descriptor(process, process.calling_thread(), fd), cause = errno;
-  if (copy >= 0) return PassedFile(std::make_shared<const RealFile>(copy));
-  *error = -ETOOMANYREFS;
-  warn(process, fmt::format("descriptor {} cannot be passed over a socket ({}); the program got ETOOMANYREFS", fd,
-                            std::strerror(cause)));
-  return std::nullopt;
-}
-
-int Kernel::take_descriptor(Process& process, pid_t asking, int fd) {
-  if (copies_descriptors_) {
-    const int copy = copy_descriptor(process.native_pid(), fd);
-    if (copy >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES)) return copy;
-  }
-  const ParkedThread thread{.native_tid = asking, .gate = process.region().header().gate};
-  const int error = send_descriptor(thread, process.own_descriptors() + protocol::kPassageFd, fd);
-  const int sent = error == 0 ? passage_->take() : -1;
-  errno = error == 0 ? EMFILE : error;
-  return sent;
-}
-
 // Assigns a number to a received file; returns it or -errno.
-int Kernel::receive_file(Process& process, const PassedFile& passed, Received& received) {
+int receive_file(CallContext& call, RealDescriptors& descriptors, const PassedFile& passed,
+                 Received& received) {
   const bool real = passed.file() == nullptr;
-  const int fd = process.lowest_free_number(0, received.numbers);
+  const int fd = call.process.lowest_free_number(0, received.numbers);
   if (fd < 0) return fd;
   if (real && fd >= own_descriptors().later) {
-    warn(process,
-         fmt::format("the machine lets no process have more than {} descriptors of real files (ulimit -Hn); the program got "
-                     "MSG_CTRUNC",
-                     fd),
-         true);
+    call.warn(
+        fmt::format(
+            "the machine lets no call.process have more than {} descriptors of real files (ulimit -Hn); the program got "
+            "MSG_CTRUNC",
+            fd),
+        true);
     return -EMFILE;
   }
   if (real) {
-    if (std::ranges::find(received.real, true) == received.real.end()) passage_->clear();
-    if (!passage_->put(*passed.real())) {
-      warn(process, "Linux has no room for more descriptors in messages; the program got MSG_CTRUNC");
+    if (std::ranges::find(received.real, true) == received.real.end()) descriptors.passage().clear();
+    if (!descriptors.passage().put(*passed.real())) {
+      call.warn("Linux has no room for more descriptors in messages; the program got MSG_CTRUNC");
       return -ETOOMANYREFS;
     }
   } else {
-    process.install_at(fd, passed.file());
+    call.process.install_at(fd, passed.file());
   }
   received.numbers.push_back(fd);
   received.real.push_back(real);
   return fd;
 }
 
-void Kernel::store_control(Process& process, msghdr& header, const IncomingMessage& message,
-                           Received& received) {
+void store_control(CallContext& call, RealDescriptors& descriptors, msghdr& header,
+                   const IncomingMessage& message, Received& received) {
   const std::size_t room = header.msg_controllen;
   std::vector<std::byte> control;
   const auto add = [&](int type, const void* data, std::size_t size) {
@@ -141,7 +137,7 @@ void Kernel::store_control(Process& process, msghdr& header, const IncomingMessa
   std::vector<int> fds;
   for (const PassedFile& passed : message.files) {
     const std::size_t needed = control.size() + CMSG_LEN((fds.size() + 1) * sizeof(int));
-    const int fd = needed <= room ? receive_file(process, passed, received) : -EMFILE;
+    const int fd = needed <= room ? receive_file(call, descriptors, passed, received) : -EMFILE;
     if (fd < 0) {
       header.msg_flags |= MSG_CTRUNC;
       break;
@@ -151,12 +147,17 @@ void Kernel::store_control(Process& process, msghdr& header, const IncomingMessa
   if (!fds.empty()) add(SCM_RIGHTS, fds.data(), fds.size() * sizeof(int));
   control.resize(std::min(control.size(), room));
   header.msg_controllen = control.size();
-  if (!control.empty()) process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_control), control);
+  if (!control.empty())
+    call.process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_control), control);
 }
 
-bool Kernel::store_message(Process& process, std::uint64_t address, const msghdr& asked, const IncomingMessage& message,
-                           std::int64_t flags, Received& received) {
-  auto there = process.memory().load<msghdr>(address);
+// Stores the outputs of recvmsg(2) except the bytes: sender's name, flags, control data. `asked`: the
+// header at the start of the call. Only output fields of the header in memory are changed. False: the
+// header is no longer mapped.
+bool store_message(CallContext& call, RealDescriptors& descriptors, std::uint64_t address,
+                   const msghdr& asked, const IncomingMessage& message, std::int64_t flags,
+                   Received& received) {
+  auto there = call.process.memory().load<msghdr>(address);
   if (!there) return false;
   msghdr header = asked;
   header.msg_namelen = there->msg_namelen;  // the only field that Linux reads at the end
@@ -164,166 +165,171 @@ bool Kernel::store_message(Process& process, std::uint64_t address, const msghdr
   if (message.length > message.bytes.size()) header.msg_flags |= MSG_TRUNC;
   if (header.msg_name != nullptr) {
     const std::size_t n = std::min<std::size_t>(header.msg_namelen, message.from.size());
-    process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_name),
-                           std::span(message.from).first(n));
+    call.process.memory().put(reinterpret_cast<std::uint64_t>(header.msg_name),
+                              std::span(message.from).first(n));
     header.msg_namelen = static_cast<socklen_t>(message.from.size());
   }
-  store_control(process, header, message, received);
+  store_control(call, descriptors, header, message, received);
   there->msg_namelen = header.msg_namelen;
   there->msg_controllen = header.msg_controllen;
   there->msg_flags = header.msg_flags;
-  return process.memory().store(address, *there);
+  return call.process.memory().store(address, *there);
 }
 
-Answer Kernel::with_descriptors(Thread& thread, const Answer& answer, const Received& received) {
+// `answer`, which also makes the runtime install the received descriptors.
+Answer with_descriptors(CallContext& call, const Answer& answer, const Received& received) {
   if (received.numbers.empty()) return answer;
   std::vector<std::int32_t> told = received.numbers;
   for (std::size_t i = 0; i < told.size(); ++i) {
     if (received.real[i]) told[i] = ~told[i];
   }
-  const auto mailbox = thread.process().region().mailbox(thread.slot());
+  const auto mailbox = call.process.region().mailbox(call.thread.slot());
   const auto bytes = std::as_bytes(std::span(told));
   CHECK(bytes.size() <= mailbox.size());
   std::ranges::copy(bytes, mailbox.begin());
   return {answer.result, protocol::Action::kTakeFds, {static_cast<std::int64_t>(told.size()), 0}};
 }
 
-Kernel::Outcome Kernel::receive(Thread& thread, const std::shared_ptr<Socket>& socket, const Buffers& to,
-                                int flags, IncomingMessage& message) {
+CallOutcome receive(CallContext& call, CallFailures& failures, const std::shared_ptr<Socket>& socket,
+                    const Buffers& to, int flags, IncomingMessage& message) {
   const bool dont_wait = (flags & MSG_DONTWAIT) != 0 || socket->nonblocking();
   const bool peek = (flags & MSG_PEEK) != 0;
   const bool whole = (flags & MSG_WAITALL) != 0 && !peek && !dont_wait && !socket->keeps_boundaries();
-  std::uint64_t& done = thread.call().transferred;
+  std::uint64_t& done = call.transferred;
   const std::size_t wanted = std::min<std::uint64_t>(to.length - done, kMaxChunk);
-  const std::size_t limit = peek ? wanted : readable_now(thread, *socket, wanted, dont_wait, whole);
+  const std::size_t limit =
+      peek ? wanted : failures.readable_now(call.thread, *socket, wanted, dont_wait, whole);
   if (limit < wanted && limit == 0) return Answer{-EAGAIN};
   const IoResult n = socket->receive(limit, peek, message);
-  if (!n) return wait_or_give_up(thread, {socket}, dont_wait, socket->read_timeout, "recv");
+  if (!n) return call.wait_or_give_up({socket}, dont_wait, socket->read_timeout, "recv");
   if (*n < 0 || (*n == 0 && done > 0)) return Answer{done > 0 ? static_cast<std::int64_t>(done) : *n};
-  if (!scatter(thread.process(), behind(to, done), message.bytes)) return Answer{-EFAULT};
+  if (!scatter(call.process, to.behind(done), message.bytes)) return Answer{-EFAULT};
   done += static_cast<std::uint64_t>(*n);
   if (whole && *n > 0 && done < to.length && message.files.empty()) {
-    return wait_or_give_up(thread, {socket}, false, socket->read_timeout, "recv");
+    return call.wait_or_give_up({socket}, false, socket->read_timeout, "recv");
   }
   if ((flags & MSG_TRUNC) != 0 && socket->keeps_boundaries())
     return Answer{static_cast<std::int64_t>(message.length)};
   return Answer{static_cast<std::int64_t>(done)};
 }
 
-Kernel::Outcome Kernel::sys_sendto(Thread& thread) {
-  const auto& a = thread.call().arguments;
+}  // namespace
+
+CallOutcome sys_sendto(CallContext& call, CallFailures& failures, const ProgramOutput& output,
+                       RealDescriptors& descriptors) {
+  const auto& a = call.arguments;
   Answer bad;
-  const auto socket = socket_of(thread.process(), a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  if ((a[3] & MSG_OOB) != 0) {
-    warn(thread.process(), "urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
+  if ((call.flags(3) & MSG_OOB) != 0) {
+    call.warn("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
     return Answer{-EOPNOTSUPP};
   }
   Buffers from;
-  from.length = static_cast<std::uint64_t>(a[2]);
-  from.parts.push_back({static_cast<std::uint64_t>(a[1]), from.length});
+  from.length = call.length(2);
+  from.parts.push_back({call.address(1), from.length});
   msghdr header{};
   header.msg_name = reinterpret_cast<void*>(a[4]);
   header.msg_namelen = static_cast<socklen_t>(a[5]);
   int error;
-  const auto sending = load_sending(thread, header, static_cast<int>(a[3]), &error);
+  const auto sending = load_sending(call, descriptors, header, call.as_int(3), &error);
   if (!sending) return Answer{error};
-  return write_from(thread, socket, from, *sending);
+  return write_from(call, failures, output, socket, from, *sending);
 }
 
-Kernel::Outcome Kernel::sys_recvfrom(Thread& thread) {
-  const auto& a = thread.call().arguments;
+CallOutcome sys_recvfrom(CallContext& call, CallFailures& failures) {
+  const auto& a = call.arguments;
   Answer bad;
-  const auto socket = socket_of(thread.process(), a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  if ((a[3] & MSG_OOB) != 0) return Answer{-EINVAL};
+  if ((call.flags(3) & MSG_OOB) != 0) return Answer{-EINVAL};
   Buffers to;
-  to.length = static_cast<std::uint64_t>(a[2]);
-  to.parts.push_back({static_cast<std::uint64_t>(a[1]), to.length});
+  to.length = call.length(2);
+  to.parts.push_back({call.address(1), to.length});
   IncomingMessage message;
-  const Outcome outcome = receive(thread, socket, to, static_cast<int>(a[3]), message);
+  const CallOutcome outcome = receive(call, failures, socket, to, call.as_int(3), message);
   if (outcome && outcome->result >= 0 && a[4] != 0) {
-    const int error =
-        store_name(thread.process(), message.from, static_cast<std::uint64_t>(a[4]), static_cast<std::uint64_t>(a[5]));
+    const int error = store_name(call.process, message.from, call.address(4), call.address(5));
     if (error != 0) return Answer{error};
   }
   return outcome;
 }
 
-Kernel::Outcome Kernel::sys_sendmsg(Thread& thread) {
-  const auto& a = thread.call().arguments;
+CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, const ProgramOutput& output,
+                        RealDescriptors& descriptors) {
   Answer bad;
-  const auto socket = socket_of(thread.process(), a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  const auto header = load_argument<msghdr>(thread, static_cast<std::uint64_t>(a[1]));
+  const auto header = call.load_argument<msghdr>(call.address(1));
   if (!header) return Answer{-EFAULT};
-  const auto buffers = load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  const auto buffers =
+      load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
   if (!buffers) return Answer{-EFAULT};
-  if ((a[2] & MSG_OOB) != 0) return Answer{-EOPNOTSUPP};
+  if ((call.flags(2) & MSG_OOB) != 0) return Answer{-EOPNOTSUPP};
   int error;
-  const auto sending = load_sending(thread, *header, static_cast<int>(a[2]), &error);
+  const auto sending = load_sending(call, descriptors, *header, call.as_int(2), &error);
   if (!sending) return Answer{error};
-  return write_from(thread, socket, *buffers, *sending);
+  return write_from(call, failures, output, socket, *buffers, *sending);
 }
 
-Kernel::Outcome Kernel::sys_recvmsg(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
+CallOutcome sys_recvmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors) {
+  const auto& a = call.arguments;
   Answer bad;
-  const auto socket = socket_of(process, a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  const auto address = static_cast<std::uint64_t>(a[1]);
-  const auto header = load_argument<msghdr>(thread, address);
+  const auto address = call.address(1);
+  const auto header = call.load_argument<msghdr>(address);
   if (!header) return Answer{-EFAULT};
-  const auto buffers = load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+  const auto buffers =
+      load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
   if (!buffers) return Answer{-EFAULT};
-  if ((a[2] & MSG_OOB) != 0) return Answer{-EINVAL};
+  if ((call.flags(2) & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
-  const Outcome outcome = receive(thread, socket, *buffers, static_cast<int>(a[2]), message);
+  const CallOutcome outcome = receive(call, failures, socket, *buffers, call.as_int(2), message);
   if (!outcome || outcome->result < 0) return outcome;
   Received received;
-  if (!store_message(process, address, *header, message, a[2], received)) return Answer{-EFAULT};
-  return with_descriptors(thread, *outcome, received);
+  if (!store_message(call, descriptors, address, *header, message, a[2], received)) return Answer{-EFAULT};
+  return with_descriptors(call, *outcome, received);
 }
 
 // `transferred`: number of messages sent, including one that a stream has taken in part. If the rest would
 // block, or the call is interrupted, that message counts as sent (___sys_sendmsg).
-Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
+CallOutcome sys_sendmmsg(CallContext& call, RealDescriptors& descriptors) {
+  Process& process = call.process;
   Answer bad;
-  const auto socket = socket_of(process, a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  const std::uint64_t count = std::min(static_cast<std::uint64_t>(a[2] & 0xffffffff), kMaxMessages);
-  const bool dont_wait = (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
-  std::uint64_t& done = thread.call().transferred;
-  std::uint64_t& moved = thread.arguments().moved;
+  const std::uint64_t count = std::min(static_cast<std::uint64_t>(call.flags(2) & 0xffffffff), kMaxMessages);
+  const bool dont_wait = (call.flags(3) & MSG_DONTWAIT) != 0 || socket->nonblocking();
+  std::uint64_t& done = call.transferred;
+  std::uint64_t& moved = call.thread.arguments().moved;
   while (done < count || moved > 0) {
     const auto result = [&](std::int64_t error) {
       return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
     };
-    const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + (moved > 0 ? done - 1 : done) * sizeof(mmsghdr);
-    const auto header = load_argument<msghdr>(thread, at);
+    const std::uint64_t at = call.address(1) + (moved > 0 ? done - 1 : done) * sizeof(mmsghdr);
+    const auto header = call.load_argument<msghdr>(at);
     if (!header) return result(-EFAULT);
-    const auto buffers = load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
+    const auto buffers =
+        load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
     if (!buffers) return result(-EFAULT);
     int error;
-    const auto sending = load_sending(thread, *header, static_cast<int>(a[3]), &error);
+    const auto sending = load_sending(call, descriptors, *header, call.as_int(3), &error);
     if (!sending) return result(error);
-    const Buffers rest = behind(*buffers, moved);
+    const Buffers rest = buffers->behind(moved);
     std::vector<std::byte> bytes;
-    if (!gather(thread, rest, std::min<std::uint64_t>(rest.length, kMaxChunk), bytes)) return result(-EFAULT);
+    if (!gather(call, rest, std::min<std::uint64_t>(rest.length, kMaxChunk), bytes)) return result(-EFAULT);
     OutgoingMessage message{bytes, sending->to, {}, nullptr};
     if (moved == 0) message.files = sending->files;
     const IoResult n = socket->send(process, message);
-    if (!n) return wait_or_give_up(thread, {socket}, dont_wait, socket->write_timeout, "sendmmsg");
+    if (!n) return call.wait_or_give_up({socket}, dont_wait, socket->write_timeout, "sendmmsg");
     if (*n < 0) return result(*n);
     const auto sent = static_cast<std::uint64_t>(*n);
     const bool is_part = sent > 0 && sent < rest.length && !socket->keeps_boundaries();
     if (moved == 0) ++done;
     if (!process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(moved + sent))) return result(-EFAULT);
     if (!is_part) {
-      thread.arguments().forget();
+      call.thread.arguments().forget();
     } else if (dont_wait) {
       return result(0);
     } else {
@@ -333,49 +339,50 @@ Kernel::Outcome Kernel::sys_sendmmsg(Thread& thread) {
   return Answer{static_cast<std::int64_t>(done)};
 }
 
-Kernel::Outcome Kernel::sys_recvmmsg(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
+CallOutcome sys_recvmmsg(CallContext& call, RealDescriptors& descriptors) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
   Answer bad;
-  const auto socket = socket_of(process, a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  const std::uint64_t count = std::min(static_cast<std::uint64_t>(a[2] & 0xffffffff), kMaxMessages);
-  std::uint64_t& done = thread.call().transferred;
+  const std::uint64_t count = std::min(static_cast<std::uint64_t>(call.flags(2) & 0xffffffff), kMaxMessages);
+  std::uint64_t& done = call.transferred;
   Duration timeout = socket->read_timeout;
-  if (!thread.retried() && a[4] != 0) {
-    const auto limit = process.memory().load<timespec>(static_cast<std::uint64_t>(a[4]));
+  if (!call.thread.retried() && a[4] != 0) {
+    const auto limit = process.memory().load<timespec>(call.address(4));
     if (!limit || !valid(*limit)) return Answer{limit ? -EINVAL : -EFAULT};
     timeout = Duration(std::max<std::int64_t>(to_ns(*limit), 1) * 1000);
   }
   Received received;
   std::int64_t error = 0;
   while (done < count && error == 0) {
-    const std::uint64_t at = static_cast<std::uint64_t>(a[1]) + done * sizeof(mmsghdr);
-    const auto header = load_argument<msghdr>(thread, at);
+    const std::uint64_t at = call.address(1) + done * sizeof(mmsghdr);
+    const auto header = call.load_argument<msghdr>(at);
     const auto buffers =
-        header ? load_vector(thread, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen) : std::nullopt;
+        header ? load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen)
+               : std::nullopt;
     error = -EFAULT;
     if (!buffers) break;
     IncomingMessage message;
-    const IoResult n =
-        socket->receive(std::min<std::uint64_t>(buffers->length, kMaxChunk), (a[3] & MSG_PEEK) != 0, message);
+    const IoResult n = socket->receive(std::min<std::uint64_t>(buffers->length, kMaxChunk),
+                                       (call.flags(3) & MSG_PEEK) != 0, message);
     if (!n) {
       // Received descriptor numbers are reserved only until the call returns.
       if (!received.numbers.empty()) break;
-      const bool enough = done > 0 && (a[3] & MSG_WAITFORONE) != 0;
-      const bool dont_wait = enough || (a[3] & MSG_DONTWAIT) != 0 || socket->nonblocking();
-      return wait_or_give_up(thread, {socket}, dont_wait, timeout, "recvmmsg");
+      const bool enough = done > 0 && (call.flags(3) & MSG_WAITFORONE) != 0;
+      const bool dont_wait = enough || (call.flags(3) & MSG_DONTWAIT) != 0 || socket->nonblocking();
+      return call.wait_or_give_up({socket}, dont_wait, timeout, "recvmmsg");
     }
     if (*n >= 0 && !scatter(process, *buffers, message.bytes)) break;
     error = std::min<std::int64_t>(*n, 0);
     if (error != 0) break;
-    const bool stored = store_message(process, at, *header, message, a[3], received) &&
+    const bool stored = store_message(call, descriptors, at, *header, message, a[3], received) &&
                         process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(*n));
-    thread.arguments().forget();
+    call.thread.arguments().forget();
     if (!stored) error = -EFAULT;
     done += stored ? 1 : 0;
   }
-  return with_descriptors(thread, {done > 0 ? static_cast<std::int64_t>(done) : error}, received);
+  return with_descriptors(call, {done > 0 ? static_cast<std::int64_t>(done) : error}, received);
 }
 
 }  // namespace verbatim::supervisor

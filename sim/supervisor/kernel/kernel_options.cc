@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/socket_calls.h"
 #include "sim/supervisor/spec/kernel_time.h"
 
 namespace verbatim::supervisor {
@@ -41,15 +41,14 @@ bool is_plain(int option) {
 
 }  // namespace
 
-Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
+CallOutcome sys_setsockopt(CallContext& call) {
+  Process& process = call.process;
   Answer bad;
-  const auto socket = socket_of(process, a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  const auto level = static_cast<int>(a[1]), option = static_cast<int>(a[2]);
-  const auto length = static_cast<std::uint64_t>(a[4]);
-  const auto address = static_cast<std::uint64_t>(a[3]);
+  const auto level = call.as_int(1), option = call.as_int(2);
+  const auto length = call.length(4);
+  const auto address = call.address(3);
   if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO)) {
     if (length < sizeof(timeval)) return Answer{-EINVAL};
     const auto timeout = process.memory().load<timeval>(address);
@@ -107,18 +106,17 @@ Kernel::Outcome Kernel::sys_setsockopt(Thread& thread) {
     }
   }
   if (error == -ENOPROTOOPT) {
-    warn(process, fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",
-                              option, level));
+    call.warn(fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",
+                          option, level));
   }
   return Answer{error};
 }
 
-Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
-  const auto& a = thread.call().arguments;
+CallOutcome sys_getsockopt(CallContext& call) {
   Answer bad;
-  const auto socket = socket_of(thread.process(), a[0], &bad);
+  const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
-  const auto level = static_cast<int>(a[1]), option = static_cast<int>(a[2]);
+  const auto level = call.as_int(1), option = call.as_int(2);
   std::vector<std::byte> bytes;
   const auto answer = [&bytes](const auto& value) {
     const auto raw = std::as_bytes(std::span(&value, 1));
@@ -175,12 +173,12 @@ Kernel::Outcome Kernel::sys_getsockopt(Thread& thread) {
         return Answer{-ENOPROTOOPT};
     }
   }
-  auto& memory = thread.process().memory();
-  const auto room = memory.load<socklen_t>(static_cast<std::uint64_t>(a[4]));
+  auto& memory = call.process.memory();
+  const auto room = memory.load<socklen_t>(call.address(4));
   if (!room) return Answer{-EFAULT};
   const std::size_t n = std::min<std::size_t>(*room, bytes.size());
-  const bool stored = memory.put(static_cast<std::uint64_t>(a[3]), std::span(bytes).first(n)) &&
-                      memory.store(static_cast<std::uint64_t>(a[4]), static_cast<socklen_t>(n));
+  const bool stored = memory.put(call.address(3), std::span(bytes).first(n)) &&
+                      memory.store(call.address(4), static_cast<socklen_t>(n));
   return Answer{stored ? 0 : -EFAULT};
 }
 

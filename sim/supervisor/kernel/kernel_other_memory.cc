@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/memory_calls.h"
+#include "sim/supervisor/kernel/transfers.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
@@ -46,20 +47,20 @@ struct Cursor {
 
 }  // namespace
 
-bool Kernel::may_look_into(Thread& thread, Process& other) const {
+bool may_look_into(Thread& thread, Process& other) {
   return &thread.process() == &other || may_attach(thread.credentials, other.credentials());
 }
 
-Kernel::Outcome Kernel::sys_other_memory(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& self = thread.process();
-  const auto local_count = static_cast<std::uint64_t>(a[2]), remote_count = static_cast<std::uint64_t>(a[4]);
+CallOutcome sys_other_memory(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& self = call.process;
+  const auto local_count = call.length(2), remote_count = call.length(4);
   if (a[5] != 0 || local_count > IOV_MAX || remote_count > IOV_MAX) return Answer{-EINVAL};
   std::vector<std::pair<std::uint64_t, std::uint64_t>> lists[2];
-  const std::pair<std::uint64_t, std::uint64_t> places[2] = {{static_cast<std::uint64_t>(a[1]), local_count},
-                                                             {static_cast<std::uint64_t>(a[3]), remote_count}};
+  const std::pair<std::uint64_t, std::uint64_t> places[2] = {{call.address(1), local_count},
+                                                             {call.address(3), remote_count}};
   for (int i = 0; i < 2; ++i) {
-    const auto vector = load_vector(thread, places[i].first, places[i].second);
+    const auto vector = load_vector(call, places[i].first, places[i].second);
     if (!vector) return Answer{-EFAULT};
     for (const Buffers::Part& part : vector->parts) {
       if (static_cast<std::int64_t>(part.length) < 0) return Answer{-EINVAL};
@@ -68,12 +69,12 @@ Kernel::Outcome Kernel::sys_other_memory(Thread& thread) {
   }
   Cursor local{lists[0]}, remote{lists[1]};
   if (local.at_end()) return Answer{0};
-  Thread* const other = find_thread(thread, static_cast<std::int32_t>(a[0]));
+  Thread* const other = call.find_thread(call.as_int(0));
   if (a[0] <= 0 || other == nullptr) return Answer{-ESRCH};
   Process& target = other->process();
-  if (&target != &self && !may_attach(thread.credentials, other->credentials)) return Answer{-EPERM};
+  if (&target != &self && !may_attach(call.thread.credentials, other->credentials)) return Answer{-EPERM};
 
-  const bool reads = thread.call().number == SYS_process_vm_readv;
+  const bool reads = call.number == SYS_process_vm_readv;
   std::int64_t done = 0;
   std::vector<std::byte> bytes;
   const auto move = [&](std::uint64_t n) {

@@ -7,9 +7,8 @@
 
 #include <cerrno>
 
-#include "sim/supervisor/kernel/kernel.h"
-#include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/kernel/sysv_calls.h"
+#include "sim/supervisor/kernel/sysv_ipc.h"
 
 namespace verbatim::supervisor {
 
@@ -49,12 +48,12 @@ struct HeldHugePages {
   ~HeldHugePages() { pool.give_file(kind, kNoProcess, file); }
 };
 
-Kernel::Outcome Kernel::sys_shmget(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  SysvIpc& ipc = ipc_of(process);
-  const auto size = static_cast<std::uint64_t>(a[1]);
-  const auto flags = static_cast<std::int64_t>(static_cast<std::int32_t>(a[2]));
+CallOutcome sys_shmget(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  SysvIpc& ipc = call.host.sysv_ipc;
+  const auto size = call.length(1);
+  const auto flags = static_cast<std::int64_t>(call.as_int(2));
   const auto make = [&]() -> std::int64_t {
     if (size < 1 || size > SharedSegment::kLargest) return -EINVAL;
     const bool is_huge = (flags & SHM_HUGETLB) != 0;
@@ -62,75 +61,76 @@ Kernel::Outcome Kernel::sys_shmget(Thread& thread) {
     if (!kind) return -EINVAL;
     const std::uint64_t page = is_huge ? protocol::kHugePageSize[*kind] : kSegmentPage;
     if (size > (1ull << 46)) return -ENOMEM;
-    auto segment = std::make_shared<SharedSegment>(SharedSegment{
-        {static_cast<key_t>(a[0]), static_cast<std::uint32_t>(flags), thread.credentials}, size, page, nullptr, process.pid()});
-    segment->changed_at = seconds();
+    auto segment = std::make_shared<SharedSegment>(
+        SharedSegment{{static_cast<key_t>(a[0]), static_cast<std::uint32_t>(flags), call.thread.credentials},
+                      size,
+                      page,
+                      nullptr,
+                      process.pid()});
+    segment->changed_at = call.seconds();
     if (is_huge) {
-      HugePagePool& pool = host_of(process).huge_pages;
-      const HugePagePool::File file = {kNoDevice, ++huge_segments_};
+      HugePagePool& pool = call.host.huge_pages;
+      const HugePagePool::File file = {kNoDevice, ++call.host.huge_segments};
       if (!pool.take_file(*kind, kNoProcess, segment->length() / page, file)) return -ENOMEM;
       segment->pages = std::make_shared<HeldHugePages>(HeldHugePages{pool, *kind, file});
     }
     int error;
     segment->memory = make_memory(segment->length(), &error);
     if (segment->memory == nullptr) {
-      warn(process, "the machine has no room for one more segment of shared memory (see ulimit -n)", true);
+      call.warn("the machine has no room for one more segment of shared memory (see ulimit -n)", true);
       return -error;
     }
     return ipc.segments.add(segment);
   };
-  return Answer{get_ipc(ipc.segments, static_cast<key_t>(a[0]), flags, thread.credentials, make,
+  return Answer{get_ipc(ipc.segments, static_cast<key_t>(a[0]), flags, call.thread.credentials, make,
                         [&](const SharedSegment& found) { return size <= found.size; })};
 }
 
 // First part: the process gets the memory, maps it, and reports the address (sys_attached).
-Kernel::Outcome Kernel::sys_shmat(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto address = static_cast<std::uint64_t>(a[1]);
-  const bool rounds = (a[2] & SHM_RND) != 0, replaces = (a[2] & SHM_REMAP) != 0;
+CallOutcome sys_shmat(CallContext& call, RealDescriptors& descriptors) {
+  const auto address = call.address(1);
+  const bool rounds = (call.flags(2) & SHM_RND) != 0, replaces = (call.flags(2) & SHM_REMAP) != 0;
   if (address % kSegmentPage != 0 && !rounds) return Answer{-EINVAL};
   if (address < kSegmentPage && replaces) return Answer{-EINVAL};
-  const auto segment = ipc_of(process).segments.find(static_cast<std::int32_t>(a[0]));
+  const auto segment = call.host.sysv_ipc.segments.find(call.as_int(0));
   if (segment == nullptr) return Answer{-EINVAL};
-  std::uint32_t wanted = (a[2] & SHM_RDONLY) != 0 ? 0444 : 0666;
-  if ((a[2] & SHM_EXEC) != 0) wanted |= 0111;
-  if (!segment->permissions.allow(thread.credentials, wanted)) return Answer{-EACCES};
-  if ((a[2] & SHM_EXEC) != 0) {
-    warn(process, "shared memory that is executable is not simulated; the program got EINVAL from shmat");
+  std::uint32_t wanted = (call.flags(2) & SHM_RDONLY) != 0 ? 0444 : 0666;
+  if ((call.flags(2) & SHM_EXEC) != 0) wanted |= 0111;
+  if (!segment->permissions.allow(call.thread.credentials, wanted)) return Answer{-EACCES};
+  if ((call.flags(2) & SHM_EXEC) != 0) {
+    call.warn("shared memory that is executable is not simulated; the program got EINVAL from shmat");
     return Answer{-EINVAL};
   }
-  passage_->clear();
-  if (!passage_->put(*segment->memory)) return Answer{-ENOMEM};
+  descriptors.passage().clear();
+  if (!descriptors.passage().put(*segment->memory)) return Answer{-ENOMEM};
   return Answer{0, protocol::Action::kMapSegment,
                 {static_cast<std::int64_t>(segment->length()), static_cast<std::int64_t>(segment->page)}};
 }
 
-Kernel::Outcome Kernel::sys_attached(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  SysvIpc& ipc = ipc_of(thread.process());
-  const auto segment = ipc.segments.find(static_cast<std::int32_t>(a[0]));
+CallOutcome sys_attached(CallContext& call) {
+  const auto& a = call.arguments;
+  SysvIpc& ipc = call.host.sysv_ipc;
+  const auto segment = ipc.segments.find(call.as_int(0));
   if (segment == nullptr) return Answer{-EIDRM};  // removed while it was being mapped
-  ipc.attach(thread.process().pid(), static_cast<std::uint64_t>(a[1]), segment, seconds());
+  ipc.attach(call.process.pid(), call.address(1), segment, call.seconds());
   return Answer{a[1]};
 }
 
-Kernel::Outcome Kernel::sys_shmdt(Thread& thread) {
-  const auto address = static_cast<std::uint64_t>(thread.call().arguments[0]);
+CallOutcome sys_shmdt(CallContext& call) {
+  const auto address = call.address(0);
   if (address % kSegmentPage != 0) return Answer{-EINVAL};
-  const auto segment = ipc_of(thread.process()).detach(thread.process().pid(), address, seconds());
+  const auto segment = call.host.sysv_ipc.detach(call.process.pid(), address, call.seconds());
   if (segment == nullptr) return Answer{-EINVAL};
   return Answer{0, protocol::Action::kUnmapSegment,
                 {static_cast<std::int64_t>(address), static_cast<std::int64_t>(segment->length())}};
 }
 
-Kernel::Outcome Kernel::sys_shmctl(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  ProcessMemory& memory = thread.process().memory();
-  SysvIpc& ipc = ipc_of(thread.process());
-  const auto id = static_cast<std::int32_t>(a[0]);
-  const auto command = static_cast<std::int32_t>(a[1]);
-  const auto address = static_cast<std::uint64_t>(a[2]);
+CallOutcome sys_shmctl(CallContext& call) {
+  ProcessMemory& memory = call.process.memory();
+  SysvIpc& ipc = call.host.sysv_ipc;
+  const auto id = call.as_int(0);
+  const auto command = call.as_int(1);
+  const auto address = call.address(2);
   if (id < 0 || command < 0) return Answer{-EINVAL};
   if (command == IPC_INFO) {
     const shminfo limits{SharedSegment::kLargest, 1, SharedSegment::kMost, SharedSegment::kMost, SharedSegment::kLargest};
@@ -148,7 +148,7 @@ Kernel::Outcome Kernel::sys_shmctl(Thread& thread) {
   if (command == IPC_SET) given = memory.load<shmid_ds>(address);
   if (command == IPC_SET && !given) return Answer{-EFAULT};
   if (segment == nullptr) return Answer{-EINVAL};
-  const Credentials& who = thread.credentials;
+  const Credentials& who = call.thread.credentials;
   switch (command) {
     case IPC_STAT:
     case SHM_STAT:
@@ -167,7 +167,7 @@ Kernel::Outcome Kernel::sys_shmctl(Thread& thread) {
     }
     case IPC_SET: {
       const int error = segment->permissions.set(who, given->shm_perm);
-      if (error == 0) segment->changed_at = seconds();
+      if (error == 0) segment->changed_at = call.seconds();
       return Answer{error};
     }
     case IPC_RMID:

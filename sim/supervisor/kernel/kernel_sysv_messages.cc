@@ -4,7 +4,6 @@
 
 #include <cerrno>
 
-#include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/kernel/sysv_calls.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
 
@@ -36,73 +35,72 @@ msginfo message_limits(const SysvIpc& ipc, bool of_use) {
 
 }  // namespace
 
-Kernel::Outcome Kernel::sys_msgget(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  SysvIpc& ipc = ipc_of(thread.process());
+CallOutcome sys_msgget(CallContext& call) {
+  const auto& a = call.arguments;
+  SysvIpc& ipc = call.host.sysv_ipc;
   const auto key = static_cast<key_t>(a[0]);
-  const std::int64_t flags = static_cast<std::int32_t>(a[1]);
+  const std::int64_t flags = call.as_int(1);
   const auto make = [&]() -> std::int64_t {
     return ipc.queues.add(std::make_shared<MessageQueue>(
-        IpcPermissions(key, static_cast<std::uint32_t>(flags), thread.credentials), seconds()));
+        IpcPermissions(key, static_cast<std::uint32_t>(flags), call.thread.credentials), call.seconds()));
   };
-  return Answer{get_ipc(ipc.queues, key, flags, thread.credentials, make, [](const MessageQueue&) { return true; })};
+  return Answer{get_ipc(ipc.queues, key, flags, call.thread.credentials, make,
+                        [](const MessageQueue&) { return true; })};
 }
 
-Kernel::Outcome Kernel::sys_msgsnd(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto from = static_cast<std::uint64_t>(a[1]), size = static_cast<std::uint64_t>(a[2]);
-  const auto type = load_argument<std::int64_t>(thread, from);
+CallOutcome sys_msgsnd(CallContext& call) {
+  Process& process = call.process;
+  const auto from = call.address(1), size = call.length(2);
+  const auto type = call.load_argument<std::int64_t>(from);
   if (!type) return Answer{-EFAULT};
-  if (size > MessageQueue::kLargest || static_cast<std::int32_t>(a[0]) < 0 || *type < 1) return Answer{-EINVAL};
+  if (size > MessageQueue::kLargest || call.as_int(0) < 0 || *type < 1) return Answer{-EINVAL};
   MessageQueue::Message message{*type, std::vector<std::byte>(size)};
-  if (size > 0 && !read_argument(thread, from + kTypeSize, message.bytes)) return Answer{-EFAULT};
-  const auto queue = ipc_of(process).queues.find(static_cast<std::int32_t>(a[0]));
-  if (queue == nullptr) return Answer{thread.retried() ? -EIDRM : -EINVAL};
-  if (!queue->permissions.allow(thread.credentials, 0222)) return Answer{-EACCES};
+  if (size > 0 && !call.read_argument(from + kTypeSize, message.bytes)) return Answer{-EFAULT};
+  const auto queue = call.host.sysv_ipc.queues.find(call.as_int(0));
+  if (queue == nullptr) return Answer{call.thread.retried() ? -EIDRM : -EINVAL};
+  if (!queue->permissions.allow(call.thread.credentials, 0222)) return Answer{-EACCES};
   if (!queue->has_room(size)) {
-    if ((a[3] & IPC_NOWAIT) != 0) return Answer{-EAGAIN};
-    return wait_for(thread, {queue}, kNever, "msgsnd");
+    if ((call.flags(3) & IPC_NOWAIT) != 0) return Answer{-EAGAIN};
+    return call.wait_for({queue}, kNever, "msgsnd");
   }
   queue->sender = process.pid();
-  queue->sent_at = seconds();
+  queue->sent_at = call.seconds();
   queue->put(std::move(message));
   return Answer{0};
 }
 
-Kernel::Outcome Kernel::sys_msgrcv(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto to = static_cast<std::uint64_t>(a[1]), room = static_cast<std::uint64_t>(a[2]);
-  const bool copies = (a[4] & MSG_COPY) != 0, waits = (a[4] & IPC_NOWAIT) == 0;
-  if (static_cast<std::int32_t>(a[0]) < 0 || a[2] < 0) return Answer{-EINVAL};
-  if (copies && ((a[4] & MSG_EXCEPT) != 0 || waits)) return Answer{-EINVAL};
-  const auto queue = ipc_of(process).queues.find(static_cast<std::int32_t>(a[0]));
-  if (queue == nullptr) return Answer{thread.retried() ? -EIDRM : -EINVAL};
-  if (!queue->permissions.allow(thread.credentials, 0444)) return Answer{-EACCES};
+CallOutcome sys_msgrcv(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const auto to = call.address(1), room = call.length(2);
+  const bool copies = (call.flags(4) & MSG_COPY) != 0, waits = (call.flags(4) & IPC_NOWAIT) == 0;
+  if (call.as_int(0) < 0 || a[2] < 0) return Answer{-EINVAL};
+  if (copies && ((call.flags(4) & MSG_EXCEPT) != 0 || waits)) return Answer{-EINVAL};
+  const auto queue = call.host.sysv_ipc.queues.find(call.as_int(0));
+  if (queue == nullptr) return Answer{call.thread.retried() ? -EIDRM : -EINVAL};
+  if (!queue->permissions.allow(call.thread.credentials, 0444)) return Answer{-EACCES};
   const auto found = queue->find(a[3], a[4]);
   if (found == queue->messages.end()) {
     if (!waits) return Answer{-ENOMSG};
-    return wait_for(thread, {queue}, kNever, "msgrcv");
+    return call.wait_for({queue}, kNever, "msgrcv");
   }
-  if (found->bytes.size() > room && (a[4] & MSG_NOERROR) == 0) return Answer{-E2BIG};
+  if (found->bytes.size() > room && (call.flags(4) & MSG_NOERROR) == 0) return Answer{-E2BIG};
   const std::uint64_t size = std::min<std::uint64_t>(room, found->bytes.size());
   const std::vector<std::byte> bytes(found->bytes.begin(), found->bytes.begin() + static_cast<std::ptrdiff_t>(size));
   const bool stored = process.memory().store(to, found->type) && (size == 0 || process.memory().put(to + kTypeSize, bytes));
   if (!copies) {  // a message that cannot be stored is lost, as in Linux
     queue->receiver = process.pid();
-    queue->received_at = seconds();
+    queue->received_at = call.seconds();
     queue->take(found);
   }
   return Answer{stored ? static_cast<std::int64_t>(size) : -EFAULT};
 }
 
-Kernel::Outcome Kernel::sys_msgctl(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  ProcessMemory& memory = thread.process().memory();
-  SysvIpc& ipc = ipc_of(thread.process());
-  const auto id = static_cast<std::int32_t>(a[0]), command = static_cast<std::int32_t>(a[1]);
-  const auto address = static_cast<std::uint64_t>(a[2]);
+CallOutcome sys_msgctl(CallContext& call) {
+  ProcessMemory& memory = call.process.memory();
+  SysvIpc& ipc = call.host.sysv_ipc;
+  const auto id = call.as_int(0), command = call.as_int(1);
+  const auto address = call.address(2);
   if (id < 0 || command < 0) return Answer{-EINVAL};
   if (command == IPC_INFO || command == MSG_INFO) {
     return Answer{memory.store(address, message_limits(ipc, command == MSG_INFO)) ? ipc.queues.highest_slot() : -EFAULT};
@@ -113,7 +111,7 @@ Kernel::Outcome Kernel::sys_msgctl(Thread& thread) {
   if (command == IPC_SET && !given) return Answer{-EFAULT};
   const auto queue = by_slot ? ipc.queues.at(id) : ipc.queues.find(id);
   if (queue == nullptr) return Answer{-EINVAL};
-  const Credentials& who = thread.credentials;
+  const Credentials& who = call.thread.credentials;
   switch (command) {
     case IPC_STAT:
     case MSG_STAT:
@@ -137,7 +135,7 @@ Kernel::Outcome Kernel::sys_msgctl(Thread& thread) {
       const int error = queue->permissions.set(who, given->msg_perm);
       if (error != 0) return Answer{error};
       queue->room = given->msg_qbytes;
-      queue->changed_at = seconds();
+      queue->changed_at = call.seconds();
       queue->changed();
       return Answer{0};
     }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/kernel/sysv_calls.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/spec/kernel_time.h"
@@ -34,65 +33,64 @@ seminfo semaphore_limits(const SysvIpc& ipc, bool of_use) {
 
 }  // namespace
 
-Kernel::Outcome Kernel::sys_semget(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  SysvIpc& ipc = ipc_of(thread.process());
+CallOutcome sys_semget(CallContext& call) {
+  const auto& a = call.arguments;
+  SysvIpc& ipc = call.host.sysv_ipc;
   const auto key = static_cast<key_t>(a[0]);
-  const std::int64_t count = static_cast<std::int32_t>(a[1]), flags = static_cast<std::int32_t>(a[2]);
+  const std::int64_t count = call.as_int(1), flags = call.as_int(2);
   if (count < 0 || count > SemaphoreSet::kMostInSet) return Answer{-EINVAL};
   const auto make = [&]() -> std::int64_t {
     if (count == 0) return -EINVAL;
     if (ipc.semaphores_in_all() + count > SemaphoreSet::kMostInAll) return -ENOSPC;
     return ipc.semaphores.add(std::make_shared<SemaphoreSet>(
-        IpcPermissions(key, static_cast<std::uint32_t>(flags), thread.credentials), static_cast<std::size_t>(count),
-        seconds()));
+        IpcPermissions(key, static_cast<std::uint32_t>(flags), call.thread.credentials),
+        static_cast<std::size_t>(count), call.seconds()));
   };
-  return Answer{get_ipc(ipc.semaphores, key, flags, thread.credentials, make, [&](const SemaphoreSet& found) {
-    return count <= static_cast<std::int64_t>(found.values.size());
-  })};
+  return Answer{get_ipc(
+      ipc.semaphores, key, flags, call.thread.credentials, make,
+      [&](const SemaphoreSet& found) { return count <= static_cast<std::int64_t>(found.values.size()); })};
 }
 
-Kernel::Outcome Kernel::sys_semop(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const auto count = static_cast<std::uint32_t>(a[2]);
-  if (static_cast<std::int32_t>(a[0]) < 0 || count < 1) return Answer{-EINVAL};
+CallOutcome sys_semop(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const auto count = call.as_u32(2);
+  if (call.as_int(0) < 0 || count < 1) return Answer{-EINVAL};
   if (count > SemaphoreSet::kMostOperations) return Answer{-E2BIG};
   std::vector<Operation> operations(count);
   static_assert(sizeof(Operation) == sizeof(sembuf));
-  if (!read_argument(thread, static_cast<std::uint64_t>(a[1]), std::as_writable_bytes(std::span(operations))))
+  if (!call.read_argument(call.address(1), std::as_writable_bytes(std::span(operations))))
     return Answer{-EFAULT};
   Instant deadline = kNever;
-  const bool has_limit = thread.call().number == SYS_semtimedop && a[3] != 0;
-  if (thread.retried()) {
-    deadline = thread.deadline();
+  const bool has_limit = call.number == SYS_semtimedop && a[3] != 0;
+  if (call.thread.retried()) {
+    deadline = call.thread.deadline();
   } else if (has_limit) {
-    const auto timeout = process.memory().load<timespec>(static_cast<std::uint64_t>(a[3]));
+    const auto timeout = process.memory().load<timespec>(call.address(3));
     if (!timeout) return Answer{-EFAULT};
     if (!valid(*timeout)) return Answer{-EINVAL};
-    deadline = add_ns(now(), to_ns(*timeout));
+    deadline = add_ns(call.now(), to_ns(*timeout));
   }
-  const auto set = ipc_of(process).semaphores.find(static_cast<std::int32_t>(a[0]));
-  if (set == nullptr) return Answer{thread.retried() ? -EIDRM : -EINVAL};
-  set->stop_awaiting(thread);
+  const auto set = call.host.sysv_ipc.semaphores.find(call.as_int(0));
+  if (set == nullptr) return Answer{call.thread.retried() ? -EIDRM : -EINVAL};
+  set->stop_awaiting(call.thread);
   const auto highest = std::ranges::max(operations, {}, &Operation::number).number;
   if (highest >= set->values.size()) return Answer{-EFBIG};
   const bool changes = std::ranges::any_of(operations, [](const Operation& one) { return one.change != 0; });
-  if (!set->permissions.allow(thread.credentials, changes ? 0222 : 0444)) return Answer{-EACCES};
-  if (const auto done = set->apply(process.pid(), operations, seconds())) return Answer{*done};
-  if (now() >= deadline) return Answer{-EAGAIN};
-  if (!thread.has_signal()) set->await(thread, set->obstacle());
-  return wait_for(thread, {set}, deadline, "semop");
+  if (!set->permissions.allow(call.thread.credentials, changes ? 0222 : 0444)) return Answer{-EACCES};
+  if (const auto done = set->apply(process.pid(), operations, call.seconds())) return Answer{*done};
+  if (call.now() >= deadline) return Answer{-EAGAIN};
+  if (!call.thread.has_signal()) set->await(call.thread, set->obstacle());
+  return call.wait_for({set}, deadline, "semop");
 }
 
-Kernel::Outcome Kernel::sys_semctl(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
+CallOutcome sys_semctl(CallContext& call) {
+  Process& process = call.process;
   ProcessMemory& memory = process.memory();
-  SysvIpc& ipc = ipc_of(process);
-  const auto id = static_cast<std::int32_t>(a[0]), command = static_cast<std::int32_t>(a[2]);
-  const auto number = static_cast<std::uint32_t>(a[1]);
-  const auto address = static_cast<std::uint64_t>(a[3]);
+  SysvIpc& ipc = call.host.sysv_ipc;
+  const auto id = call.as_int(0), command = call.as_int(2);
+  const auto number = call.as_u32(1);
+  const auto address = call.address(3);
   if (id < 0) return Answer{-EINVAL};
   if (command == IPC_INFO || command == SEM_INFO) {
     return Answer{memory.store(address, semaphore_limits(ipc, command == SEM_INFO)) ? ipc.semaphores.highest_slot() : -EFAULT};
@@ -101,11 +99,11 @@ Kernel::Outcome Kernel::sys_semctl(Thread& thread) {
   std::optional<semid_ds> given;
   if (command == IPC_SET) given = memory.load<semid_ds>(address);
   if (command == IPC_SET && !given) return Answer{-EFAULT};
-  const auto value = static_cast<std::int32_t>(a[3]);
+  const auto value = call.as_int(3);
   if (command == SETVAL && (value < 0 || value > SemaphoreSet::kHighest)) return Answer{-ERANGE};
   const auto set = by_slot ? ipc.semaphores.at(id) : ipc.semaphores.find(id);
   if (set == nullptr) return Answer{-EINVAL};
-  const Credentials& who = thread.credentials;
+  const Credentials& who = call.thread.credentials;
   const bool may_read = set->permissions.allow(who, 0444), may_write = set->permissions.allow(who, 0222);
   switch (command) {
     case IPC_STAT:
@@ -121,7 +119,7 @@ Kernel::Outcome Kernel::sys_semctl(Thread& thread) {
     }
     case IPC_SET: {
       const int error = set->permissions.set(who, given->sem_perm);
-      if (error == 0) set->changed_at = seconds();
+      if (error == 0) set->changed_at = call.seconds();
       return Answer{error};
     }
     case IPC_RMID:
@@ -133,7 +131,7 @@ Kernel::Outcome Kernel::sys_semctl(Thread& thread) {
       if (number >= set->values.size()) return Answer{-EINVAL};
       if (!may_write) return Answer{-EACCES};
       set->set(number, static_cast<std::uint16_t>(value), process.pid());
-      set->changed_at = seconds();
+      set->changed_at = call.seconds();
       return Answer{0};
     case GETVAL:
     case GETPID:
@@ -153,7 +151,7 @@ Kernel::Outcome Kernel::sys_semctl(Thread& thread) {
       if (!memory.read(address, std::as_writable_bytes(std::span(values)))) return Answer{-EFAULT};
       if (std::ranges::max(values) > SemaphoreSet::kHighest) return Answer{-ERANGE};
       for (std::size_t i = 0; i < values.size(); ++i) set->set(i, values[i], process.pid());
-      set->changed_at = seconds();
+      set->changed_at = call.seconds();
       return Answer{0};
     }
     default:

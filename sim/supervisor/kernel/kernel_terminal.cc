@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "sim/supervisor/files/terminal.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/terminals.h"
 #include "sim/supervisor/tasks/signals.h"
 
 namespace verbatim::supervisor {
@@ -35,15 +35,14 @@ bool is_set(unsigned long request) {
 
 }  // namespace
 
-std::shared_ptr<Terminal> Kernel::make_terminal(std::size_t host) {
-  forget_terminals(host);
+std::shared_ptr<Terminal> make_terminal(ProcessTable& table, HostKernel& own, std::size_t host) {
+  forget_terminals(own);
   unsigned number = 0;
-  HostKernel& own = host_kernels_[host];
   while (own.terminals.contains(number)) ++number;
-  const auto signal = [this, host](Terminal&, std::uint32_t group, int which) {
-    for (const auto& process : table_.processes()) {
+  const auto signal = [&table, host](Terminal&, std::uint32_t group, int which) {
+    for (const auto& process : table.processes()) {
       if (process->alive && process->host_index() == host && process->family().group == group)
-        table_.signal_process(*process, which, {});
+        table.signal_process(*process, which, {});
     }
   };
   auto terminal = std::make_shared<Terminal>(number, signal);
@@ -52,9 +51,7 @@ std::shared_ptr<Terminal> Kernel::make_terminal(std::size_t host) {
   return terminal;
 }
 
-// Removes terminals that no process has open.
-void Kernel::forget_terminals(std::size_t host) {
-  HostKernel& own = host_kernels_[host];
+void forget_terminals(HostKernel& own) {
   std::erase_if(own.terminals, [&](const auto& entry) {
     const auto& [number, terminal] = entry;
     if (!terminal.expired()) return false;
@@ -63,14 +60,8 @@ void Kernel::forget_terminals(std::size_t host) {
   });
 }
 
-void Kernel::note_waits_for_terminals(const std::vector<VirtualFilePtr>& files) {
-  for (const VirtualFilePtr& file : files) {
-    if (const auto* end = dynamic_cast<const TerminalFile*>(file.get())) ++end->terminal().waits;
-  }
-}
-
-std::shared_ptr<Terminal> Kernel::controlling_terminal(Process& process) {
-  for (const auto& [number, weak] : host_of(process).terminals) {
+std::shared_ptr<Terminal> controlling_terminal(HostKernel& host, Process& process) {
+  for (const auto& [number, weak] : host.terminals) {
     const auto terminal = weak.lock();
     if (terminal == nullptr) continue;
     if (terminal->session == process.family().session) return terminal;
@@ -78,114 +69,120 @@ std::shared_ptr<Terminal> Kernel::controlling_terminal(Process& process) {
   return nullptr;
 }
 
-// Fields 7 and 8 of /proc/PID/stat (proc(5)).
-std::pair<std::uint32_t, std::int32_t> Kernel::terminal_in_proc(Process& process) {
-  const auto terminal = controlling_terminal(process);
+std::pair<std::uint32_t, std::int32_t> terminal_in_proc(HostKernel& host, Process& process) {
+  const auto terminal = controlling_terminal(host, process);
   if (terminal == nullptr) return {0, -1};
   return {Terminal::kMajor << 8 | (terminal->number() & 0xff) | (terminal->number() & ~0xffu) << 12,
           static_cast<std::int32_t>(terminal->foreground)};
 }
 
-void Kernel::control_session(Process& process, Terminal& terminal) {
+void control_session(Process& process, Terminal& terminal) {
   terminal.session = process.family().session;
   terminal.foreground = process.family().group;
 }
 
-void Kernel::end_session(Process& process) {
+void end_session(HostKernel& host, Process& process) {
   if (process.family().session != process.pid()) return;
-  if (const auto terminal = controlling_terminal(process)) terminal->hang_up(true);
+  if (const auto terminal = controlling_terminal(host, process)) terminal->hang_up(true);
 }
 
-bool Kernel::is_orphaned(Process& member) {
+namespace {
+
+bool is_orphaned(const ProcessTable& table, Process& member) {
   const auto is_outside = [&](const Family& of_parent) {
     return of_parent.session == member.family().session && of_parent.group != member.family().group;
   };
-  return std::ranges::none_of(table_.processes(), [&](const auto& process) {
+  return std::ranges::none_of(table.processes(), [&](const auto& process) {
     if (!process->alive || process->host_index() != member.host_index()) return false;
     if (process->family().group != member.family().group) return false;
-    Process* const parent = find_process(member, process->family().parent);
+    Process* const parent = find_process(table, member, process->family().parent);
     return parent != nullptr && is_outside(parent->family());
   });
 }
 
-bool Kernel::may_be_stopped(Process& process, int signal) {
-  return signal == SIGSTOP || controlling_terminal(process) == nullptr || !is_orphaned(process);
+}  // namespace
+
+bool may_be_stopped(const ProcessTable& table, HostKernel& host, Process& process, int signal) {
+  return signal == SIGSTOP || controlling_terminal(host, process) == nullptr || !is_orphaned(table, process);
 }
 
-// Opens /dev/ptmx, /dev/tty or a path below /dev/pts; nullopt: another path.
-std::optional<Kernel::Outcome> Kernel::open_terminal(Thread& thread, const std::string& path, int flags) {
-  Process& process = thread.process();
-  if (path == "/dev/ptmx") return open_terminal_master(thread, flags);
-  std::shared_ptr<Terminal> terminal;
-  if (path == kControlling) {
-    terminal = controlling_terminal(process);
-    if (terminal == nullptr) return Outcome(Answer{-ENXIO});
-  } else if (path.starts_with(kFolder)) {
-    for (const auto& [number, weak] : host_of(process).terminals) {
-      const auto candidate = weak.lock();
-      if (candidate != nullptr && candidate->path() == path) terminal = candidate;
-    }
-    if (terminal == nullptr) return Outcome(Answer{-ENOENT});
-    if (terminal->is_locked || terminal->is_hung_up()) return Outcome(Answer{-EIO});
-  } else {
-    return std::nullopt;
-  }
-  return open_end(thread, *terminal, path, flags);
-}
+namespace {
 
-Kernel::Outcome Kernel::open_end(Thread& thread, Terminal& terminal, const std::string& path, int flags) {
-  Process& process = thread.process();
+CallOutcome open_end(CallContext& call, Terminal& terminal, const std::string& path, int flags) {
+  Process& process = call.process;
   const auto file = terminal.open();
   file->set_access_mode(flags & O_ACCMODE);
   file->set_number(number_of_path(path));
   if (path == kControlling) file->set_device(makedev(5, 0));
   const bool leads = process.family().session == process.pid();
-  if ((flags & O_NOCTTY) == 0 && leads && terminal.session == 0 && controlling_terminal(process) == nullptr)
+  if ((flags & O_NOCTTY) == 0 && leads && terminal.session == 0 &&
+      controlling_terminal(call.host, process) == nullptr)
     control_session(process, terminal);
-  return install(process, file, (flags & O_NONBLOCK) != 0);
+  return call.install(file, (flags & O_NONBLOCK) != 0);
 }
 
-Kernel::Outcome Kernel::open_terminal_master(Thread& thread, int flags) {
-  const auto terminal = make_terminal(thread.process().host_index());
+CallOutcome open_terminal_master(CallContext& call, int flags) {
+  const auto terminal = make_terminal(call.table, call.host, call.process.host_index());
   terminal->is_locked = true;
   const auto file = terminal->make_master();
   file->set_number(number_of_path("/dev/ptmx"));
-  return install(thread.process(), file, (flags & O_NONBLOCK) != 0);
+  return call.install(file, (flags & O_NONBLOCK) != 0);
 }
 
-// Job control of a background process: signals its group with SIGTTIN or SIGTTOU, which stops it. EIO if the
-// group is orphaned or ignores SIGTTIN. nullopt: the call proceeds (foreground, or SIGTTOU is ignored).
-std::optional<Kernel::Outcome> Kernel::keep_in_background(Thread& thread, Terminal& terminal, int signal) {
-  Process& process = thread.process();
+}  // namespace
+
+std::optional<CallOutcome> open_terminal(CallContext& call, const std::string& path, int flags) {
+  Process& process = call.process;
+  if (path == "/dev/ptmx") return open_terminal_master(call, flags);
+  std::shared_ptr<Terminal> terminal;
+  if (path == kControlling) {
+    terminal = controlling_terminal(call.host, process);
+    if (terminal == nullptr) return CallOutcome(Answer{-ENXIO});
+  } else if (path.starts_with(kFolder)) {
+    for (const auto& [number, weak] : call.host.terminals) {
+      const auto candidate = weak.lock();
+      if (candidate != nullptr && candidate->path() == path) terminal = candidate;
+    }
+    if (terminal == nullptr) return CallOutcome(Answer{-ENOENT});
+    if (terminal->is_locked || terminal->is_hung_up()) return CallOutcome(Answer{-EIO});
+  } else {
+    return std::nullopt;
+  }
+  return open_end(call, *terminal, path, flags);
+}
+
+std::optional<CallOutcome> keep_in_background(CallContext& call, Terminal& terminal, int signal) {
+  Process& process = call.process;
   const Family& family = process.family();
   if (terminal.session == 0 || terminal.session != family.session || terminal.foreground == family.group) return std::nullopt;
-  const bool ignores = process.disposition(signal) == protocol::kSignalIgnored || is_masked(thread, signal);
+  const bool ignores =
+      process.disposition(signal) == protocol::kSignalIgnored || is_masked(call.thread, signal);
   if (ignores && signal == SIGTTOU) return std::nullopt;
-  if (ignores || is_orphaned(process)) return Outcome(Answer{-EIO});
+  if (ignores || is_orphaned(call.table, process)) return CallOutcome(Answer{-EIO});
   const std::uint32_t group = family.group;
-  for (const auto& other : table_.processes()) {
+  for (const auto& other : call.table.processes()) {
     if (other->alive && other->host_index() == process.host_index() && other->family().group == group)
-      table_.signal_process(*other, signal, {});
+      call.table.signal_process(*other, signal, {});
   }
   // The group stops; the call is tried again after it is continued.
   constexpr Duration kSoon(1'000'000);
-  return wait_for(thread, {}, now() + kSoon, "the terminal's foreground");
+  return call.wait_for({}, call.now() + kSoon, "the terminal's foreground");
 }
 
-Kernel::Outcome Kernel::read_terminal(Thread& thread, const std::shared_ptr<TerminalFile>& file, const Buffers& to) {
+CallOutcome read_terminal(CallContext& call, const std::shared_ptr<TerminalFile>& file, const Buffers& to) {
   Terminal& terminal = file->terminal();
   if (terminal.is_hung_up()) return Answer{0};
-  if (auto refused = keep_in_background(thread, terminal, SIGTTIN)) return *refused;
+  if (auto refused = keep_in_background(call, terminal, SIGTTIN)) return *refused;
   LineDiscipline& discipline = terminal.discipline();
   const std::size_t limit = std::min<std::uint64_t>(to.length, 65536);
-  const auto take = [&]() -> Outcome {
+  const auto take = [&]() -> CallOutcome {
     const std::string text = discipline.read(limit).value_or("");
-    if (!scatter(thread.process(), to, std::as_bytes(std::span(text)))) return Answer{-EFAULT};
+    if (!scatter(call.process, to, std::as_bytes(std::span(text)))) return Answer{-EFAULT};
     return Answer{static_cast<std::int64_t>(text.size())};
   };
-  const auto wait = [&](Instant deadline) -> Outcome {
+  const auto wait = [&](Instant deadline) -> CallOutcome {
     if (file->nonblocking()) return Answer{-EAGAIN};
-    return wait_for(thread, {file}, deadline, "read");
+    return call.wait_for({file}, deadline, "read");
   };
   if (limit == 0) return Answer{0};
   if (discipline.settings().is_canonical()) return discipline.is_readable() ? take() : wait(kNever);
@@ -198,29 +195,118 @@ Kernel::Outcome Kernel::read_terminal(Thread& thread, const std::shared_ptr<Term
     file->bytes_seen = there;
     return wait(kNever);
   }
-  const bool goes_on = thread.retried() && file->bytes_seen == there && thread.deadline() != kNever;
+  const bool goes_on = call.thread.retried() && file->bytes_seen == there && call.thread.deadline() != kNever;
   file->bytes_seen = there;
-  if (goes_on && now() >= thread.deadline()) return take();
-  return wait(goes_on ? thread.deadline() : later(now(), time));
+  if (goes_on && call.now() >= call.thread.deadline()) return take();
+  return wait(goes_on ? call.thread.deadline() : later(call.now(), time));
 }
 
-// ioctl_tty(2). nullopt: not a terminal, or a generic request.
-std::optional<Kernel::Outcome> Kernel::control_terminal(Thread& thread, VirtualFile& file) {
+namespace {
+
+CallOutcome control_master(CallContext& call, TerminalMaster& master, std::uint32_t request,
+                           std::uint64_t address) {
+  Process& process = call.process;
+  Terminal& terminal = master.terminal();
+  switch (request) {
+    case TIOCGPTN:
+      return Answer{process.memory().store(address, terminal.number()) ? 0 : -EFAULT};
+    case TIOCSPTLCK: {
+      const auto on = process.memory().load<int>(address);
+      if (on) terminal.is_locked = *on != 0;
+      return Answer{on ? 0 : -EFAULT};
+    }
+    case TIOCGPTLCK:
+      return Answer{process.memory().store(address, static_cast<int>(terminal.is_locked)) ? 0 : -EFAULT};
+    case TIOCGPTPEER:
+      return open_end(call, terminal, terminal.path(), static_cast<int>(address));
+    case TIOCPKT: {
+      const auto on = process.memory().load<int>(address);
+      if (!on) return Answer{-EFAULT};
+      if (*on != 0) call.warn("packet mode of terminals (TIOCPKT) is not simulated; the program got EINVAL");
+      return Answer{*on == 0 ? 0 : -EINVAL};
+    }
+    case TIOCGPGRP:
+      return Answer{process.memory().store(address, terminal.foreground) ? 0 : -EFAULT};
+    default:
+      return Answer{-ENOTTY};
+  }
+}
+
+// Requests that only processes of the terminal's session may make.
+CallOutcome control_jobs(CallContext& call, Terminal& terminal, std::uint32_t request,
+                         std::uint64_t address) {
+  Process& process = call.process;
+  Family& family = process.family();
+  const bool leads = family.session == process.pid();
+  if (request == TIOCSCTTY) {
+    if (leads && terminal.session == family.session) return Answer{0};
+    if (!leads || controlling_terminal(call.host, process) != nullptr) return Answer{-EPERM};
+    if (terminal.session != 0) return Answer{-EPERM};
+    control_session(process, terminal);
+    return Answer{0};
+  }
+  if (terminal.session != family.session) return Answer{-ENOTTY};
+  switch (request) {
+    case TIOCGPGRP:
+      return Answer{process.memory().store(address, terminal.foreground) ? 0 : -EFAULT};
+    case TIOCGSID:
+      return Answer{process.memory().store(address, terminal.session) ? 0 : -EFAULT};
+    case TIOCSPGRP: {
+      if (auto refused = keep_in_background(call, terminal, SIGTTOU)) return *refused;
+      const auto group = process.memory().load<std::int32_t>(address);
+      if (!group) return Answer{-EFAULT};
+      if (*group <= 0) return Answer{-EINVAL};
+      const auto wanted = static_cast<std::uint32_t>(*group);
+      bool is_there = false, is_of_session = false;
+      for (const auto& other : call.table.processes()) {
+        if (other->host_index() != process.host_index() || other->family().group != wanted) continue;
+        is_there = true;
+        is_of_session = is_of_session || other->family().session == family.session;
+      }
+      // A zombie still belongs to its group.
+      for (const EndedChild& child : family.ended) is_there = is_of_session = is_of_session || child.group == wanted;
+      if (!is_of_session) return Answer{is_there ? -EPERM : -ESRCH};
+      terminal.foreground = wanted;
+      terminal.changed();
+      return Answer{0};
+    }
+    case TIOCNOTTY:
+      if (leads) {
+        const std::uint32_t group = terminal.foreground;
+        terminal.session = terminal.foreground = 0;
+        terminal.signal(group, SIGHUP);
+        terminal.signal(group, SIGCONT);
+        return Answer{0};
+      }
+      call.warn(
+          "to leave one's terminal without leading its session (TIOCNOTTY) is not simulated; the program got EPERM");
+      return Answer{-EPERM};
+    default:
+      return Answer{-ENOTTY};
+  }
+}
+
+}  // namespace
+
+std::optional<CallOutcome> control_terminal(CallContext& call, VirtualFile& file) {
   auto* const master = dynamic_cast<TerminalMaster*>(&file);
   auto* const end = dynamic_cast<TerminalFile*>(&file);
   if (master == nullptr && end == nullptr) return std::nullopt;
   Terminal& terminal = master != nullptr ? master->terminal() : end->terminal();
-  const auto& a = thread.call().arguments;
-  const auto request = static_cast<unsigned long>(static_cast<std::uint32_t>(a[1]));
-  const auto address = static_cast<std::uint64_t>(a[2]);
-  Process& process = thread.process();
-  if (request == FIOCLEX || request == FIONCLEX || request == FIONBIO || request == FIOASYNC) return std::nullopt;
-  const auto store = [&](const auto& value) -> Outcome { return Answer{process.memory().store(address, value) ? 0 : -EFAULT}; };
-  const auto answer = [](std::int64_t result) -> Outcome { return Answer{result}; };
+  const auto& a = call.arguments;
+  const auto request = static_cast<unsigned long>(call.as_u32(1));
+  const auto address = call.address(2);
+  Process& process = call.process;
+  if (request == FIOCLEX || request == FIONCLEX || request == FIONBIO || request == FIOASYNC)
+    return std::nullopt;
+  const auto store = [&](const auto& value) -> CallOutcome {
+    return Answer{process.memory().store(address, value) ? 0 : -EFAULT};
+  };
+  const auto answer = [](std::int64_t result) -> CallOutcome { return Answer{result}; };
   if (terminal.is_hung_up() && end != nullptr) return answer(request == TIOCSPGRP ? -ENOTTY : -EIO);
   if (is_set(request)) {
     if (end != nullptr) {
-      if (auto refused = keep_in_background(thread, terminal, SIGTTOU)) return refused;
+      if (auto refused = keep_in_background(call, terminal, SIGTTOU)) return refused;
     }
     const auto settings = process.memory().load<TerminalSettings>(address);
     if (!settings) return answer(-EFAULT);
@@ -265,88 +351,8 @@ std::optional<Kernel::Outcome> Kernel::control_terminal(Thread& thread, VirtualF
     default:
       break;
   }
-  if (master != nullptr) return control_master(thread, *master, static_cast<std::uint32_t>(request), address);
-  return control_jobs(thread, terminal, static_cast<std::uint32_t>(request), address);
-}
-
-Kernel::Outcome Kernel::control_master(Thread& thread, TerminalMaster& master, std::uint32_t request, std::uint64_t address) {
-  Process& process = thread.process();
-  Terminal& terminal = master.terminal();
-  switch (request) {
-    case TIOCGPTN:
-      return Answer{process.memory().store(address, terminal.number()) ? 0 : -EFAULT};
-    case TIOCSPTLCK: {
-      const auto on = process.memory().load<int>(address);
-      if (on) terminal.is_locked = *on != 0;
-      return Answer{on ? 0 : -EFAULT};
-    }
-    case TIOCGPTLCK:
-      return Answer{process.memory().store(address, static_cast<int>(terminal.is_locked)) ? 0 : -EFAULT};
-    case TIOCGPTPEER:
-      return open_end(thread, terminal, terminal.path(), static_cast<int>(address));
-    case TIOCPKT: {
-      const auto on = process.memory().load<int>(address);
-      if (!on) return Answer{-EFAULT};
-      if (*on != 0) warn(process, "packet mode of terminals (TIOCPKT) is not simulated; the program got EINVAL");
-      return Answer{*on == 0 ? 0 : -EINVAL};
-    }
-    case TIOCGPGRP:
-      return Answer{process.memory().store(address, terminal.foreground) ? 0 : -EFAULT};
-    default:
-      return Answer{-ENOTTY};
-  }
-}
-
-// Requests that only processes of the terminal's session may make.
-Kernel::Outcome Kernel::control_jobs(Thread& thread, Terminal& terminal, std::uint32_t request, std::uint64_t address) {
-  Process& process = thread.process();
-  Family& family = process.family();
-  const bool leads = family.session == process.pid();
-  if (request == TIOCSCTTY) {
-    if (leads && terminal.session == family.session) return Answer{0};
-    if (!leads || controlling_terminal(process) != nullptr) return Answer{-EPERM};
-    if (terminal.session != 0) return Answer{-EPERM};
-    control_session(process, terminal);
-    return Answer{0};
-  }
-  if (terminal.session != family.session) return Answer{-ENOTTY};
-  switch (request) {
-    case TIOCGPGRP:
-      return Answer{process.memory().store(address, terminal.foreground) ? 0 : -EFAULT};
-    case TIOCGSID:
-      return Answer{process.memory().store(address, terminal.session) ? 0 : -EFAULT};
-    case TIOCSPGRP: {
-      if (auto refused = keep_in_background(thread, terminal, SIGTTOU)) return *refused;
-      const auto group = process.memory().load<std::int32_t>(address);
-      if (!group) return Answer{-EFAULT};
-      if (*group <= 0) return Answer{-EINVAL};
-      const auto wanted = static_cast<std::uint32_t>(*group);
-      bool is_there = false, is_of_session = false;
-      for (const auto& other : table_.processes()) {
-        if (other->host_index() != process.host_index() || other->family().group != wanted) continue;
-        is_there = true;
-        is_of_session = is_of_session || other->family().session == family.session;
-      }
-      // A zombie still belongs to its group.
-      for (const EndedChild& child : family.ended) is_there = is_of_session = is_of_session || child.group == wanted;
-      if (!is_of_session) return Answer{is_there ? -EPERM : -ESRCH};
-      terminal.foreground = wanted;
-      terminal.changed();
-      return Answer{0};
-    }
-    case TIOCNOTTY:
-      if (leads) {
-        const std::uint32_t group = terminal.foreground;
-        terminal.session = terminal.foreground = 0;
-        terminal.signal(group, SIGHUP);
-        terminal.signal(group, SIGCONT);
-        return Answer{0};
-      }
-      warn(process, "to leave one's terminal without leading its session (TIOCNOTTY) is not simulated; the program got EPERM");
-      return Answer{-EPERM};
-    default:
-      return Answer{-ENOTTY};
-  }
+  if (master != nullptr) return control_master(call, *master, static_cast<std::uint32_t>(request), address);
+  return control_jobs(call, terminal, static_cast<std::uint32_t>(request), address);
 }
 
 }  // namespace verbatim::supervisor

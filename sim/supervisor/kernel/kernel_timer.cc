@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <csignal>
 
-#include "sim/supervisor/tasks/interval_timer.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/timer_calls.h"
 #include "sim/supervisor/spec/kernel_time.h"
+#include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/posix_timer.h"
 
 namespace verbatim::supervisor {
@@ -30,27 +30,27 @@ timeval to_timeval(Duration d) {
 
 }  // namespace
 
-Kernel::Outcome Kernel::sys_timer(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_timer(CallContext& call) {
   const auto& a = call.arguments;
-  Process& process = thread.process();
+  Process& process = call.process;
   auto& timer = process.interval_timer();
-  if (timer == nullptr) timer = std::make_unique<IntervalTimer>(engine_, process.host().component, process);
+  if (timer == nullptr)
+    timer = std::make_unique<IntervalTimer>(call.services.engine, process.host().component, process);
   if (call.number == SYS_alarm) {
     const std::int64_t left = (to_ps(timer->remaining()) + 999'999'999'999) / 1'000'000'000'000;
     timer->set(to_duration({a[0] & 0xffffffff, 0}), Duration::zero());
     return Answer{left};
   }
   if (a[0] != ITIMER_REAL) {
-    warn(process, "interval timers of CPU time are not simulated; the program got EINVAL");
+    call.warn("interval timers of CPU time are not simulated; the program got EINVAL");
     return Answer{-EINVAL};
   }
   const itimerval old{to_timeval(timer->interval()), to_timeval(timer->remaining())};
-  const auto old_address = static_cast<std::uint64_t>(a[call.number == SYS_setitimer ? 2 : 1]);
+  const auto old_address = call.address(call.number == SYS_setitimer ? 2 : 1);
   if (call.number == SYS_setitimer) {
     itimerval wanted{};
     if (a[1] != 0) {
-      const auto loaded = process.memory().load<itimerval>(static_cast<std::uint64_t>(a[1]));
+      const auto loaded = process.memory().load<itimerval>(call.address(1));
       if (!loaded) return Answer{-EFAULT};
       wanted = *loaded;
     }
@@ -61,9 +61,11 @@ Kernel::Outcome Kernel::sys_timer(Thread& thread) {
   return Answer{0};
 }
 
-Kernel::Outcome Kernel::create_timer(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
+namespace {
+
+CallOutcome create_timer(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
   constexpr std::int64_t kBootTimeAlarm = 9;
   const std::int64_t clock = a[0];
   const bool cpu_time = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
@@ -80,7 +82,7 @@ Kernel::Outcome Kernel::create_timer(Thread& thread) {
   const int id = process.new_timer_id();
   PosixTimer::Notice notice{.signal = SIGALRM, .value = static_cast<std::uint64_t>(id)};
   if (a[1] != 0) {
-    const auto event = process.memory().load<Event>(static_cast<std::uint64_t>(a[1]));
+    const auto event = process.memory().load<Event>(call.address(1));
     if (!event) return Answer{-EFAULT};
     const bool to_thread = (event->notify & SIGEV_THREAD_ID) != 0;
     notice = {event->notify == SIGEV_NONE, event->signal, event->value, to_thread ? event->tid : 0};
@@ -93,19 +95,19 @@ Kernel::Outcome Kernel::create_timer(Thread& thread) {
         });
     if (to_thread && !known) return Answer{-EINVAL};
   }
-  if (!process.memory().store(static_cast<std::uint64_t>(a[2]), static_cast<std::int32_t>(id)))
-    return Answer{-EFAULT};
-  process.timers()[id] = std::make_unique<PosixTimer>(engine_, process.host().component, process, id,
-                                                      static_cast<int>(clock), notice);
+  if (!process.memory().store(call.address(2), static_cast<std::int32_t>(id))) return Answer{-EFAULT};
+  process.timers()[id] = std::make_unique<PosixTimer>(call.services.engine, process.host().component, process,
+                                                      id, static_cast<int>(clock), notice);
   return Answer{0};
 }
 
-Kernel::Outcome Kernel::sys_posix_timer(Thread& thread) {
-  const PendingCall& call = thread.call();
+}  // namespace
+
+CallOutcome sys_posix_timer(CallContext& call) {
   const auto& a = call.arguments;
-  if (call.number == SYS_timer_create) return create_timer(thread);
-  Process& process = thread.process();
-  const auto found = process.timers().find(static_cast<int>(a[0]));
+  if (call.number == SYS_timer_create) return create_timer(call);
+  Process& process = call.process;
+  const auto found = process.timers().find(call.as_int(0));
   if (found == process.timers().end()) return Answer{-EINVAL};
   PosixTimer& timer = *found->second;
   if (call.number == SYS_timer_getoverrun) return Answer{timer.overrun()};
@@ -114,47 +116,50 @@ Kernel::Outcome Kernel::sys_posix_timer(Thread& thread) {
     return Answer{0};
   }
   const itimerspec old{to_timespec(timer.interval()), to_timespec(timer.remaining())};
-  const auto old_address = static_cast<std::uint64_t>(a[call.number == SYS_timer_settime ? 3 : 1]);
+  const auto old_address = call.address(call.number == SYS_timer_settime ? 3 : 1);
   std::optional<itimerspec> wanted;
   if (call.number == SYS_timer_settime) {
-    wanted = process.memory().load<itimerspec>(static_cast<std::uint64_t>(a[2]));
+    wanted = process.memory().load<itimerspec>(call.address(2));
     if (!wanted) return Answer{a[2] == 0 ? -EINVAL : -EFAULT};
     if (!valid(wanted->it_value) || !valid(wanted->it_interval)) return Answer{-EINVAL};
   }
   if (old_address != 0 && !process.memory().store(old_address, old)) return Answer{-EFAULT};
   if (!wanted) return Answer{0};
   const std::int64_t value = to_ns(wanted->it_value);
-  const std::int64_t ns = (a[1] & TIMER_ABSTIME) != 0
-                              ? ns_until(timer.clock(), wanted->it_value, now(), options_.epoch_ns)
+  const std::int64_t ns = (call.flags(1) & TIMER_ABSTIME) != 0
+                              ? ns_until(timer.clock(), wanted->it_value, call.now(), call.epoch_ns())
                               : value;
-  timer.set(value == 0 ? kNever : add_ns(now(), ns), from_ns(to_ns(wanted->it_interval)));
+  timer.set(value == 0 ? kNever : add_ns(call.now(), ns), from_ns(to_ns(wanted->it_interval)));
   return Answer{0};
 }
 
+namespace {
+
 // Stores the remaining time of a sleep that a signal interrupts.
-void Kernel::store_remaining_time(Thread& thread) {
-  const PendingCall& call = thread.call();
-  const auto& a = call.arguments;
+void store_remaining_time(CallContext& call) {
   const bool by_clock = call.number == SYS_clock_nanosleep;
   if (call.number != SYS_nanosleep && !by_clock) return;
-  const auto address = static_cast<std::uint64_t>(a[by_clock ? 3 : 1]);
-  if (address == 0 || (by_clock && (a[1] & TIMER_ABSTIME) != 0)) return;
-  const Duration rest = thread.deadline() > now() ? thread.deadline() - now() : Duration::zero();
-  thread.process().memory().store(address, to_timespec(rest));
+  const auto address = call.address(by_clock ? 3 : 1);
+  if (address == 0 || (by_clock && (call.flags(1) & TIMER_ABSTIME) != 0)) return;
+  const Duration rest =
+      call.thread.deadline() > call.now() ? call.thread.deadline() - call.now() : Duration::zero();
+  call.process.memory().store(address, to_timespec(rest));
 }
 
-void Kernel::give_up_waiting(Thread& thread) {
-  thread.stop_waiting();
-  abandon_futex(thread);
-  thread.finish_call();
-  store_remaining_time(thread);
+}  // namespace
+
+void give_up_waiting(CallContext& call, FutexTable& futexes) {
+  call.thread.stop_waiting();
+  futexes.forget(call.thread);
+  call.thread.finish_call();
+  store_remaining_time(call);
 }
 
 // The call must still wait, but a signal is pending.
-Answer Kernel::interrupt(Thread& thread) {
-  const auto disposition = thread.process().disposition(thread.next_signal());
-  give_up_waiting(thread);
-  switch (thread.call().number) {  // never restarted, signal(7)
+Answer interrupt(CallContext& call, FutexTable& futexes) {
+  const auto disposition = call.process.disposition(call.thread.next_signal());
+  give_up_waiting(call, futexes);
+  switch (call.number) {  // never restarted, signal(7)
     case SYS_poll:
     case SYS_ppoll:
     case SYS_select:

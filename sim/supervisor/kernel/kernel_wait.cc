@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "sim/supervisor/files/epoll_file.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/wait_calls.h"
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/tasks/signals.h"
 #include "verbs_shim/protocol/repeated_calls.h"
@@ -20,20 +20,7 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
-}  // namespace
-
-std::optional<Instant> Kernel::load_deadline(Thread& thread, std::uint64_t address, int* error) {
-  *error = 0;
-  if (thread.retried()) return thread.deadline();
-  if (address == 0) return kNever;
-  const auto timeout = thread.process().memory().load<timespec>(address);
-  if (!timeout) *error = -EFAULT;
-  if (timeout && !valid(*timeout)) *error = -EINVAL;
-  if (*error != 0) return std::nullopt;
-  return add_ns(now(), to_ns(*timeout));
-}
-
-std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) const {
+std::uint32_t readiness_of(Process& process, int fd, bool* valid_fd) {
   *valid_fd = true;
   if (const VirtualFilePtr file = process.file(fd)) return file->readiness();
   // Real descriptors are regular files and the empty standard input: always ready.
@@ -41,28 +28,30 @@ std::uint32_t Kernel::readiness_of(Process& process, int fd, bool* valid_fd) con
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
+}  // namespace
+
 // Signal mask of ppoll, pselect and epoll_pwait, which applies while the thread waits. Returns 0 or the errno
 // that ends the call: EFAULT, or EINTR if the new mask admits a signal that the kernel of the machine holds
 // back.
-int Kernel::deliver_signals_during_wait(Thread& thread, std::uint64_t mask_address, bool waits) {
+int deliver_signals_during_wait(CallContext& call, std::uint64_t mask_address, bool waits) {
   if (mask_address == 0) return 0;
-  const auto mask = load_argument<std::uint64_t>(thread, mask_address);
+  const auto mask = call.load_argument<std::uint64_t>(mask_address);
   if (!mask) return -EFAULT;
   if (!waits) return 0;
-  thread.await_signals(~*mask);
-  take_awaited(thread, ~*mask);
-  return (kept_natively(thread) & ~*mask) != 0 ? -EINTR : 0;
+  call.thread.await_signals(~*mask);
+  take_awaited(call.thread, ~*mask);
+  return (kept_natively(call.thread) & ~*mask) != 0 ? -EINTR : 0;
 }
 
-Kernel::Outcome Kernel::sys_poll(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_poll(CallContext& call) {
   const auto& a = call.arguments;
-  Process& process = thread.process();
-  const auto count = static_cast<std::uint64_t>(a[1]);
+  Process& process = call.process;
+  const auto count = call.length(1);
   if (count > process.limits.of(RLIMIT_NOFILE).rlim_cur) return Answer{-EINVAL};
   std::vector<pollfd> set(count);
-  const auto set_address = static_cast<std::uint64_t>(a[0]);
-  if (count > 0 && !read_argument(thread, set_address, std::as_writable_bytes(std::span(set)))) return Answer{-EFAULT};
+  const auto set_address = call.address(0);
+  if (count > 0 && !call.read_argument(set_address, std::as_writable_bytes(std::span(set))))
+    return Answer{-EFAULT};
   std::vector<VirtualFilePtr> files;
   std::int64_t ready = 0;
   for (pollfd& entry : set) {
@@ -76,23 +65,23 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
     if (VirtualFilePtr file = process.file(entry.fd)) add_with_watched(files, std::move(file));
   }
   Instant deadline = kNever;
-  if (thread.retried()) {
-    deadline = thread.deadline();
+  if (call.thread.retried()) {
+    deadline = call.thread.deadline();
   } else if (call.number == SYS_ppoll) {
     int error;
-    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[2]), &error);
+    const auto loaded = call.load_deadline(call.address(2), &error);
     if (!loaded) return Answer{error};
     deadline = *loaded;
-  } else if (static_cast<int>(a[2]) >= 0) {
-    deadline = now() + Duration(static_cast<int>(a[2]) * kPsPerMs);
+  } else if (call.as_int(2) >= 0) {
+    deadline = call.now() + Duration(call.as_int(2) * kPsPerMs);
   }
   if (call.number == SYS_ppoll) {
-    if (const int error = deliver_signals_during_wait(thread, static_cast<std::uint64_t>(a[3]), ready == 0)) return Answer{error};
+    if (const int error = deliver_signals_during_wait(call, call.address(3), ready == 0))
+      return Answer{error};
   }
-  if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "poll");
+  if (ready == 0 && call.now() < deadline) return call.wait_for(std::move(files), deadline, "poll");
   if (call.number == SYS_ppoll && a[2] != 0) {
-    process.memory().store(static_cast<std::uint64_t>(a[2]),
-                           to_timespec(std::max(deadline - now(), Duration::zero())));
+    process.memory().store(call.address(2), to_timespec(std::max(deadline - call.now(), Duration::zero())));
   }
   // Keeps changes that other threads have made to the entries meanwhile.
   std::vector<pollfd> there(count);
@@ -103,12 +92,12 @@ Kernel::Outcome Kernel::sys_poll(Thread& thread) {
   return Answer{ready};
 }
 
-Kernel::Outcome Kernel::sys_select(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_select(CallContext& call) {
   const auto& a = call.arguments;
-  Process& process = thread.process();
-  if (static_cast<int>(a[0]) < 0) return Answer{-EINVAL};
-  const int limit = std::min(static_cast<int>(a[0]), protocol::kMostDescriptors);  // sets may be larger than an fd_set
+  Process& process = call.process;
+  if (call.as_int(0) < 0) return Answer{-EINVAL};
+  const int limit =
+      std::min(call.as_int(0), protocol::kMostDescriptors);  // sets may be larger than an fd_set
   constexpr std::uint32_t kMeaning[3] = {POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI};
   const std::size_t words = static_cast<std::size_t>((limit + 63) / 64);
   std::vector<std::uint64_t> result[3];
@@ -118,7 +107,7 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
     result[k].resize(words);
     if (a[k + 1] == 0 || words == 0) continue;
     std::vector<std::uint64_t> wanted(words);
-    if (!read_argument(thread, static_cast<std::uint64_t>(a[k + 1]), std::as_writable_bytes(std::span(wanted))))
+    if (!call.read_argument(call.address(k + 1), std::as_writable_bytes(std::span(wanted))))
       return Answer{-EFAULT};
     for (int fd = 0; fd < limit; ++fd) {
       const auto word = static_cast<std::size_t>(fd / 64);
@@ -135,129 +124,125 @@ Kernel::Outcome Kernel::sys_select(Thread& thread) {
     }
   }
   Instant deadline = kNever;
-  if (thread.retried()) {
-    deadline = thread.deadline();
+  if (call.thread.retried()) {
+    deadline = call.thread.deadline();
   } else if (a[4] != 0 && call.number == SYS_select) {
-    const auto timeout = process.memory().load<timeval>(static_cast<std::uint64_t>(a[4]));
+    const auto timeout = process.memory().load<timeval>(call.address(4));
     if (!timeout) return Answer{-EFAULT};
     if (timeout->tv_sec < 0 || timeout->tv_usec < 0) return Answer{-EINVAL};
-    deadline = add_ns(now(), to_ns({timeout->tv_sec, 0}) + timeout->tv_usec * 1000);
+    deadline = add_ns(call.now(), to_ns({timeout->tv_sec, 0}) + timeout->tv_usec * 1000);
   } else if (a[4] != 0) {
     int error;
-    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[4]), &error);
+    const auto loaded = call.load_deadline(call.address(4), &error);
     if (!loaded) return Answer{error};
     deadline = *loaded;
   }
   if (call.number == SYS_pselect6 && a[5] != 0) {
-    const auto mask = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(a[5]));  // pointer and size
+    const auto mask = call.load_argument<std::uint64_t>(call.address(5));  // pointer and size
     if (!mask) return Answer{-EFAULT};
-    if (const int error = deliver_signals_during_wait(thread, *mask, ready == 0)) return Answer{error};
+    if (const int error = deliver_signals_during_wait(call, *mask, ready == 0)) return Answer{error};
   }
-  if (ready == 0 && now() < deadline) return wait_for(thread, std::move(files), deadline, "select");
+  if (ready == 0 && call.now() < deadline) return call.wait_for(std::move(files), deadline, "select");
   for (int k = 0; k < 3; ++k) {
     if (a[k + 1] == 0 || words == 0) continue;
     const auto bytes = std::as_bytes(std::span(result[k]));
-    if (!process.memory().put(static_cast<std::uint64_t>(a[k + 1]), bytes)) return Answer{-EFAULT};
+    if (!process.memory().put(call.address(k + 1), bytes)) return Answer{-EFAULT};
   }
   if (a[4] != 0) {  // Linux stores the remaining time
-    const Duration left = std::max(deadline - now(), Duration::zero());
+    const Duration left = std::max(deadline - call.now(), Duration::zero());
     const timespec time = to_timespec(left);
-    const auto address = static_cast<std::uint64_t>(a[4]);
+    const auto address = call.address(4);
     call.number == SYS_select ? process.memory().store(address, timeval{time.tv_sec, time.tv_nsec / 1000})
                               : process.memory().store(address, time);
   }
   return Answer{ready};
 }
 
-Kernel::Outcome Kernel::sys_epoll_create(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_epoll_create(CallContext& call) {
   if (call.number == SYS_epoll_create && call.arguments[0] <= 0) return Answer{-EINVAL};
   if (call.number == SYS_epoll_create1 && (call.arguments[0] & ~std::int64_t{EPOLL_CLOEXEC}) != 0) {
     return Answer{-EINVAL};
   }
-  return install(thread.process(), std::make_shared<EpollFile>(), false);
+  return call.install(std::make_shared<EpollFile>(), false);
 }
 
-Kernel::Outcome Kernel::sys_epoll_ctl(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const VirtualFilePtr own = process.file(a[0]);
+CallOutcome sys_epoll_ctl(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const VirtualFilePtr own = call.file(0);
   if (own == nullptr) return Answer{-EBADF};
   auto* epoll = dynamic_cast<EpollFile*>(own.get());
   if (epoll == nullptr) return Answer{-EINVAL};
-  const VirtualFilePtr file = process.file(a[2]);
-  if (file == nullptr)
-    return Answer{a[2] >= 0 && process.natively_open(static_cast<int>(a[2])) ? -EPERM : -EBADF};
+  const VirtualFilePtr file = call.file(2);
+  if (file == nullptr) return Answer{a[2] >= 0 && process.natively_open(call.as_int(2)) ? -EPERM : -EBADF};
   if (file == own) return Answer{-EINVAL};
   epoll_event event{};
   if (a[1] != EPOLL_CTL_DEL) {
-    const auto loaded = process.memory().load<epoll_event>(static_cast<std::uint64_t>(a[3]));
+    const auto loaded = process.memory().load<epoll_event>(call.address(3));
     if (!loaded) return Answer{-EFAULT};
     event = *loaded;
   }
-  return Answer{epoll->control(static_cast<int>(a[1]), static_cast<int>(a[2]), file, event)};
+  return Answer{epoll->control(call.as_int(1), call.as_int(2), file, event)};
 }
 
-Kernel::Outcome Kernel::sys_epoll_wait(Thread& thread) {
-  const auto& a = thread.call().arguments;
-  Process& process = thread.process();
-  const VirtualFilePtr own = process.file(a[0]);
+CallOutcome sys_epoll_wait(CallContext& call) {
+  const auto& a = call.arguments;
+  Process& process = call.process;
+  const VirtualFilePtr own = call.file(0);
   auto* epoll = dynamic_cast<EpollFile*>(own.get());
   if (epoll == nullptr) return Answer{own == nullptr ? -EBADF : -EINVAL};
   if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
   const bool ready = epoll->readiness() != 0;
   Instant deadline = kNever;
-  if (thread.retried()) {
-    deadline = thread.deadline();
-  } else if (thread.call().number == SYS_epoll_pwait2) {
+  if (call.thread.retried()) {
+    deadline = call.thread.deadline();
+  } else if (call.number == SYS_epoll_pwait2) {
     int error;
-    const auto loaded = load_deadline(thread, static_cast<std::uint64_t>(a[3]), &error);
+    const auto loaded = call.load_deadline(call.address(3), &error);
     if (!loaded) return Answer{error};
     deadline = *loaded;
-  } else if (static_cast<int>(a[3]) >= 0) {
-    deadline = now() + Duration(static_cast<int>(a[3]) * kPsPerMs);
+  } else if (call.as_int(3) >= 0) {
+    deadline = call.now() + Duration(call.as_int(3) * kPsPerMs);
   }
-  const bool has_mask = thread.call().number == SYS_epoll_pwait || thread.call().number == SYS_epoll_pwait2;
+  const bool has_mask = call.number == SYS_epoll_pwait || call.number == SYS_epoll_pwait2;
   if (has_mask) {
-    const int error = deliver_signals_during_wait(thread, static_cast<std::uint64_t>(a[4]), !ready);
+    const int error = deliver_signals_during_wait(call, call.address(4), !ready);
     if (error != 0) return Answer{error};
   }
-  if (!ready && now() < deadline) {
+  if (!ready && call.now() < deadline) {
     std::vector<VirtualFilePtr> files;
     add_with_watched(files, own);
-    return wait_for(thread, std::move(files), deadline, "epoll_wait");
+    return call.wait_for(std::move(files), deadline, "epoll_wait");
   }
   const auto store = [&](std::size_t index, const epoll_event& event) {
-    return process.memory().store(static_cast<std::uint64_t>(a[1]) + index * sizeof event, event);
+    return process.memory().store(call.address(1) + index * sizeof event, event);
   };
   return Answer{epoll->take(static_cast<std::size_t>(a[2]), store)};
 }
 
-Kernel::Outcome Kernel::sys_sleep(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_sleep(CallContext& call) {
   const auto& a = call.arguments;
   const bool by_clock = call.number == SYS_clock_nanosleep;
-  if (thread.retried()) {
-    if (now() >= thread.deadline()) return Answer{0};
-    return wait_for(thread, {}, thread.deadline(), "sleep");
+  if (call.thread.retried()) {
+    if (call.now() >= call.thread.deadline()) return Answer{0};
+    return call.wait_for({}, call.thread.deadline(), "sleep");
   }
-  const auto loaded =
-      thread.process().memory().load<timespec>(static_cast<std::uint64_t>(a[by_clock ? 2 : 0]));
+  const auto loaded = call.process.memory().load<timespec>(call.address(by_clock ? 2 : 0));
   if (!loaded) return Answer{-EFAULT};
   if (!valid(*loaded)) return Answer{-EINVAL};
   std::int64_t ns = to_ns(*loaded);
-  if (by_clock && (a[1] & TIMER_ABSTIME) != 0) ns = ns_until(a[0], *loaded, now(), options_.epoch_ns);
+  if (by_clock && (call.flags(1) & TIMER_ABSTIME) != 0)
+    ns = ns_until(a[0], *loaded, call.now(), call.epoch_ns());
   if (ns <= 0) return Answer{0};
-  const bool is_absolute = by_clock && (a[1] & TIMER_ABSTIME) != 0;
-  return wait_for(thread, {}, add_ns(is_absolute ? now() : thread.called_at(), ns), "sleep");
+  const bool is_absolute = by_clock && (call.flags(1) & TIMER_ABSTIME) != 0;
+  return call.wait_for({}, add_ns(is_absolute ? call.now() : call.thread.called_at(), ns), "sleep");
 }
 
 // The call has found nothing, or has slept. Stores the files and memory that decide its result, for the
 // runtime to repeat it by itself (answer.repeats). Stores nothing if a repetition may have another result.
-void Kernel::keep_empty_call(Thread& thread, Answer& answer) {
-  const PendingCall& call = thread.call();
+void keep_empty_call(CallContext& call, Answer& answer) {
   const auto& a = call.arguments;
-  Process& process = thread.process();
+  Process& process = call.process;
   const protocol::CallMemory read = protocol::memory_of_call(call.number, a);
   if (read.length > protocol::kMostCallMemory) return;
   std::vector<std::uint8_t> memory(read.length);
@@ -267,7 +252,7 @@ void Kernel::keep_empty_call(Thread& thread, Answer& answer) {
   if (protocol::is_sleep(call.number, a)) {
     timespec asked;
     std::memcpy(&asked, memory.data(), sizeof asked);
-    slept = now() - thread.called_at();
+    slept = call.now() - call.thread.called_at();
     // A process that was stopped meanwhile has slept longer.
     if (slept != add_ns(Instant{}, std::max<std::int64_t>(to_ns(asked), 0)) - Instant{}) return;
     answer.arguments[0] = to_ps(slept);
@@ -278,27 +263,26 @@ void Kernel::keep_empty_call(Thread& thread, Answer& answer) {
       if (VirtualFilePtr file = process.file(asked.fd)) add_with_watched(files, std::move(file));
     }
   } else {
-    if (VirtualFilePtr file = process.file(static_cast<int>(a[0]))) add_with_watched(files, std::move(file));
+    if (VirtualFilePtr file = process.file(call.as_int(0))) add_with_watched(files, std::move(file));
   }
-  answer.repeats = thread.keep_empty_call(answer.result, slept, std::move(memory), files);
+  answer.repeats = call.thread.keep_empty_call(answer.result, slept, std::move(memory), files);
 }
 
-Kernel::Outcome Kernel::sys_pause(Thread& thread) { return wait_for(thread, {}, kNever, "pause"); }
+CallOutcome sys_pause(CallContext& call) { return call.wait_for({}, kNever, "pause"); }
 
-Kernel::Outcome Kernel::sys_wait_for_signal(Thread& thread) {
-  const PendingCall& call = thread.call();
+CallOutcome sys_wait_for_signal(CallContext& call) {
   const bool suspends = call.number == SYS_rt_sigsuspend;
-  const auto set = load_argument<std::uint64_t>(thread, static_cast<std::uint64_t>(call.arguments[0]));
+  const auto set = call.load_argument<std::uint64_t>(call.address(0));
   if (!set) return Answer{-EFAULT};
-  thread.await_signals(suspends ? ~*set : *set);
-  take_awaited(thread, suspends ? ~*set : *set);
-  if (suspends) return wait_for(thread, {}, kNever, "sigsuspend");
-  if (thread.has_signal() && (*set >> (thread.next_signal() - 1) & 1) != 0) return Answer{0};
+  call.thread.await_signals(suspends ? ~*set : *set);
+  take_awaited(call.thread, suspends ? ~*set : *set);
+  if (suspends) return call.wait_for({}, kNever, "sigsuspend");
+  if (call.thread.has_signal() && (*set >> (call.thread.next_signal() - 1) & 1) != 0) return Answer{0};
   int error = 0;
-  const auto deadline = load_deadline(thread, static_cast<std::uint64_t>(call.arguments[2]), &error);
+  const auto deadline = call.load_deadline(call.address(2), &error);
   if (!deadline) return Answer{error};
-  if (now() >= *deadline) return Answer{-EAGAIN};
-  return wait_for(thread, {}, *deadline, "sigwait");
+  if (call.now() >= *deadline) return Answer{-EAGAIN};
+  return call.wait_for({}, *deadline, "sigwait");
 }
 
 }  // namespace verbatim::supervisor

@@ -1,14 +1,30 @@
-// Common part of shmget, semget and msgget.
+// System V shared memory, semaphores and messages (kernel_sysv_*.cc).
 #pragma once
 
 #include <sys/ipc.h>
 
 #include <cerrno>
 
+#include "sim/supervisor/kernel/call_context.h"
 #include "sim/supervisor/kernel/ipc_table.h"
+#include "sim/supervisor/kernel/real_descriptors.h"
 
 namespace verbatim::supervisor {
 
+CallOutcome sys_shmget(CallContext& call);
+CallOutcome sys_shmat(CallContext& call, RealDescriptors& descriptors);
+CallOutcome sys_attached(CallContext& call);
+CallOutcome sys_shmdt(CallContext& call);
+CallOutcome sys_shmctl(CallContext& call);
+CallOutcome sys_semget(CallContext& call);
+CallOutcome sys_semop(CallContext& call);
+CallOutcome sys_semctl(CallContext& call);
+CallOutcome sys_msgget(CallContext& call);
+CallOutcome sys_msgsnd(CallContext& call);
+CallOutcome sys_msgrcv(CallContext& call);
+CallOutcome sys_msgctl(CallContext& call);
+
+// Common part of shmget, semget and msgget.
 // Returns the id of the object with `key`, or that of a new one from `make`; -errno. `fits`: true if an
 // existing object is as large as the caller requests.
 template <class Object, class Make, class Fits>

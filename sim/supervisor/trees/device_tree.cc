@@ -14,7 +14,7 @@ void add_devices(VirtualTree& tree) {
   for (const auto& [path, minor] : same_everywhere) tree.add_device(path, kMemory, minor).is_machines = true;
   tree.add_device("/dev/random", kMemory, 8);
   tree.add_device("/dev/urandom", kMemory, 9);
-  // Opening /dev/tty or /dev/ptmx is special (Kernel::open_terminal).
+  // Opening /dev/tty or /dev/ptmx is special (kernel/terminals.h).
   tree.add_device("/dev/tty", kTerminal, 0).open_error = ENXIO;
   tree.add_device("/dev/console", kTerminal, 1).open_error = ENODEV;
   tree.add_device("/dev/ptmx", kTerminal, 2);

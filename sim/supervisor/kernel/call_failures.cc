@@ -1,4 +1,5 @@
-// Calls that fail, or transfer less than possible, by choice (freedom.h).
+#include "sim/supervisor/kernel/call_failures.h"
+
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -10,7 +11,8 @@
 
 #include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/kernel/freedom.h"
-#include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/net/socket.h"
+#include "sim/supervisor/tasks/process.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -25,7 +27,8 @@ Interrupted interrupted(const PendingCall& call) {
   using protocol::CallTraits;
   const protocol::SystemCall& row = protocol::system_call(call.number);
   const auto operation = call.arguments[1] & FUTEX_CMD_MASK;
-  if (call.number == SYS_futex && operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET) return Interrupted::kNever;
+  if (call.number == SYS_futex && operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
+    return Interrupted::kNever;
   if (row.has(CallTraits::kEndedByStop)) return Interrupted::kByStop;
   return row.has(CallTraits::kEndedByHandler) ? Interrupted::kByHandler : Interrupted::kNever;
 }
@@ -48,43 +51,47 @@ const Socket* stream_of(const VirtualFile& file) {
 
 }  // namespace
 
-bool Kernel::fails(Thread& thread, std::string_view site) {
-  return failing_ != nullptr && failing_->choose(site, thread.component(), thread.process().host().component);
+bool CallFailures::occurs(Thread& thread, std::string_view site) {
+  return calls_ != nullptr && calls_->choose(site, thread.component(), thread.process().host().component);
 }
 
-bool Kernel::is_interrupted(Thread& thread) {
-  if (failing_ == nullptr) return false;
+bool CallFailures::interrupts(Thread& thread) {
+  if (calls_ == nullptr) return false;
   const Interrupted by = interrupted(thread.call());
   if (by == Interrupted::kNever || (by == Interrupted::kByHandler && !lets_handler_in(thread))) return false;
-  return fails(thread, freedom::kInterrupted);
+  return occurs(thread, freedom::kInterrupted);
 }
 
 // Data left behind is reported again to edge-triggered epoll, as if it had arrived after the call.
-std::uint64_t Kernel::readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit, bool dont_wait, bool whole) {
-  if (failing_ == nullptr || limit == 0 || (file.readiness() & POLLIN) == 0) return limit;
+std::uint64_t CallFailures::readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit,
+                                         bool dont_wait, bool whole) {
+  if (calls_ == nullptr || limit == 0 || (file.readiness() & POLLIN) == 0) return limit;
   const Socket* const stream = stream_of(file);
   const bool is_pipe = dynamic_cast<const PipeEnd*>(&file) != nullptr;
-  const std::uint64_t there = stream != nullptr ? std::min<std::uint64_t>(stream->readable_bytes(), limit) : 0;
+  const std::uint64_t there =
+      stream != nullptr ? std::min<std::uint64_t>(stream->readable_bytes(), limit) : 0;
   std::uint64_t most = limit;
-  if (dont_wait && (is_pipe || there > 0) && fails(thread, freedom::kWouldBlock)) {
+  if (dont_wait && (is_pipe || there > 0) && occurs(thread, freedom::kWouldBlock)) {
     most = 0;
-  } else if (!whole && there > 1 && fails(thread, freedom::kShortTransfer)) {
-    most = failing_->choose_part(freedom::kShortBytes, thread.component(), there);
+  } else if (!whole && there > 1 && occurs(thread, freedom::kShortTransfer)) {
+    most = calls_->choose_part(freedom::kShortBytes, thread.component(), there);
   }
   if (most != limit) file.report_again();
   return most;
 }
 
-std::uint64_t Kernel::writable_now(Thread& thread, VirtualFile& file, std::uint64_t length, bool dont_wait) {
-  if (failing_ == nullptr || length == 0 || !dont_wait || (file.readiness() & (POLLOUT | POLLERR | POLLHUP)) != POLLOUT)
+std::uint64_t CallFailures::writable_now(Thread& thread, VirtualFile& file, std::uint64_t length,
+                                         bool dont_wait) {
+  if (calls_ == nullptr || length == 0 || !dont_wait ||
+      (file.readiness() & (POLLOUT | POLLERR | POLLHUP)) != POLLOUT)
     return length;
   const bool is_pipe = dynamic_cast<const PipeEnd*>(&file) != nullptr;
   if (!is_pipe && stream_of(file) == nullptr) return length;
   std::uint64_t most = length;
-  if (fails(thread, freedom::kWouldBlock)) {
+  if (occurs(thread, freedom::kWouldBlock)) {
     most = 0;
-  } else if (length > (is_pipe ? PIPE_BUF : 1) && fails(thread, freedom::kShortTransfer)) {
-    most = failing_->choose_part(freedom::kShortBytes, thread.component(), length);
+  } else if (length > (is_pipe ? PIPE_BUF : 1) && occurs(thread, freedom::kShortTransfer)) {
+    most = calls_->choose_part(freedom::kShortBytes, thread.component(), length);
   }
   if (most != length) file.report_again();
   return most;

@@ -1,0 +1,14 @@
+// Dispatch of system calls, generated from verbs_shim/protocol/system_call_table.h.
+#pragma once
+
+#include "sim/supervisor/kernel/kernel_state.h"
+
+namespace verbatim::supervisor {
+
+// Calls the handler of the call's row with the parts of the state that its parameters name.
+CallOutcome dispatch(CallContext& call, KernelState& state);
+
+// A call of class kRefused: warns with its name.
+Answer refuse(CallContext& call);
+
+}  // namespace verbatim::supervisor
