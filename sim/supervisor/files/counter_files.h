@@ -16,6 +16,9 @@ class EventCounter final : public VirtualFile {
   std::string describe() const override { return "eventfd"; }
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
+  IoResult read_async(std::uint64_t, std::size_t limit, std::vector<std::byte>& bytes) override {
+    return read(limit, bytes);
+  }
 
  private:
   static constexpr std::uint64_t kMost = ~0ull - 1;

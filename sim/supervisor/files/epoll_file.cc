@@ -73,7 +73,7 @@ bool EpollFile::may_watch(const EpollFile& inner) const {
 }
 
 EpollFile::Interest EpollFile::make_interest(const VirtualFilePtr& file, const epoll_event& event) {
-  auto* inner = dynamic_cast<EpollFile*>(file.get());
+  EpollFile* const inner = file->as_epoll();
   if (inner != nullptr) inner->outer_.insert(this);
   return {file, inner, event, kNothingReported, true};
 }
@@ -94,9 +94,8 @@ int EpollFile::control(int operation, int fd, const VirtualFilePtr& file, const 
   switch (operation) {
     case EPOLL_CTL_ADD:
       if (it != interests_.end()) return -EEXIST;
-      if (const auto* inner = dynamic_cast<const EpollFile*>(file.get())) {
-        if (!may_watch(*inner)) return -ELOOP;
-      }
+      if (const EpollFile* const inner = file->as_epoll(); inner != nullptr && !may_watch(*inner))
+        return -ELOOP;
       interests_[fd] = make_interest(file, event);
       break;
     case EPOLL_CTL_MOD:
@@ -157,7 +156,7 @@ std::vector<VirtualFilePtr> EpollFile::watched() const {
 }
 
 void add_with_watched(std::vector<VirtualFilePtr>& files, VirtualFilePtr file) {
-  const auto* const epoll = dynamic_cast<const EpollFile*>(file.get());
+  const EpollFile* const epoll = file->as_epoll();
   files.push_back(std::move(file));
   if (epoll == nullptr) return;
   for (VirtualFilePtr& watched : epoll->watched()) files.push_back(std::move(watched));

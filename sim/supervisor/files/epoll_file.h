@@ -17,6 +17,7 @@ class EpollFile final : public VirtualFile {
   ~EpollFile() override;
   std::uint32_t readiness() const override;
   std::string describe() const override { return "epoll instance"; }
+  EpollFile* as_epoll() override { return this; }
 
   // EPOLL_CTL_ADD, _MOD or _DEL for descriptor `fd`, which refers to `file`. 0 or -errno; ELOOP: `file`
   // watches this instance, or the nesting would be too deep.

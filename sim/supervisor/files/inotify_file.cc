@@ -77,7 +77,7 @@ IoResult InotifyFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
   return bytes.empty() ? -EINVAL : static_cast<std::int64_t>(bytes.size());
 }
 
-std::size_t InotifyFile::readable_bytes() const {
+std::optional<std::size_t> InotifyFile::queued_input() const {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < told_; ++i) bytes += events_[i].size();
   return bytes;

@@ -85,8 +85,9 @@ class InotifyFile final : public VirtualFile {
   // As many struct inotify_event as exist and fit; -EINVAL if the first does not fit.
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   int access_mode() const override;
-  // FIONREAD.
-  std::size_t readable_bytes() const;
+  std::optional<std::size_t> queued_input() const override;
+  bool supports_signals() const override { return true; }
+  std::string link_text() const override { return "anon_inode:inotify"; }
 
   // Watches the machine's file or folder at `path`, in one of the host's own folders, with `mask` of
   // inotify_add_watch(2). Returns the watch descriptor or -errno.

@@ -62,6 +62,12 @@ class PipeEnd final : public VirtualFile {
   int access_mode() const override { return access_mode_; }
   std::uint32_t mode() const override;
   Pipe& pipe() { return *pipe_; }
+  Pipe* as_pipe() override { return pipe_.get(); }
+  std::optional<std::size_t> queued_input() const override { return pipe_->size(); }
+  IoResult read_async(std::uint64_t, std::size_t limit, std::vector<std::byte>& bytes) override {
+    return read(limit, bytes);
+  }
+  bool supports_signals() const override { return true; }
   void changed() { notify(); }
 
  protected:

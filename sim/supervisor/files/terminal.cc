@@ -90,6 +90,9 @@ TerminalFile::TerminalFile(std::shared_ptr<Terminal> terminal) : terminal_(std::
 
 TerminalFile::~TerminalFile() { on_last_close(); }
 
+std::string TerminalFile::link_text() const {
+  return major(device()) == Terminal::kMajor ? terminal_->path() : "/dev/tty";
+}
 std::uint32_t TerminalFile::mode() const { return S_IFCHR | 0620; }
 
 std::uint32_t TerminalFile::readiness() const {

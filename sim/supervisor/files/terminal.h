@@ -89,13 +89,15 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   std::size_t opened_ = 0, opened_ever_ = 0;  // slave ends
 };
 
-// An open file of a terminal. Kernel::read_terminal() reads, because VTIME needs virtual time.
+// An open file of a terminal. read_terminal() of the kernel reads, because VTIME needs virtual time.
 class TerminalFile final : public VirtualFile {
  public:
   explicit TerminalFile(std::shared_ptr<Terminal> terminal);
   ~TerminalFile() override;
 
   Terminal& terminal() const { return *terminal_; }
+  TerminalFile* as_terminal() override { return this; }
+  std::string link_text() const override;
   std::uint32_t readiness() const override;
   std::string describe() const override { return "terminal " + terminal_->path(); }
   IoResult write(std::span<const std::byte> bytes) override { return terminal_->write(bytes); }
@@ -124,6 +126,8 @@ class TerminalMaster final : public VirtualFile {
   ~TerminalMaster() override;
 
   Terminal& terminal() const { return *terminal_; }
+  TerminalMaster* as_terminal_master() override { return this; }
+  std::string link_text() const override { return "/dev/ptmx"; }
   std::uint32_t readiness() const override;
   std::string describe() const override { return "master of terminal " + terminal_->path(); }
   bool reaches_beyond_host() const override { return true; }  // a key may cause a signal

@@ -17,6 +17,12 @@
 
 namespace verbatim::supervisor {
 
+class EpollFile;
+class Pipe;
+class Process;
+class TerminalFile;
+class TerminalMaster;
+
 // A thread that waits for files, or another object that follows their changes.
 class Waiter {
  public:
@@ -42,6 +48,43 @@ class VirtualFile {
   // Appends at most `limit` bytes to `bytes`; 0: end of file.
   virtual IoResult read(std::size_t limit, std::vector<std::byte>& bytes);
   virtual IoResult write(std::span<const std::byte> bytes);
+
+  // Operations of single kinds of files. The default is the answer of all other kinds.
+  //
+  // write() by a process. `wait_for`: the file to wait for if there is no room; unchanged: this file.
+  virtual IoResult write_by(Process& process, std::span<const std::byte> bytes,
+                            std::shared_ptr<VirtualFile>& wait_for);
+  // A write is one message, which is never continued.
+  virtual bool keeps_boundaries() const { return false; }
+  // A write is a command, read once from program memory.
+  virtual bool takes_commands() const { return false; }
+  // 1 or 2: a write goes to stdout or stderr of the run.
+  virtual int output_stream() const { return 0; }
+  // lseek(2): the new position or -errno.
+  virtual std::int64_t seek(std::int64_t offset, int whence);
+  // pread(2).
+  virtual std::int64_t read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes);
+  // Read of asynchronous input and output, at `position` if the file has positions.
+  virtual IoResult read_async(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes);
+  // getdents64(2): as many records as fit; -EINVAL if the first does not fit.
+  virtual std::int64_t entries(std::size_t limit, std::vector<std::byte>& bytes);
+  // FIONREAD; nullopt: ENOTTY.
+  virtual std::optional<std::size_t> queued_input() const { return std::nullopt; }
+  // Other requests of ioctl(2), with output to memory of the process: the result or -errno.
+  virtual std::int64_t control_io(Process& process, std::uint64_t request, std::uint64_t address,
+                                  Instant now);
+  // O_ASYNC: changes may send signals.
+  virtual bool supports_signals() const { return false; }
+  // Path in the trees of the host; empty: none. No thread waits for a file with such a path.
+  virtual const std::string& tree_path() const;
+  // Text of its link in /proc/PID/fd; empty: the usual text for its mode.
+  virtual std::string link_text() const { return {}; }
+  // The file as the kind that a group of requests needs; nullptr: another kind.
+  virtual EpollFile* as_epoll() { return nullptr; }
+  virtual Pipe* as_pipe() { return nullptr; }
+  virtual TerminalFile* as_terminal() { return nullptr; }
+  virtual TerminalMaster* as_terminal_master() { return nullptr; }
+
   // A descriptor was duplicated or closed; the last close ends the object behind the file.
   void add_descriptor() { ++descriptors_; }
   void drop_descriptor();
@@ -107,7 +150,7 @@ struct DescriptorTable {
 class OutputFile final : public VirtualFile {
  public:
   explicit OutputFile(int stream) : stream_(stream) {}
-  int stream() const { return stream_; }  // 1 or 2
+  int output_stream() const override { return stream_; }
   std::uint32_t readiness() const override { return POLLOUT; }
   std::string describe() const override { return stream_ == 1 ? "stdout" : "stderr"; }
   bool reaches_beyond_host() const override { return true; }

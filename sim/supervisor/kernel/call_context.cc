@@ -31,7 +31,7 @@ CallOutcome CallContext::wait_for(std::vector<VirtualFilePtr> files, Instant dea
   services.checks.before_sleep(thread, files, deadline, now());
   if (!host.terminals.empty()) {
     for (const VirtualFilePtr& file : files) {
-      if (const auto* end = dynamic_cast<const TerminalFile*>(file.get())) ++end->terminal().waits;
+      if (const TerminalFile* const end = file->as_terminal()) ++end->terminal().waits;
     }
   }
   thread.block(std::move(files), deadline, std::move(what));

@@ -70,12 +70,16 @@ class CallContext {
   std::uint64_t length(int i) const { return static_cast<std::uint64_t>(arguments[i]); }
   // The open file of a virtual descriptor; nullptr: a real file or closed.
   VirtualFilePtr file(int i) const { return process.file(arguments[i]); }
-  // The open file of a virtual descriptor, for a call that exists for files of class File only. Otherwise
-  // nullptr; `error`: -EBADF if the descriptor is closed, `other_kind` if it is another file.
+  // The open file of a virtual descriptor, for a request that exists for files of class File only; else nullptr.
   template <class File>
-  std::shared_ptr<File> file_of_kind(int i, int other_kind, int* error) const {
-    const VirtualFilePtr found = file(i);
-    *error = found != nullptr || process.natively_open(as_int(i)) ? other_kind : -EBADF;
+  std::shared_ptr<File> file_of_kind(std::int64_t fd) const {
+    return std::dynamic_pointer_cast<File>(process.file(fd));
+  }
+  // As above. `error`: -EBADF if the descriptor is closed, `other_kind` if it is another file.
+  template <class File>
+  std::shared_ptr<File> file_of_kind(std::int64_t fd, int other_kind, int* error) const {
+    const VirtualFilePtr found = process.file(fd);
+    *error = found != nullptr || process.natively_open(static_cast<int>(fd)) ? other_kind : -EBADF;
     return std::dynamic_pointer_cast<File>(found);
   }
 

@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 
-#include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/kernel/freedom.h"
-#include "sim/supervisor/net/socket.h"
 #include "sim/supervisor/tasks/process.h"
 #include "verbs_shim/protocol/system_calls.h"
 
@@ -44,10 +43,7 @@ bool lets_handler_in(Thread& thread) {
 }
 
 // A stream socket: the peer may have sent its bytes in parts.
-const Socket* stream_of(const VirtualFile& file) {
-  const auto* socket = dynamic_cast<const Socket*>(&file);
-  return socket != nullptr && !socket->keeps_boundaries() ? socket : nullptr;
-}
+bool is_stream(const VirtualFile& file) { return S_ISSOCK(file.mode()) && !file.keeps_boundaries(); }
 
 }  // namespace
 
@@ -66,10 +62,9 @@ bool CallFailures::interrupts(Thread& thread) {
 std::uint64_t CallFailures::readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit,
                                          bool dont_wait, bool whole) {
   if (calls_ == nullptr || limit == 0 || (file.readiness() & POLLIN) == 0) return limit;
-  const Socket* const stream = stream_of(file);
-  const bool is_pipe = dynamic_cast<const PipeEnd*>(&file) != nullptr;
+  const bool is_pipe = file.as_pipe() != nullptr;
   const std::uint64_t there =
-      stream != nullptr ? std::min<std::uint64_t>(stream->readable_bytes(), limit) : 0;
+      is_stream(file) ? std::min<std::uint64_t>(file.queued_input().value_or(0), limit) : 0;
   std::uint64_t most = limit;
   if (dont_wait && (is_pipe || there > 0) && occurs(thread, freedom::kWouldBlock)) {
     most = 0;
@@ -85,8 +80,8 @@ std::uint64_t CallFailures::writable_now(Thread& thread, VirtualFile& file, std:
   if (calls_ == nullptr || length == 0 || !dont_wait ||
       (file.readiness() & (POLLOUT | POLLERR | POLLHUP)) != POLLOUT)
     return length;
-  const bool is_pipe = dynamic_cast<const PipeEnd*>(&file) != nullptr;
-  if (!is_pipe && stream_of(file) == nullptr) return length;
+  const bool is_pipe = file.as_pipe() != nullptr;
+  if (!is_pipe && !is_stream(file)) return length;
   std::uint64_t most = length;
   if (occurs(thread, freedom::kWouldBlock)) {
     most = 0;

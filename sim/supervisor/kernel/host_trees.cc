@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <cstdio>
 
-#include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/kernel/terminals.h"
 #include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/trees/host_tree.h"
 #include "sim/supervisor/trees/process_tree.h"
-#include "sim/supervisor/trees/tree_files.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 
 namespace verbatim::supervisor {
@@ -61,15 +58,12 @@ std::uint32_t process_of_descriptors(const std::string& path) {
 }
 
 std::string link_of(HostKernel& host, const VirtualFilePtr& file) {
-  if (const auto* opened = dynamic_cast<const TreeFile*>(file.get())) return opened->path();
+  if (!file->tree_path().empty()) return file->tree_path();
   const std::uint64_t number = host.number_of(*file);
   if (S_ISSOCK(file->mode())) return fmt::format("socket:[{}]", number);
   if (S_ISFIFO(file->mode())) return fmt::format("pipe:[{}]", number);
-  if (dynamic_cast<const InotifyFile*>(file.get()) != nullptr) return "anon_inode:inotify";
-  if (const auto* terminal = dynamic_cast<const TerminalFile*>(file.get()))
-    return major(file->device()) == Terminal::kMajor ? terminal->terminal().path() : "/dev/tty";
-  if (dynamic_cast<const TerminalMaster*>(file.get()) != nullptr) return "/dev/ptmx";
-  return fmt::format("anon_inode:[{}]", file->describe());
+  const std::string text = file->link_text();
+  return text.empty() ? fmt::format("anon_inode:[{}]", file->describe()) : text;
 }
 
 }  // namespace verbatim::supervisor

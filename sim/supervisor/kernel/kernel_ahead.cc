@@ -1,12 +1,13 @@
 // Classifies calls that affect one host only. They may be executed before earlier calls of other hosts.
 #include <linux/futex.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 
 #include "sim/supervisor/kernel/kernel.h"
-#include "sim/supervisor/net/unix_socket.h"
-#include "sim/supervisor/trees/tree_files.h"
+#include "sim/supervisor/net/socket.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -25,14 +26,16 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
     const VirtualFilePtr file = thread.process().file(call.arguments[argument]);
     if (file == nullptr) return Concerns::kCaller;
     if (file->reaches_beyond_host() || file->follower() != nullptr) return Concerns::kAnybody;
-    return dynamic_cast<const TreeFile*>(file.get()) != nullptr ? Concerns::kCaller : Concerns::kWaiting;
+    return file->tree_path().empty() ? Concerns::kWaiting : Concerns::kCaller;
   };
   const protocol::SystemCall& row = protocol::system_call(call.number);
   if (row.has(CallTraits::kOfCaller)) return Concerns::kCaller;
   if (row.has(CallTraits::kOfFile)) return of_file(0);
   if (row.has(CallTraits::kOfTwoFiles)) return std::max(of_file(0), of_file(1));
   if (row.has(CallTraits::kOfUnixSocket)) {
-    const bool is_unix = dynamic_cast<const UnixSocket*>(thread.process().file(call.arguments[0]).get()) != nullptr;
+    const VirtualFilePtr file = thread.process().file(call.arguments[0]);
+    const bool is_unix =
+        file != nullptr && S_ISSOCK(file->mode()) && static_cast<const Socket&>(*file).family() == AF_UNIX;
     return is_unix ? of_file(0) : Concerns::kAnybody;
   }
   if (row.has(CallTraits::kOfFutex))  // all waiters are on this host

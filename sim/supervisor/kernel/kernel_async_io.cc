@@ -13,12 +13,10 @@
 #include <limits>
 
 #include "sim/supervisor/files/counter_files.h"
-#include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/kernel/async_io.h"
 #include "sim/supervisor/kernel/async_io_calls.h"
 #include "sim/supervisor/kernel/transfers.h"
 #include "sim/supervisor/kernel/wait_calls.h"
-#include "sim/supervisor/trees/tree_files.h"
 #include "verbs_shim/protocol/async_io.h"
 
 namespace verbatim::supervisor {
@@ -163,10 +161,9 @@ std::int64_t load_request(CallContext& call, std::uint64_t address, AsyncRequest
   request.origin = {control->aio_data, address, nullptr};
   if ((control->aio_flags & IOCB_FLAG_RESFD) != 0) {
     const auto notified = static_cast<std::int32_t>(control->aio_resfd);
-    request.origin.notified = process.file(notified);
-    if (dynamic_cast<EventCounter*>(request.origin.notified.get()) == nullptr) {
-      return request.origin.notified != nullptr || process.natively_open(notified) ? -EINVAL : -EBADF;
-    }
+    int error;
+    request.origin.notified = call.file_of_kind<EventCounter>(notified, -EINVAL, &error);
+    if (request.origin.notified == nullptr) return error;
   }
   // Written once, at the first try: the program may have changed or freed the iocb by a later one.
   std::any& made = call.thread.arguments().made;
@@ -194,26 +191,19 @@ IoResult transfer(CallContext& call, const ProgramOutput& output, const AsyncReq
     buffers.length = control.aio_nbytes;
   }
   const std::uint64_t length = std::min<std::uint64_t>(buffers.length, kRequestBytes);
-  const bool transfers = S_ISSOCK(file.mode()) || S_ISFIFO(file.mode());
   std::vector<std::byte> bytes;
   if (is_read(control)) {
-    auto* content = dynamic_cast<ContentFile*>(&file);
-    if (content == nullptr && !transfers && dynamic_cast<EventCounter*>(&file) == nullptr) return -EINVAL;
-    const IoResult n = content != nullptr
-                           ? content->read_at(static_cast<std::uint64_t>(control.aio_offset), length, bytes)
-                           : file.read(length, bytes);
+    const IoResult n = file.read_async(static_cast<std::uint64_t>(control.aio_offset), length, bytes);
     return n && *n > 0 && !scatter(process, buffers, bytes) ? -EFAULT : n;
   }
-  if (!transfers) return -EINVAL;
+  if (!S_ISSOCK(file.mode()) && !S_ISFIFO(file.mode())) return -EINVAL;
   if (!gather(call, buffers, length, bytes)) return -EFAULT;
-  if (const auto* stream = dynamic_cast<const OutputFile*>(&file)) {
-    output(process, stream->stream(), bytes);
+  if (const int stream = file.output_stream(); stream != 0) {
+    output(process, stream, bytes);
     return static_cast<std::int64_t>(bytes.size());
   }
-  auto* socket = dynamic_cast<Socket*>(&file);
-  if (socket == nullptr) return file.write(bytes);
-  OutgoingMessage message{bytes, {}, {}, nullptr};
-  return socket->send(process, message);
+  VirtualFilePtr wait_for;
+  return file.write_by(process, bytes, wait_for);
 }
 
 }  // namespace

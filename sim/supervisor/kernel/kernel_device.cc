@@ -173,7 +173,7 @@ Answer open_device(CallContext& call, std::span<std::byte> mailbox) {
 Answer import_device(CallContext& call, std::span<std::byte> mailbox) {
   protocol::ImportDevice import;
   if (!load(mailbox, import)) return fail(mailbox, EINVAL);
-  const auto file = std::dynamic_pointer_cast<DeviceFile>(call.process.file(import.cmd_fd));
+  const auto file = call.file_of_kind<DeviceFile>(import.cmd_fd);
   if (file == nullptr) return fail(mailbox, call.process.file(import.cmd_fd) == nullptr ? EBADF : EINVAL);
   if (file->opening == nullptr) return fail(mailbox, EINVAL);
   if (file->opening->hca().has_failed()) return fail(mailbox, EIO);
@@ -302,7 +302,7 @@ CallOutcome execute_command(CallContext& call) {
         }
         create.channel = 0;
         if (create.channel_fd >= 0) {
-          const auto file = std::dynamic_pointer_cast<CompletionChannelFile>(process.file(create.channel_fd));
+          const auto file = call.file_of_kind<CompletionChannelFile>(create.channel_fd);
           if (file == nullptr) {
             answer = fail(mailbox, EINVAL);
             break;

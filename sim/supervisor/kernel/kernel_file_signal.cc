@@ -1,11 +1,9 @@
 // Signals on readiness of pipes, sockets and inotify descriptors: fcntl(2), "Managing signals".
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
 
-#include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/kernel/file_signal.h"
 #include "sim/supervisor/kernel/file_signal_calls.h"
 #include "sim/supervisor/tasks/signals.h"
@@ -13,12 +11,6 @@
 namespace verbatim::supervisor {
 
 namespace {
-
-// Files for which Linux supports O_ASYNC.
-bool can_be_followed(const VirtualFile& file) {
-  return S_ISSOCK(file.mode()) || dynamic_cast<const InotifyFile*>(&file) != nullptr ||
-         (S_ISFIFO(file.mode()) && dynamic_cast<const OutputFile*>(&file) == nullptr);
-}
 
 bool is_of(const Process& process, const FileSignal::Owner& owner, std::size_t host) {
   if (!process.alive || process.host_index() != host) return false;
@@ -66,7 +58,7 @@ FileSignal& signal_of(CallContext& call, VirtualFile& file) {
 
 // False: the file does not support O_ASYNC.
 bool follow(CallContext& call, VirtualFile& file, bool on, int descriptor) {
-  if (!can_be_followed(file)) return false;
+  if (!file.supports_signals()) return false;
   if (on != is_followed(file)) signal_of(call, file).turn(on, descriptor);
   return true;
 }
@@ -74,7 +66,7 @@ bool follow(CallContext& call, VirtualFile& file, bool on, int descriptor) {
 Answer control_file_signal(CallContext& call, VirtualFile& file) {
   const auto& a = call.arguments;
   Process& process = call.process;
-  if (!can_be_followed(file)) return {a[1] == F_GETOWN_EX ? -EINVAL : 0};
+  if (!file.supports_signals()) return {a[1] == F_GETOWN_EX ? -EINVAL : 0};
   FileSignal& signal = signal_of(call, file);
   const auto exists = [&](const FileSignal::Owner& owner) {
     if (owner.id == 0) return true;

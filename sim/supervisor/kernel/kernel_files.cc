@@ -81,10 +81,9 @@ CallOutcome sys_timerfd(CallContext& call) {
         std::make_shared<TimerFile>(call.services.engine, process.host().component, call.as_int(0)),
         (call.flags(1) & TFD_NONBLOCK) != 0);
   }
-  const VirtualFilePtr file = call.file(0);
-  auto* timer = dynamic_cast<TimerFile*>(file.get());
-  if (timer == nullptr)
-    return Answer{file == nullptr && !process.natively_open(call.as_int(0)) ? -EBADF : -EINVAL};
+  int error;
+  const auto timer = call.file_of_kind<TimerFile>(a[0], -EINVAL, &error);
+  if (timer == nullptr) return Answer{error};
   const itimerspec old{to_timespec(timer->interval()), to_timespec(timer->remaining())};
   const auto old_address = call.address(call.number == SYS_timerfd_settime ? 3 : 1);
   std::optional<itimerspec> wanted;
@@ -120,9 +119,9 @@ CallOutcome sys_signalfd(CallContext& call) {
     process.outlives_its_end = true;
     return call.install(std::make_shared<SignalFile>(process, set), (flags & SFD_NONBLOCK) != 0);
   }
-  const VirtualFilePtr file = process.file(fd);
-  auto* signals = dynamic_cast<SignalFile*>(file.get());
-  if (signals == nullptr) return Answer{file == nullptr && !process.natively_open(fd) ? -EBADF : -EINVAL};
+  int error;
+  const auto signals = call.file_of_kind<SignalFile>(fd, -EINVAL, &error);
+  if (signals == nullptr) return Answer{error};
   signals->replace_set(set);
   process.publish_watched_signals();
   return Answer{fd};
@@ -146,7 +145,7 @@ CallOutcome sys_stat(CallContext& call) {
 
 namespace {
 
-CallOutcome change_folder(CallContext& call, FolderFile& folder) {
+CallOutcome change_folder(CallContext& call, VirtualFile& folder) {
   switch (call.number) {
     case SYS_getdents64: {
       std::vector<std::byte> bytes;
@@ -155,7 +154,7 @@ CallOutcome change_folder(CallContext& call, FolderFile& folder) {
       return Answer{n};
     }
     case SYS_fstatfs:
-      return store_file_system(call, call.address(1), folder.path());
+      return store_file_system(call, call.address(1), folder.tree_path());
     case SYS_fsync:
     case SYS_flock:
       return Answer{0};
@@ -163,7 +162,7 @@ CallOutcome change_folder(CallContext& call, FolderFile& folder) {
     case SYS_flistxattr:
       return Answer{call.number == SYS_fgetxattr ? -ENODATA : 0};
     case SYS_fchdir:
-      return work_in(call, folder.path());
+      return work_in(call, folder.tree_path());
     default:
       return Answer{-EINVAL};
   }
@@ -175,11 +174,10 @@ CallOutcome change_folder(CallContext& call, FolderFile& folder) {
 CallOutcome sys_change(CallContext& call) {
   const VirtualFilePtr file = call.file(0);
   if (file == nullptr) return Answer{-EBADF};
-  if (auto* folder = dynamic_cast<FolderFile*>(file.get())) return change_folder(call, *folder);
+  if (S_ISDIR(file->mode())) return change_folder(call, *file);
   switch (call.number) {
     case SYS_fstatfs:
-      if (const auto* opened = dynamic_cast<const TreeFile*>(file.get()))
-        return store_file_system(call, call.address(1), opened->path());
+      if (!file->tree_path().empty()) return store_file_system(call, call.address(1), file->tree_path());
       return Answer{0, protocol::Action::kNative};
     case SYS_fchmod:
     case SYS_fchown:

@@ -101,13 +101,11 @@ CallOutcome sys_inotify_add_watch(CallContext& call, HostTrees& trees) {
   Process& process = call.process;
   const auto mask = call.as_u32(2);
   if ((mask & kEveryBit) == 0) return Answer{-EINVAL};
-  const VirtualFilePtr opened = call.file(0);
-  const auto file = std::dynamic_pointer_cast<InotifyFile>(opened);
-  if (opened == nullptr && !process.natively_open(call.as_int(0))) return Answer{-EBADF};
-  if ((mask & IN_MASK_ADD) != 0 && (mask & IN_MASK_CREATE) != 0) return Answer{-EINVAL};
-  if (file == nullptr) return Answer{-EINVAL};
-  const protocol::PathCall& row = *protocol::path_call(call.number);
   int error;
+  const auto file = call.file_of_kind<InotifyFile>(call.arguments[0], -EINVAL, &error);
+  if (file == nullptr) return Answer{error};
+  if ((mask & IN_MASK_ADD) != 0 && (mask & IN_MASK_CREATE) != 0) return Answer{-EINVAL};
+  const protocol::PathCall& row = *protocol::path_call(call.number);
   const auto path = whole_path(call, row.paths[0], &error);
   if (!path) {
     const bool is_empty = process.memory().load_string(call.address(1), protocol::kPathRoom).has_value();
@@ -131,11 +129,9 @@ CallOutcome sys_inotify_add_watch(CallContext& call, HostTrees& trees) {
 }
 
 CallOutcome sys_inotify_rm_watch(CallContext& call) {
-  Process& process = call.process;
-  const VirtualFilePtr opened = call.file(0);
-  auto* file = dynamic_cast<InotifyFile*>(opened.get());
-  if (opened == nullptr && !process.natively_open(call.as_int(0))) return Answer{-EBADF};
-  if (file == nullptr) return Answer{-EINVAL};
+  int error;
+  const auto file = call.file_of_kind<InotifyFile>(call.arguments[0], -EINVAL, &error);
+  if (file == nullptr) return Answer{error};
   FileWatches& watches = *call.host.file_watches;
   watches.fetch();
   const int result = file->remove(call.as_int(1));

@@ -1,36 +1,17 @@
-// read, write, close and other calls on descriptors; open.
+// read, write, close and other calls on descriptors.
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <net/if_arp.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
-#include <cstring>
 
-#include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/files/pipe.h"
-#include "sim/supervisor/files/terminal.h"
 #include "sim/supervisor/kernel/file_calls.h"
 #include "sim/supervisor/kernel/file_signal_calls.h"
-#include "sim/supervisor/kernel/memory_calls.h"
 #include "sim/supervisor/kernel/terminals.h"
-#include "sim/supervisor/kernel/tree_calls.h"
-#include "sim/supervisor/kernel/umad_file.h"
-#include "sim/supervisor/net/interface_requests.h"
-#include "sim/supervisor/net/socket.h"
-#include "sim/supervisor/trees/process_tree.h"
-#include "sim/supervisor/trees/tree_files.h"
-#include "sim/supervisor/trees/virtual_paths.h"
 
 namespace verbatim::supervisor {
 
@@ -62,7 +43,7 @@ CallOutcome sys_write(CallContext& call, CallFailures& failures, const ProgramOu
     from.length = std::min(call.length(2), kMaxTransfer);
     from.parts.push_back({call.address(1), from.length});
   }
-  return write_from(call, failures, output, file, from, {});
+  return write_from(call, failures, output, file, from);
 }
 
 CallOutcome sys_close(CallContext& call) {
@@ -114,10 +95,10 @@ CallOutcome sys_fcntl(CallContext& call) {
     }
     case F_GETPIPE_SZ:
     case F_SETPIPE_SZ: {
-      auto* end = dynamic_cast<PipeEnd*>(file.get());
-      if (end == nullptr) return Answer{-EBADF};
-      if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(end->pipe().capacity())};
-      return Answer{end->pipe().resize(static_cast<std::size_t>(a[2]))};
+      Pipe* const pipe = file->as_pipe();
+      if (pipe == nullptr) return Answer{-EBADF};
+      if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(pipe->capacity())};
+      return Answer{pipe->resize(call.length(2))};
     }
     case F_SETOWN:
     case F_SETOWN_EX:
@@ -154,24 +135,12 @@ CallOutcome sys_ioctl(CallContext& call) {
       return Answer{follow(call, *file, *on != 0, call.as_int(0)) ? 0 : -ENOTTY};
     }
     case FIONREAD: {
-      int n = 0;
-      if (const auto* socket = dynamic_cast<const Socket*>(file.get())) {
-        n = static_cast<int>(socket->readable_bytes());
-      } else if (auto* end = dynamic_cast<PipeEnd*>(file.get())) {
-        n = static_cast<int>(end->pipe().size());
-      } else if (const auto* watches = dynamic_cast<const InotifyFile*>(file.get())) {
-        n = static_cast<int>(watches->readable_bytes());
-      } else {
-        return Answer{-ENOTTY};
-      }
-      return Answer{process.memory().store(argument, n) ? 0 : -EFAULT};
+      const auto bytes = file->queued_input();
+      if (!bytes) return Answer{-ENOTTY};
+      return Answer{process.memory().store(argument, static_cast<int>(*bytes)) ? 0 : -EFAULT};
     }
     default:
-      if (auto* umad = dynamic_cast<UmadFile*>(file.get())) {
-        return Answer{umad->control(process, call.as_u32(1), argument)};
-      }
-      if (dynamic_cast<const Socket*>(file.get()) == nullptr) return Answer{-ENOTTY};
-      return Answer{control_interface(process, static_cast<unsigned long>(a[1]), argument, call.now())};
+      return Answer{file->control_io(process, static_cast<std::uint64_t>(a[1]), argument, call.now())};
   }
 }
 
@@ -202,16 +171,14 @@ CallOutcome sys_seek(CallContext& call) {
   const auto& a = call.arguments;
   const VirtualFilePtr file = call.file(0);
   if (file == nullptr) return Answer{-EBADF};
-  auto* opened = dynamic_cast<TreeFile*>(file.get());
-  if (opened == nullptr) return Answer{-ESPIPE};
-  if (call.number == SYS_lseek) return Answer{opened->seek(a[1], call.as_int(2))};
-  auto* content = dynamic_cast<ContentFile*>(file.get());
-  if (content == nullptr) return Answer{-EISDIR};
+  if (call.number == SYS_lseek) return Answer{file->seek(a[1], call.as_int(2))};
+  if (file->tree_path().empty()) return Answer{-ESPIPE};
+  if (S_ISDIR(file->mode())) return Answer{-EISDIR};
   if (call.number != SYS_pread64) return Answer{call.number == SYS_pwrite64 ? -EBADF : -EOPNOTSUPP};
   if (a[3] < 0) return Answer{-EINVAL};
   std::vector<std::byte> bytes;
   const std::uint64_t room = std::min<std::uint64_t>(call.length(2), kChunk);
-  const std::int64_t n = content->read_at(call.address(3), room, bytes);
+  const std::int64_t n = file->read_at(static_cast<std::uint64_t>(a[3]), room, bytes);
   if (n > 0 && !call.process.memory().put(call.address(1), bytes)) return Answer{-EFAULT};
   return Answer{n};
 }

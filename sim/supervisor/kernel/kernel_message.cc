@@ -215,8 +215,7 @@ CallOutcome receive(CallContext& call, CallFailures& failures, const std::shared
 
 }  // namespace
 
-CallOutcome sys_sendto(CallContext& call, CallFailures& failures, const ProgramOutput& output,
-                       RealDescriptors& descriptors) {
+CallOutcome sys_sendto(CallContext& call, CallFailures& failures, RealDescriptors& descriptors) {
   const auto& a = call.arguments;
   Answer bad;
   const auto socket = socket_of(call, &bad);
@@ -234,7 +233,7 @@ CallOutcome sys_sendto(CallContext& call, CallFailures& failures, const ProgramO
   int error;
   const auto sending = load_sending(call, descriptors, header, call.as_int(3), &error);
   if (!sending) return Answer{error};
-  return write_from(call, failures, output, socket, from, *sending);
+  return send_from(call, failures, socket, from, *sending);
 }
 
 CallOutcome sys_recvfrom(CallContext& call, CallFailures& failures) {
@@ -255,8 +254,7 @@ CallOutcome sys_recvfrom(CallContext& call, CallFailures& failures) {
   return outcome;
 }
 
-CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, const ProgramOutput& output,
-                        RealDescriptors& descriptors) {
+CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors) {
   Answer bad;
   const auto socket = socket_of(call, &bad);
   if (socket == nullptr) return bad;
@@ -269,7 +267,7 @@ CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, const Program
   int error;
   const auto sending = load_sending(call, descriptors, *header, call.as_int(2), &error);
   if (!sending) return Answer{error};
-  return write_from(call, failures, output, socket, *buffers, *sending);
+  return send_from(call, failures, socket, *buffers, *sending);
 }
 
 CallOutcome sys_recvmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors) {

@@ -268,10 +268,10 @@ std::optional<std::string> whole_path(CallContext& call, const protocol::PathArg
   *error = 0;
   if (!path || path->empty()) return std::nullopt;
   if (!path->starts_with('/') && argument.folder >= 0 && process.file(a[argument.folder]) != nullptr) {
-    const auto folder = std::dynamic_pointer_cast<FolderFile>(process.file(a[argument.folder]));
-    if (folder == nullptr) *error = -ENOTDIR;
-    if (folder == nullptr) return std::nullopt;
-    path = folder->path() + "/" + *path;
+    const VirtualFilePtr folder = process.file(a[argument.folder]);
+    if (!S_ISDIR(folder->mode())) *error = -ENOTDIR;
+    if (*error != 0) return std::nullopt;
+    path = folder->tree_path() + "/" + *path;
   }
   return path;
 }
@@ -304,9 +304,8 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
       return with_path(process, call.thread, Action::kNativePath, 0,
                        native_descriptor(process, owner, found.descriptor));
     }
-    if (const auto* folder = dynamic_cast<const FolderFile*>(file.get())) {
-      return missing(call, trees, 0, {End::kOut, true, folder->path(), nullptr, nullptr, -1});
-    }
+    if (S_ISDIR(file->mode()))
+      return missing(call, trees, 0, {End::kOut, true, file->tree_path(), nullptr, nullptr, -1});
     if (row.paths[0].use == PathUse::kWorkIn) return Answer{-ENOTDIR};
     if (!tells_attributes(call.number)) return Answer{0};
     return store_attributes(call, call.address(attributes_at(call.number)), *file);

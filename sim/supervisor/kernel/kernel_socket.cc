@@ -19,9 +19,10 @@ namespace verbatim::supervisor {
 
 // A descriptor that is not virtual is a real file or closed.
 std::shared_ptr<Socket> socket_of(CallContext& call, Answer* refusal) {
-  const VirtualFilePtr file = call.file(0);
-  *refusal = Answer{file != nullptr || call.process.natively_open(call.as_int(0)) ? -ENOTSOCK : -EBADF};
-  return std::dynamic_pointer_cast<Socket>(file);
+  int error;
+  auto socket = call.file_of_kind<Socket>(call.arguments[0], -ENOTSOCK, &error);
+  *refusal = Answer{error};
+  return socket;
 }
 
 std::optional<std::vector<std::byte>> load_name(CallContext& call, std::uint64_t address,

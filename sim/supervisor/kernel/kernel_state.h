@@ -42,10 +42,10 @@ struct KernelState {
   Tracer& tracer;
   Checks checks;
   const CallServices services;
-  std::deque<HostKernel> hosts;  // by index
   Networks networks;
-  HostTrees trees;
   RealDescriptors descriptors;
+  std::deque<HostKernel> hosts;  // by index; declared after the networks, whose sockets it may hold
+  HostTrees trees;
   CallFailures failures;
   FutexTable futexes;
   ProgramOutput output;

@@ -289,8 +289,8 @@ CallOutcome control_jobs(CallContext& call, Terminal& terminal, std::uint32_t re
 }  // namespace
 
 std::optional<CallOutcome> control_terminal(CallContext& call, VirtualFile& file) {
-  auto* const master = dynamic_cast<TerminalMaster*>(&file);
-  auto* const end = dynamic_cast<TerminalFile*>(&file);
+  auto* const master = file.as_terminal_master();
+  auto* const end = file.as_terminal();
   if (master == nullptr && end == nullptr) return std::nullopt;
   Terminal& terminal = master != nullptr ? master->terminal() : end->terminal();
   const auto& a = call.arguments;

@@ -171,7 +171,7 @@ CallOutcome sys_epoll_ctl(CallContext& call) {
   Process& process = call.process;
   const VirtualFilePtr own = call.file(0);
   if (own == nullptr) return Answer{-EBADF};
-  auto* epoll = dynamic_cast<EpollFile*>(own.get());
+  EpollFile* const epoll = own->as_epoll();
   if (epoll == nullptr) return Answer{-EINVAL};
   const VirtualFilePtr file = call.file(2);
   if (file == nullptr) return Answer{a[2] >= 0 && process.natively_open(call.as_int(2)) ? -EPERM : -EBADF};
@@ -189,8 +189,9 @@ CallOutcome sys_epoll_wait(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
   const VirtualFilePtr own = call.file(0);
-  auto* epoll = dynamic_cast<EpollFile*>(own.get());
-  if (epoll == nullptr) return Answer{own == nullptr ? -EBADF : -EINVAL};
+  if (own == nullptr) return Answer{-EBADF};
+  EpollFile* const epoll = own->as_epoll();
+  if (epoll == nullptr) return Answer{-EINVAL};
   if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
   const bool ready = epoll->readiness() != 0;
   Instant deadline = kNever;

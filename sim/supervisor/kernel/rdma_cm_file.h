@@ -57,6 +57,11 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   // Executes one command that `process` has written, and stores the response in its memory. nullopt: no event
   // yet.
   IoResult command(Process& process, std::span<const std::byte> bytes);
+  IoResult write_by(Process& process, std::span<const std::byte> bytes, VirtualFilePtr&) override {
+    return command(process, bytes);
+  }
+  bool keeps_boundaries() const override { return true; }
+  bool takes_commands() const override { return true; }
 
   void on_event(cm::RdmaId& id, cm::Event&& event) override;
 

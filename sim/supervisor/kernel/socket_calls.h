@@ -19,10 +19,8 @@ CallOutcome sys_accept(CallContext& call);
 CallOutcome sys_shutdown(CallContext& call);
 CallOutcome sys_socket_name(CallContext& call);
 
-CallOutcome sys_sendto(CallContext& call, CallFailures& failures, const ProgramOutput& output,
-                       RealDescriptors& descriptors);
-CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, const ProgramOutput& output,
-                        RealDescriptors& descriptors);
+CallOutcome sys_sendto(CallContext& call, CallFailures& failures, RealDescriptors& descriptors);
+CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors);
 CallOutcome sys_sendmmsg(CallContext& call, RealDescriptors& descriptors);
 CallOutcome sys_recvfrom(CallContext& call, CallFailures& failures);
 CallOutcome sys_recvmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors);

@@ -8,7 +8,6 @@
 #include <csignal>
 
 #include "sim/supervisor/files/terminal.h"
-#include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/kernel/terminals.h"
 
 namespace verbatim::supervisor {
@@ -66,7 +65,8 @@ bool scatter(Process& process, const Buffers& to, std::span<const std::byte> byt
 
 CallOutcome read_into(CallContext& call, CallFailures& failures, const VirtualFilePtr& file,
                       const Buffers& to) {
-  if (auto terminal = std::dynamic_pointer_cast<TerminalFile>(file)) return read_terminal(call, terminal, to);
+  if (file->as_terminal() != nullptr)
+    return read_terminal(call, std::static_pointer_cast<TerminalFile>(file), to);
   std::vector<std::byte> bytes;
   const std::uint64_t wanted = std::min<std::uint64_t>(to.length, kChunk);
   const std::uint64_t limit = failures.readable_now(call.thread, *file, wanted, file->nonblocking(), false);
@@ -79,9 +79,12 @@ CallOutcome read_into(CallContext& call, CallFailures& failures, const VirtualFi
   return Answer{*n};
 }
 
-CallOutcome write_from(CallContext& call, CallFailures& failures, const ProgramOutput& output,
-                       const VirtualFilePtr& file, const Buffers& from, const Sending& sending) {
-  Process& process = call.process;
+namespace {
+
+// `send` writes the bytes, and sets the file to wait for if it is another one.
+template <class Send>
+CallOutcome write_with(CallContext& call, CallFailures& failures, const ProgramOutput& output,
+                       const VirtualFilePtr& file, const Buffers& from, const Sending& sending, Send send) {
   std::uint64_t& done = call.transferred;
   const Buffers rest = from.behind(done);
   const bool dont_wait = (sending.flags & MSG_DONTWAIT) != 0 || file->nonblocking();
@@ -90,37 +93,25 @@ CallOutcome write_from(CallContext& call, CallFailures& failures, const ProgramO
       sending.files.empty() ? failures.writable_now(call.thread, *file, wanted, dont_wait) : wanted;
   if (limit < wanted && limit == 0) return Answer{done > 0 ? static_cast<std::int64_t>(done) : -EAGAIN};
   std::vector<std::byte> bytes;
-  auto* const connections = dynamic_cast<RdmaCmFile*>(file.get());
-  if (!gather(call, rest, limit, bytes, connections != nullptr)) return Answer{-EFAULT};
-  if (const auto* stream = dynamic_cast<const OutputFile*>(file.get())) {
-    output(process, stream->stream(), bytes);
+  if (!gather(call, rest, limit, bytes, file->takes_commands())) return Answer{-EFAULT};
+  if (const int stream = file->output_stream(); stream != 0) {
+    output(call.process, stream, bytes);
     return Answer{static_cast<std::int64_t>(bytes.size())};
   }
-  if (auto* end = dynamic_cast<TerminalFile*>(file.get());
+  if (TerminalFile* const end = file->as_terminal();
       end != nullptr && end->terminal().stops_background_output()) {
     if (auto refused = keep_in_background(call, end->terminal(), SIGTTOU)) return *refused;
   }
+  VirtualFilePtr wait_for = file;
+  const IoResult n = send(bytes, wait_for);
   std::vector<VirtualFilePtr> waits = {file};
-  IoResult n;
-  if (auto* socket = dynamic_cast<Socket*>(file.get())) {
-    OutgoingMessage message{bytes, sending.to, {}, nullptr};
-    if (done == 0) message.files = sending.files;
-    n = socket->send(process, message);
-    if (message.wait_for != nullptr && message.wait_for != file) waits.push_back(message.wait_for);
-  } else if (connections != nullptr) {
-    n = connections->command(process, bytes);
-    if (n && *n > 0) return Answer{*n};
-  } else {
-    n = file->write(bytes);
-  }
+  if (wait_for != file) waits.push_back(std::move(wait_for));
   if (!n) return call.wait_or_give_up(std::move(waits), dont_wait, file->write_timeout, "write");
   if (*n < 0 && done > 0) return Answer{static_cast<std::int64_t>(done)};
   if (*n > 0) {
     done += static_cast<std::uint64_t>(*n);
     // A blocking write returns when everything is written.
-    const auto* socket = dynamic_cast<const Socket*>(file.get());
-    const bool is_stream = socket == nullptr || !socket->keeps_boundaries();
-    if (is_stream && done < from.length) {
+    if (!file->keeps_boundaries() && done < from.length) {
       return call.wait_or_give_up(std::move(waits), dont_wait, file->write_timeout, "write");
     }
     return Answer{static_cast<std::int64_t>(done)};
@@ -128,6 +119,29 @@ CallOutcome write_from(CallContext& call, CallFailures& failures, const ProgramO
   if (*n == -EPIPE && (sending.flags & MSG_NOSIGNAL) == 0)
     return Answer{*n, protocol::Action::kRaise, {SIGPIPE, 0}};
   return Answer{*n};
+}
+
+}  // namespace
+
+CallOutcome write_from(CallContext& call, CallFailures& failures, const ProgramOutput& output,
+                       const VirtualFilePtr& file, const Buffers& from) {
+  return write_with(call, failures, output, file, from, {},
+                    [&](std::span<const std::byte> bytes, VirtualFilePtr& wait_for) {
+                      return file->write_by(call.process, bytes, wait_for);
+                    });
+}
+
+CallOutcome send_from(CallContext& call, CallFailures& failures, const std::shared_ptr<Socket>& socket,
+                      const Buffers& from, const Sending& sending) {
+  const bool has_begun = call.transferred > 0;
+  const auto send = [&](std::span<const std::byte> bytes, VirtualFilePtr& wait_for) {
+    OutgoingMessage message{bytes, sending.to, {}, nullptr};
+    if (!has_begun) message.files = sending.files;
+    const IoResult result = socket->send(call.process, message);
+    if (message.wait_for != nullptr) wait_for = message.wait_for;
+    return result;
+  };
+  return write_with(call, failures, {}, socket, from, sending, send);
 }
 
 }  // namespace verbatim::supervisor

@@ -51,6 +51,9 @@ struct Sending {
 CallOutcome read_into(CallContext& call, CallFailures& failures, const VirtualFilePtr& file,
                       const Buffers& to);
 CallOutcome write_from(CallContext& call, CallFailures& failures, const ProgramOutput& output,
-                       const VirtualFilePtr& file, const Buffers& from, const Sending& sending);
+                       const VirtualFilePtr& file, const Buffers& from);
+// Sends one message, or bytes of a stream.
+CallOutcome send_from(CallContext& call, CallFailures& failures, const std::shared_ptr<Socket>& socket,
+                      const Buffers& from, const Sending& sending);
 
 }  // namespace verbatim::supervisor

@@ -110,7 +110,7 @@ IoResult UmadFile::write(std::span<const std::byte> bytes) {
   return error != 0 ? error : static_cast<std::int64_t>(bytes.size());
 }
 
-std::int64_t UmadFile::control(Process& process, std::uint32_t request, std::uint64_t address) {
+std::int64_t UmadFile::control_io(Process& process, std::uint64_t request, std::uint64_t address, Instant) {
   switch (request) {
     case IB_USER_MAD_REGISTER_AGENT:
       return register_agent(process, address);

@@ -32,8 +32,8 @@ class UmadFile final : public VirtualFile, public management::MadClient, public 
   // (ENOSPC).
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
-  // ioctl(2); output goes to program memory.
-  std::int64_t control(Process& process, std::uint32_t request, std::uint64_t address);
+  std::int64_t control_io(Process& process, std::uint64_t request, std::uint64_t address,
+                          Instant now) override;
 
   void on_message(std::uint32_t agent, const ib::ManagementDatagram& datagram, management::MadBytes message) override;
   void on_unanswered(std::uint32_t agent, const ib::ManagementDatagram& datagram) override;

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "sim/supervisor/net/interface_requests.h"
+
 namespace verbatim::supervisor {
 
 int Socket::listen(Process&, int) { return -EOPNOTSUPP; }
@@ -11,5 +13,16 @@ int Socket::set_option(int, int, int) { return -ENOPROTOOPT; }
 int Socket::get_option(int, int, int*) const { return -ENOPROTOOPT; }
 std::vector<std::byte> Socket::structured_option(int, int) const { return {}; }
 std::uint32_t Socket::mode() const { return S_IFSOCK | 0777; }
+
+IoResult Socket::write_by(Process& process, std::span<const std::byte> bytes, VirtualFilePtr& wait_for) {
+  OutgoingMessage message{bytes, {}, {}, nullptr};
+  const IoResult result = send(process, message);
+  if (message.wait_for != nullptr) wait_for = std::move(message.wait_for);
+  return result;
+}
+
+std::int64_t Socket::control_io(Process& process, std::uint64_t request, std::uint64_t address, Instant now) {
+  return control_interface(process, request, address, now);
+}
 
 }  // namespace verbatim::supervisor

@@ -70,7 +70,7 @@ class Socket : public VirtualFile {
   int family() const { return family_; }
   int type() const { return type_; }
   virtual int protocol() const { return 0; }
-  bool keeps_boundaries() const { return type_ != SOCK_STREAM; }
+  bool keeps_boundaries() const final { return type_ != SOCK_STREAM; }
 
   // Results of these functions: 0 or more, or -errno.
   virtual int bind(Process& process, Name name) = 0;
@@ -100,6 +100,16 @@ class Socket : public VirtualFile {
   virtual ucred peer() const { return {0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)}; }
 
   std::uint32_t mode() const override;
+  // send() to the peer.
+  IoResult write_by(Process& process, std::span<const std::byte> bytes, VirtualFilePtr& wait_for) override;
+  IoResult read_async(std::uint64_t, std::size_t limit, std::vector<std::byte>& bytes) override {
+    return read(limit, bytes);
+  }
+  std::optional<std::size_t> queued_input() const override { return readable_bytes(); }
+  // Requests about interfaces (interface_requests.h).
+  std::int64_t control_io(Process& process, std::uint64_t request, std::uint64_t address,
+                          Instant now) override;
+  bool supports_signals() const override { return true; }
 
   bool reuse_address = false;        // SO_REUSEADDR or SO_REUSEPORT
   std::map<int, int> plain_options;  // options of SOL_SOCKET that are only stored and returned

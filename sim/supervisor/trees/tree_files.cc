@@ -74,7 +74,7 @@ std::int64_t FolderFile::entries(std::size_t limit, std::vector<std::byte>& byte
       std::int64_t next;
       std::uint16_t length;
       std::uint8_t type;
-    } record{number_of_path(normal_path(path() + "/" + name)), static_cast<std::int64_t>(position_ + 1), 0,
+    } record{number_of_path(normal_path(tree_path() + "/" + name)), static_cast<std::int64_t>(position_ + 1), 0,
              type_of(kind)};
     constexpr std::size_t kNameAt = 19;  // offset in struct linux_dirent64
     const std::size_t length = (kNameAt + name.size() + 1 + 7) & ~std::size_t{7};

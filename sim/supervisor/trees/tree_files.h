@@ -14,13 +14,12 @@ namespace verbatim::supervisor {
 class TreeFile : public VirtualFile {
  public:
   explicit TreeFile(std::string path) : path_(std::move(path)) {}
-  const std::string& path() const { return path_; }
+  const std::string& tree_path() const override { return path_; }
   std::uint32_t readiness() const override { return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM; }
   std::string describe() const override { return path_; }
   int access_mode() const override;
   std::uint64_t position() const { return position_; }
-  // lseek(2): the new position or -errno.
-  std::int64_t seek(std::int64_t offset, int whence);
+  std::int64_t seek(std::int64_t offset, int whence) override;
 
  protected:
   virtual std::uint64_t size() const = 0;
@@ -38,7 +37,10 @@ class ContentFile final : public TreeFile {
   bool reaches_beyond_host() const override { return is_of_fabric_; }
   std::uint32_t mode() const override;
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
-  std::int64_t read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes);
+  std::int64_t read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes) override;
+  IoResult read_async(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes) override {
+    return read_at(position, limit, bytes);
+  }
 
  private:
   std::uint64_t size() const override { return text_ == nullptr ? 0 : text_->size(); }
@@ -54,8 +56,7 @@ class FolderFile final : public TreeFile {
       : TreeFile(std::move(path)), list_(std::move(list)) {}
   std::uint32_t mode() const override;
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
-  // getdents64(2): as many records as fit; -EINVAL if the first does not fit.
-  std::int64_t entries(std::size_t limit, std::vector<std::byte>& bytes);
+  std::int64_t entries(std::size_t limit, std::vector<std::byte>& bytes) override;
 
  private:
   std::uint64_t size() const override { return names_.size(); }
