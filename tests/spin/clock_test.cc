@@ -216,8 +216,8 @@ class CallingLoop : public testing::Test {
     const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 100));
     ASSERT_TRUE(proof.proven) << proof.refusal.describe();
     EXPECT_GT(clock_.look_ps + static_cast<std::int64_t>(proof.turns) * proof.period_ps, 500'000'000'000);
-    EXPECT_TRUE(std::ranges::any_of(
-        proof.remade, [&](const MemoryRange& range) { return range.address == address(&state_.toggle); }));
+    const auto is_toggle = [&](const MemoryRange& range) { return range.address == address(&state_.toggle); };
+    EXPECT_TRUE(std::ranges::any_of(proof.remade, is_toggle));
   }
   // The first turn does not read the lock, and later ones do.
   void expect_read_late(void (*loop)(LoopState*, long)) {

@@ -133,7 +133,8 @@ TEST_F(Lemmas, floating_results_have_bounds_for_every_rounding_mode) {
   view.begin_tracking();
   // cvtsi2sd xmm0, rax; mulsd xmm0, [rcx]; cvttsd2si rbx, xmm0
   thread.state.vectors.known = ~0u;
-  ASSERT_TRUE(execute({0xf2, 0x48, 0x0f, 0x2a, 0xc0, 0xf2, 0x0f, 0x59, 0x01, 0xf2, 0x48, 0x0f, 0x2c, 0xd8}, growth))
+  ASSERT_TRUE(
+      execute({0xf2, 0x48, 0x0f, 0x2a, 0xc0, 0xf2, 0x0f, 0x59, 0x01, 0xf2, 0x48, 0x0f, 0x2c, 0xd8}, growth))
       << static_cast<int>(growth.reason());
   EXPECT_TRUE(growth.is_bounded(kRbx)) << "it is 0 or 1";
 }

@@ -1,6 +1,6 @@
-// Included by the copies of sources that `plant` makes. A mutant is one planted mistake, with a number from 1 on.
-// VERBATIM_MUTANT=N in the environment activates mutant N. VERBATIM_MUTANTS_SEEN names a file of one byte for each
-// mutant, in which those that are executed are marked.
+// Included by the copies of sources that `plant` makes. A mutant is one planted mistake, with a number from 1
+// on. VERBATIM_MUTANT=N in the environment activates mutant N. VERBATIM_MUTANTS_SEEN names a file of one byte
+// for each mutant, in which those that are executed are marked.
 #pragma once
 
 #include <fcntl.h>
@@ -37,8 +37,8 @@ inline bool on(int number) {
   return number == active;
 }
 
-// `a < relation<Less, LessOrEqual>(7) < b` is `a < b`, and with mutant 7 `a <= b`. The first operator keeps its
-// precedence, and neither operand has to be found in the text.
+// `a < Replaced<Less, LessEqual>{7} < b` is `a < b`, and with mutant 7 `a <= b`. The first operator keeps
+// its precedence, and neither operand has to be found in the text.
 template <class Usual, class Mutant>
 struct Replaced {
   int number;
@@ -49,12 +49,12 @@ struct Bound {
   int number;
 };
 
-#define VERBATIM_MUTANT_OPERATION(Name, op)                           \
-  struct Name {                                                       \
-    template <class A, class B>                                       \
-    static decltype(auto) of(const A& a, const B& b) {                \
-      return a op b;                                                  \
-    }                                                                 \
+#define VERBATIM_MUTANT_OPERATION(Name, op)            \
+  struct Name {                                        \
+    template <class A, class B>                        \
+    static decltype(auto) of(const A& a, const B& b) { \
+      return a op b;                                   \
+    }                                                  \
   };
 VERBATIM_MUTANT_OPERATION(Less, <)
 VERBATIM_MUTANT_OPERATION(LessEqual, <=)
@@ -70,14 +70,14 @@ VERBATIM_MUTANT_OPERATION(Left, <<)
 VERBATIM_MUTANT_OPERATION(Right, >>)
 #undef VERBATIM_MUTANT_OPERATION
 
-#define VERBATIM_MUTANT_PRECEDENCE(op)                                               \
-  template <class A, class Usual, class Mutant>                                      \
+#define VERBATIM_MUTANT_PRECEDENCE(op)                                                \
+  template <class A, class Usual, class Mutant>                                       \
   Bound<A, Usual, Mutant> operator op(const A& a, Replaced<Usual, Mutant> replaced) { \
-    return {a, replaced.number};                                                     \
-  }                                                                                  \
-  template <class A, class B, class Usual, class Mutant>                             \
-  auto operator op(Bound<A, Usual, Mutant> a, const B& b) {                          \
-    return on(a.number) ? Mutant::of(a.left, b) : Usual::of(a.left, b);              \
+    return {a, replaced.number};                                                      \
+  }                                                                                   \
+  template <class A, class B, class Usual, class Mutant>                              \
+  auto operator op(Bound<A, Usual, Mutant> a, const B& b) {                           \
+    return on(a.number) ? Mutant::of(a.left, b) : Usual::of(a.left, b);               \
   }
 VERBATIM_MUTANT_PRECEDENCE(<)
 VERBATIM_MUTANT_PRECEDENCE(==)

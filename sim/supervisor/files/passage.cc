@@ -3,7 +3,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "sim/core/check.h"
 
@@ -34,8 +36,8 @@ RealFile::~RealFile() { close(fd_); }
 
 Passage::Passage() {
   // One message for each file: the receiver gets each at its lowest free number.
-  const int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_);
-  CHECK(made == 0);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_) != 0)
+    throw std::system_error(errno, std::generic_category(), "cannot make the sockets that pass files to programs");
 }
 
 Passage::~Passage() {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "sim/core/check.h"
+
 namespace verbatim::supervisor {
 
 int await_status(pid_t pid) {
@@ -17,6 +19,7 @@ int await_status(pid_t pid) {
 }
 
 void end_child(pid_t pid) {
+  CHECK(pid > 0);  // -1 and 0 name other processes
   kill(pid, SIGKILL);
   await_status(pid);
 }

@@ -45,8 +45,8 @@ ForeignMemory::ForeignMemory(pid_t pid)
 
 std::int64_t ForeignMemory::judged(std::int64_t answer) {
   if (answer >= 0) return answer;
-  has_calls_ = errno != EPERM && errno != ENOSYS;
-  return has_calls_ ? 0 : -1;
+  if (errno == EPERM || errno == ENOSYS) has_calls_ = false;
+  return errno == EFAULT || errno == ESRCH ? 0 : -1;
 }
 
 std::size_t ForeignMemory::read(std::span<const spin::MemoryRange> from, std::byte* to) {

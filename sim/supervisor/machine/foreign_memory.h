@@ -79,7 +79,7 @@ class ForeignMemory {
   // pread or pwrite on that file of /proc/PID.
   template <class Transfer>
   std::size_t by_file(ProcessFile& file, Transfer transfer);
-  // Return value of one of the two calls; -1 if this machine refuses the call altogether.
+  // Return value of one of the two calls; 0 if the memory or the process is gone, -1 if the machine refuses the call.
   std::int64_t judged(std::int64_t answer);
 
   pid_t pid_;

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -244,11 +245,22 @@ pid_t start_child(const ChildPlan& plan) {
   return child;
 }
 
-// Appends everything that is in the pipe.
+bool has_input(int pipe) {
+  pollfd end{.fd = pipe, .events = POLLIN, .revents = 0};
+  int ready = 0;
+  while ((ready = poll(&end, 1, 0)) < 0 && errno == EINTR) {
+  }
+  return ready == 1 && (end.revents & POLLIN) != 0;
+}
+
+// Appends everything that is in the pipe. The pipe has writers and would block.
 void read_rest(int pipe, std::string& output) {
-  fcntl(pipe, F_SETFL, O_NONBLOCK);
   char bytes[4096];
-  for (ssize_t n; (n = read(pipe, bytes, sizeof bytes)) > 0;) output.append(bytes, static_cast<std::size_t>(n));
+  while (has_input(pipe)) {
+    const ssize_t n = read(pipe, bytes, sizeof bytes);
+    if (n > 0) output.append(bytes, static_cast<std::size_t>(n));
+    else if (n == 0 || errno != EINTR) return;
+  }
 }
 
 int moved_to(int lowest, int fd) {
@@ -387,8 +399,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
       launched.pid = -1;
     } else {
       LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);
-      if (trace.prepare()) {
-        trace.run(std::array{out[0], err[0]}, launched.early_output);
+      if (trace.prepare() && trace.run(std::array{out[0], err[0]}, launched.early_output)) {
         read_rest(out[0], launched.early_output[0]);
         read_rest(err[0], launched.early_output[1]);
       } else {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "sim/core/check.h"
@@ -346,7 +347,7 @@ int LoaderTrace::next_stop(int signal, std::span<const int> pipes, std::span<std
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   sigprocmask(SIG_BLOCK, &child, &before);
-  const bool continued = ptrace(watched_.empty() ? PTRACE_SYSCALL : PTRACE_CONT, pid_, nullptr, signal) == 0;
+  const bool continued = succeeds(ptrace(watched_.empty() ? PTRACE_SYSCALL : PTRACE_CONT, pid_, nullptr, signal));
   siginfo_t info{};
   while (continued) {
     info = {};
@@ -370,11 +371,22 @@ int LoaderTrace::next_stop(int signal, std::span<const int> pipes, std::span<std
   return WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
 }
 
-void LoaderTrace::run(std::span<const int> pipes, std::span<std::string> output) {
+bool LoaderTrace::succeeds(long result) {
+  // ESRCH: the process has been killed.
+  if (result != 0 && errno != ESRCH) fail(fmt::format("its loader cannot be followed (ptrace: {})", std::strerror(errno)));
+  return result == 0;
+}
+
+bool LoaderTrace::run(std::span<const int> pipes, std::span<std::string> output) {
+  follow(pipes, output);
+  return error_.empty();
+}
+
+void LoaderTrace::follow(std::span<const int> pipes, std::span<std::string> output) {
   int signal = 0;
   while ((signal = next_stop(signal, pipes, output)) != 0) {
     user_regs_struct registers;
-    if (ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0) return;
+    if (!succeeds(ptrace(PTRACE_GETREGS, pid_, nullptr, &registers))) return;
     if (signal == kSystemCallStop) {
       signal = 0;
       in_system_call_ = !in_system_call_;
@@ -396,6 +408,7 @@ void LoaderTrace::run(std::span<const int> pipes, std::span<std::string> output)
     } else if (signal == SIGSEGV && answer_trap(registers)) {
       signal = 0;
     }
+    if (!error_.empty()) return;
   }
 }
 
@@ -421,7 +434,7 @@ bool LoaderTrace::answer_trap(user_regs_struct& registers) {
     return false;
   }
   registers.rip += instruction->length;
-  return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0;
+  return succeeds(ptrace(PTRACE_SETREGS, pid_, nullptr, &registers));
 }
 
 void LoaderTrace::on_mapped(std::uint64_t address, std::uint64_t length, int fd, std::uint64_t offset) {
@@ -435,7 +448,7 @@ void LoaderTrace::on_mapped(std::uint64_t address, std::uint64_t length, int fd,
 void LoaderTrace::detach(int signal) {
   for (const Watched& watched : watched_) write_whole_file_stub(watched.stub, watched.site + code::kMemoryMapJump);
   watched_.clear();
-  ptrace(PTRACE_DETACH, pid_, nullptr, signal);
+  succeeds(ptrace(PTRACE_DETACH, pid_, nullptr, signal));
 }
 
 }  // namespace verbatim::supervisor

@@ -47,8 +47,8 @@ class LoaderTrace {
   // False: the process could not be prepared, and is still traced; see error().
   bool prepare();
   // Returns when the shim is in place or the process has ended. Appends everything that arrives in `pipes`
-  // meanwhile to `output`: nobody else reads them.
-  void run(std::span<const int> pipes, std::span<std::string> output);
+  // meanwhile to `output`: nobody else reads them. False: the process could not be followed and is still traced, see error().
+  bool run(std::span<const int> pipes, std::span<std::string> output);
 
   const std::string& error() const { return error_; }
 
@@ -69,6 +69,9 @@ class LoaderTrace {
   void patch_mapped(const std::vector<Mapping>& all);
   void watch_memory_maps(const std::vector<Mapping>& all, const Places& places);
   void write_whole_file_stub(std::uint64_t at, std::uint64_t next);
+  void follow(std::span<const int> pipes, std::span<std::string> output);
+  // Notes the error of a ptrace call with this result, unless the process has ended.
+  bool succeeds(long result);
   // Continues until the next stop. Returns the stop's signal; 0: the process has ended.
   int next_stop(int signal, std::span<const int> pipes, std::span<std::string> output);
   bool answer_trap(user_regs_struct& registers);
