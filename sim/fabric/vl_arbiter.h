@@ -212,7 +212,7 @@ class VlArbiter {
 
     // The lanes of the table that can send are one, which has one entry.
     static bool is_lone(const ArbiterTables::Table& table, std::uint32_t able) {
-      return std::has_single_bit(able) && (able & table.lone_lanes) != 0;
+      return (able & (able - 1)) == 0 && (able & table.lone_lanes) != 0;  // has_single_bit() calls a function for it
     }
     // The result of going round the table until the entry at `place` has weight left, as nothing else can send.
     void find_lone(const ArbiterTables::Table& table, std::size_t place, std::int32_t* deficits) {
