@@ -12,7 +12,7 @@
   X(process_vm_writev, "ENOMEM EPERM short") \
   X(open, "EMFILE ENOSPC EIO EINTR")        \
   X(openat, "EMFILE ENOSPC EIO EINTR")      \
-  X(fcntl, "EMFILE EINTR")                  \
+  X(fcntl, "EMFILE")                        \
   X(ptrace, "EPERM EIO")                    \
   X(syscall, "ENOMEM EPERM EINTR")          \
   X(prctl, "EPERM")                         \
