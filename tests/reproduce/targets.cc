@@ -15,7 +15,7 @@ constexpr published::Target kTargets[] = {
     {"credit_loop", "rings of switches that wait for each other's buffers", measure_credit_loop},
     {"alibabacloud_12", "pauses from 100 to 25 Gb/s (ns-3-alibabacloud, issue 12)", measure_alibabacloud_12},
     {"hpcc_fat_tree", "320 hosts under FbHadoop and WebSearch at 30 % against HPCC's simulator", measure_hpcc_fat_tree},
-    {"conweave", "leaf-spine of 128 hosts under AliStorage at 50 %, ECMP and LetFlow, against ConWeave's simulator", measure_conweave},
+    {"conweave", "128 hosts under AliStorage at 50 %, ECMP and LetFlow, against ConWeave's simulator", measure_conweave},
     {"irn", "selective repeat and go-back-N, with PFC and without (IRN, SIGCOMM 2018)", measure_irn},
     {"nccl", "bus bandwidth of collectives (nccl-tests)", measure_nccl},
     {"htsim", "RoCE and window-based transport in three tiers (htsim of the Ultra Ethernet Consortium)", measure_htsim},
