@@ -236,7 +236,12 @@ bool RunFolder::make_locked(const std::string& folder) {
   }
   lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   struct stat status;
-  if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0) fail("cannot lock the folder of the run " + path_);
+  if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0) {
+    const int error = errno;
+    remove_folder(path_.c_str());  // nobody else removes a folder that this run has made
+    errno = error;
+    fail("cannot lock the folder of the run " + path_);
+  }
   // Before it was locked, another run may have removed it as a leftover.
   if (status.st_nlink != 0) return true;
   release_keeper();
