@@ -33,6 +33,7 @@ void append_flow(const FlowSpec& flow, Traffic& traffic) {
   kind.queue_pairs = flow.queue_pairs;
   kind.service_level = flow.service_level;
   kind.traffic_class = flow.traffic_class;
+  kind.acknowledgement_traffic_class = flow.acknowledgement_traffic_class;
   kind.timeout = flow.timeout;
 }
 
@@ -132,6 +133,7 @@ class Drawing {
     kind.depth = spec_.depth;
     kind.service_level = spec_.service_level;
     kind.traffic_class = spec_.traffic_class;
+    kind.acknowledgement_traffic_class = spec_.acknowledgement_traffic_class;
     kind.on = spec_.on;
     kind.off = spec_.off;
     kind.is_background = spec_.background;

@@ -21,7 +21,7 @@ std::uint8_t reads_under_way(const hca::HcaProfile& a, const hca::HcaProfile& b)
 }
 
 hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from, const hca::Endpoint& to,
-                        const workload::FlowKind& kind) {
+                        const workload::FlowKind& kind, bool sends_data) {
   hca::SourcePath path;
   const hca::PortAddress &here = from.address(), &there = to.address();
   path.mtu = path_mtu(from, to);
@@ -37,7 +37,9 @@ hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from,
     path.address.is_global = 1;
     path.address.sgid_index = kIpv4Entry;
     path.address.hop_limit = kHopLimit;
-    path.address.traffic_class = static_cast<std::uint8_t>(kind.traffic_class);
+    const bool is_separate = !sends_data && kind.acknowledgement_traffic_class != workload::FlowKind::kAsData;
+    path.address.traffic_class =
+        static_cast<std::uint8_t>(is_separate ? kind.acknowledgement_traffic_class : kind.traffic_class);
     std::memcpy(path.address.dgid, there.gids.at(kIpv4Entry).raw, sizeof path.address.dgid);
   } else {
     path.address.dlid = there.lid.value;
@@ -51,13 +53,20 @@ hca::SourcePath path_to(const Simulation& simulation, const hca::Endpoint& from,
   return path;
 }
 
+// Paths of a flow whose requests are posted at `poster`.
+workload::FlowPaths flow_paths(const Simulation& simulation, const hca::Endpoint& poster, const hca::Endpoint& peer,
+                               const workload::FlowKind& kind) {
+  const bool is_read = kind.operation == hca::SourceWork::Operation::kRead;
+  return {path_to(simulation, poster, peer, kind, !is_read), path_to(simulation, peer, poster, kind, is_read)};
+}
+
 // Indices of the flows, sorted by content.
 std::vector<std::size_t> content_order(const workload::Traffic& traffic) {
   std::vector<std::size_t> order(traffic.flows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto of_kind = [](const workload::FlowKind& k) {
     return std::tie(k.name, k.operation, k.message_bytes, k.queue_pairs, k.depth, k.service_level,
-                    k.traffic_class, k.timeout, k.on, k.off, k.is_background);
+                    k.traffic_class, k.acknowledgement_traffic_class, k.timeout, k.on, k.off, k.is_background);
   };
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     const workload::FlowPlan &x = traffic.flows[a], &y = traffic.flows[b];
@@ -126,7 +135,7 @@ std::vector<const workload::Flow*> add_traffic(Simulation& simulation, const wor
     params.on_received = trigger_of(plan.on_received);
     added[index] =
         &workload.add(simulation.engine(), poster, peer,
-                      {path_to(simulation, poster, peer, kind), path_to(simulation, peer, poster, kind)}, params);
+                      flow_paths(simulation, poster, peer, kind), params);
   }
   for (std::size_t i = 0; i < added.size(); ++i) {
     if (workload::Trigger* const trigger = trigger_of(traffic.flows[i].trigger)) trigger->add(*added[i]);
@@ -144,8 +153,7 @@ std::vector<const workload::PoissonLoad*> add_loads(Simulation& simulation, cons
   for (const workload::LoadPlan& plan : traffic.loads) {
     const workload::FlowKind& kind = traffic.kinds[plan.kind];
     const auto paths = [&simulation, &kind](std::uint32_t poster, std::uint32_t peer) {
-      hca::Endpoint &here = simulation.endpoint(poster), &there = simulation.endpoint(peer);
-      return workload::FlowPaths{path_to(simulation, here, there, kind), path_to(simulation, there, here, kind)};
+      return flow_paths(simulation, simulation.endpoint(poster), simulation.endpoint(peer), kind);
     };
     std::vector<Duration> of_members;
     for (const std::uint32_t member : plan.members) of_members.push_back(phases.of(member));
@@ -174,8 +182,7 @@ std::vector<const workload::GraphRun*> add_graphs(Simulation& simulation, const 
     using Operation = hca::SourceWork::Operation;
     params.operation = spec.operation == "send" ? Operation::kSend : Operation::kWrite;
     const auto paths = [&](std::uint32_t from, std::uint32_t to) {
-      hca::Endpoint &here = *places[from], &there = *places[to];
-      return workload::FlowPaths{path_to(simulation, here, there, kind), path_to(simulation, there, here, kind)};
+      return flow_paths(simulation, *places[from], *places[to], kind);
     };
     runs.push_back(&workload.add_graph(simulation.engine(), drawn.graph, places, paths, params));
   }

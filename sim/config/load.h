@@ -51,7 +51,7 @@ std::optional<FaultSpec> parse_fault(const std::string& text, const TopologySpec
 void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics);
 // Checks common to flows and workloads. `what` is "flow" or "workload"; `pointer` is its place in the file.
 void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, const std::string& pointer, Duration start,
-                        std::uint32_t traffic_class, Diagnostics& diagnostics);
+                        std::uint32_t traffic_class, std::uint32_t acknowledgement_traffic_class, Diagnostics& diagnostics);
 void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters, const std::string& pointer,
                         std::int64_t bytes, Diagnostics& diagnostics);
 // Checks that the topology can carry all traffic: it has a subnet manager, and adapters have enough queue pairs.

@@ -33,7 +33,8 @@ class FlowResolver {
     } else if (has_from && has_to) {
       flow.is_resolved = true;
     }
-    check_traffic_keys(scenario_, "flow", flow.pointer, flow.start, flow.traffic_class, diagnostics_);
+    check_traffic_keys(scenario_, "flow", flow.pointer, flow.start, flow.traffic_class,
+                       flow.acknowledgement_traffic_class, diagnostics_);
     if (!flow.is_resolved) return;
     const std::vector<std::uint32_t> ends = {static_cast<std::uint32_t>(flow.from_adapter),
                                              static_cast<std::uint32_t>(flow.to_adapter)};
@@ -71,7 +72,8 @@ void resolve_flows(ScenarioSpec& scenario, Diagnostics& diagnostics) {
 }
 
 void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, const std::string& pointer,
-                        Duration start, std::uint32_t traffic_class, Diagnostics& diagnostics) {
+                        Duration start, std::uint32_t traffic_class, std::uint32_t acknowledgement_traffic_class,
+                        Diagnostics& diagnostics) {
   const auto text = [](Duration time) { return format_quantity(time.count(), Dimension::kDuration); };
   for (const auto& [end, key] :
        {std::pair(scenario.time_limit, "time_limit"), std::pair(scenario.until, "until")}) {
@@ -80,9 +82,15 @@ void check_traffic_keys(const ScenarioSpec& scenario, const std::string& what, c
                     "the " + what + " starts at " + text(start) + ", and the run ends at " + text(end),
                     std::string("start it earlier, or set a longer ") + in_quotes(key));
   }
-  if (traffic_class == 0 || scenario.topology.is_roce()) return;
-  diagnostics.add(scenario.file, pointer + "/traffic_class", "packets of InfiniBand have no IP header",
-                  "leave it out, or give \"service_level\"");
+  if (scenario.topology.is_roce()) return;
+  for (const auto& [key, is_given] :
+       {std::pair("/traffic_class", traffic_class != 0),
+        std::pair("/acknowledgement_traffic_class",
+                  acknowledgement_traffic_class != workload::FlowKind::kAsData)}) {
+    if (!is_given) continue;
+    diagnostics.add(scenario.file, pointer + key, "packets of InfiniBand have no IP header",
+                    "leave it out, or give \"service_level\"");
+  }
 }
 
 void check_message_size(const ScenarioSpec& scenario, const std::vector<std::uint32_t>& adapters,

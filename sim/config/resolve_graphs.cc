@@ -24,7 +24,8 @@ class GraphResolver {
     const std::size_t before = diagnostics_.findings().size();
     refuse_flow_keys();
     spec_.file.empty() ? check_pattern() : read_file();
-    check_traffic_keys(scenario_, "workload", spec_.pointer, spec_.start, spec_.traffic_class, diagnostics_);
+    check_traffic_keys(scenario_, "workload", spec_.pointer, spec_.start, spec_.traffic_class,
+                       spec_.acknowledgement_traffic_class, diagnostics_);
     spec_.is_ready_graph = diagnostics_.findings().size() == before && spec_.members.size() >= 2;
   }
 
@@ -46,6 +47,8 @@ class GraphResolver {
     only_of("message_size", spec_.message_size != plain.message_size, false, flows);
     only_of("queue_pairs", spec_.queue_pairs != plain.queue_pairs, false, flows);
     only_of("depth", spec_.depth != plain.depth, false, flows);
+    only_of("acknowledgement_traffic_class",
+            spec_.acknowledgement_traffic_class != plain.acknowledgement_traffic_class, false, flows);
     only_of("background", spec_.background, false, flows);
     if (spec_.operation == "read") add("operation", "messages of " + what() + " are not read", "give \"write\" or \"send\"");
   }

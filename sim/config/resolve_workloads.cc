@@ -73,7 +73,8 @@ class WorkloadResolver {
     if (!spec.file.empty() && read_flow_file(spec)) return resolve_flow_file(spec, before);
     if (spec.is_graph()) return resolve_graph(scenario_, spec, options_, diagnostics_);
     check_keys(spec);
-    check_traffic_keys(scenario_, "workload", spec.pointer, spec.start, spec.traffic_class, diagnostics_);
+    check_traffic_keys(scenario_, "workload", spec.pointer, spec.start, spec.traffic_class,
+                       spec.acknowledgement_traffic_class, diagnostics_);
     if (diagnostics_.findings().size() != before) return;
     spec.distribution = sizes_of(spec);
     if (spec.load != kNotGiven) find_rates(spec);
@@ -134,7 +135,8 @@ class WorkloadResolver {
                          "\"prio\" of connections in " + path + " is left out of account",
                          "it orders packets at receivers of protocols that are not simulated here"});
     }
-    check_traffic_keys(scenario_, "workload", spec.pointer, spec.start, spec.traffic_class, diagnostics_);
+    check_traffic_keys(scenario_, "workload", spec.pointer, spec.start, spec.traffic_class,
+                       spec.acknowledgement_traffic_class, diagnostics_);
     check_message_size(scenario_, spec.members, spec.pointer, spec.message_size, diagnostics_);
     if (diagnostics_.findings().size() != before) return;
     cut_failed_links(spec, path);

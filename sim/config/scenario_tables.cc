@@ -92,6 +92,12 @@ const Object& flow_table() {
                                 .kind = Kind::kInteger,
                                 .doc = "on Ethernet: of the IP headers of its packets and their answers; the upper six bits are the DSCP",
                                 .max = 255}),
+       without_default(bind<&F::acknowledgement_traffic_class>(
+           {.key = "acknowledgement_traffic_class",
+            .kind = Kind::kInteger,
+            .doc = "on Ethernet: the same of packets without data, as acknowledgements are, and the requests of operation read; left out: "
+                   "traffic_class",
+            .max = 255})),
        bind<&F::queue_pairs>({.key = "queue_pairs",
                               .kind = Kind::kInteger,
                               .doc = "connections that share its messages, each with 128 of them under way at most",

@@ -390,7 +390,8 @@ struct FlowSpec {
   std::uint32_t queue_pairs = 1;
   static constexpr std::uint32_t kOfPath = workload::FlowKind::kOfPath;
   std::uint32_t service_level = kOfPath;  // of its packets and their answers; kOfPath: as in the subnet manager's path record
-  std::uint32_t traffic_class = 0;  // of its packets and their answers, on Ethernet
+  std::uint32_t traffic_class = 0;  // of its packets, on Ethernet
+  std::uint32_t acknowledgement_traffic_class = workload::FlowKind::kAsData;  // of its packets without data
   std::uint8_t timeout = workload::FlowKind{}.timeout;  // of its queue pairs; not a key of the file
   std::string pointer;
 
@@ -420,7 +421,7 @@ struct WorkloadSpec {
   std::string operation = "write";  // or send; for flows also read
   std::uint32_t queue_pairs = 1, depth = 128;
   std::uint32_t service_level = FlowSpec::kOfPath;
-  std::uint32_t traffic_class = 0;
+  std::uint32_t traffic_class = 0, acknowledgement_traffic_class = workload::FlowKind::kAsData;
   Duration on{0}, off{0};
   bool background = false;
   std::int64_t seed = kNotGiven;

@@ -175,6 +175,8 @@ const Object& workload_table() {
        without_default(
            bind<&W::service_level>({.key = "service_level", .kind = Kind::kInteger, .doc = "as of flows", .max = 15})),
        bind<&W::traffic_class>({.key = "traffic_class", .kind = Kind::kInteger, .doc = "as of flows", .max = 255}),
+       without_default(bind<&W::acknowledgement_traffic_class>(
+           {.key = "acknowledgement_traffic_class", .kind = Kind::kInteger, .doc = "as of flows", .max = 255})),
        bind<&W::on>(
            {.key = "on",
             .kind = Kind::kDuration,

@@ -59,7 +59,7 @@ TEST(Flow, all_findings_at_once) {
             "/flows/3/start: \"2000000 s\" is out of range; allowed: 0 ps to 1000000 s\n"
             "/flows/3/queue_pairs: 0 is out of range; allowed: 1 to 4096\n"
             "/flows/4/size: unknown key; a flow has the keys from, to, bytes, start, message_size, operation, service_level, "
-            "traffic_class, queue_pairs\n"
+            "traffic_class, acknowledgement_traffic_class, queue_pairs\n"
             "/flows/4: the key \"bytes\" is missing; how much is sent in all\n"
             "/flows/0/to: the flow leads from \"server\" to itself; name another host\n"
             "/flows/1/from: the topology has no host \"sever\"; did you mean \"server\"?\n"
@@ -71,6 +71,9 @@ TEST(Flow, has_a_traffic_class_where_there_are_ip_headers) {
   const std::string flow = R"({"from": "server", "to": "client", "bytes": "1 MiB", "traffic_class": )";
   EXPECT_EQ(flow_findings(flow + "104}"),
             "/flows/0/traffic_class: packets of InfiniBand have no IP header; leave it out, or give \"service_level\"\n");
+  EXPECT_EQ(flow_findings(flow + R"(0, "acknowledgement_traffic_class": 0})"),
+            "/flows/0/acknowledgement_traffic_class: packets of InfiniBand have no IP header; leave it out, or give "
+            "\"service_level\"\n");
   EXPECT_EQ(flow_findings(flow + R"(256, "service_level": 16})"),
             "/flows/0/traffic_class: 256 is out of range; allowed: 0 to 255\n"
             "/flows/0/service_level: 16 is out of range; allowed: 0 to 15\n");

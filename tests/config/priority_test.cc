@@ -1,8 +1,11 @@
 // Flows of a scenario with traffic classes and service levels: their shares of a link.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sim/config/flows.h"
 #include "sim/config/simulation.h"
+#include "sim/ib/packet_observer.h"
 #include "tests/config/helpers.h"
 
 namespace verbatim::config {
@@ -60,6 +63,44 @@ TEST(Priorities, shares_of_ethernet_are_those_of_a_line) {
 TEST(Priorities, a_strict_lane_has_the_line_to_itself) {
   EXPECT_NEAR(end_ratio("h0", kClass32, kClass0, {.arbitration = kStrict}), 6.0 / 8, 0.02);
   EXPECT_NEAR(end_ratio("h0", kClass0, kClass32, {.arbitration = kStrict}), 8.0 / 2, 0.1);
+}
+
+// Traffic classes of packets that adapters send, by whether they carry data.
+class ClassesSent final : public ib::PacketObserver {
+ public:
+  void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId) override {
+    if (record.event != TraceEvent::kPacketTransmitted || !packet.grh) return;
+    (packet.payload.length > 0 ? of_data : of_others).insert(packet.grh->traffic_class);
+  }
+  std::set<int> of_data, of_others;
+};
+
+// READs carry data to the host that asks for it.
+TEST(Priorities, packets_without_data_may_have_a_traffic_class_of_their_own) {
+  for (const char* const operation : {"write", "send", "read"}) {
+    for (const bool is_given : {false, true}) {
+      SCOPED_TRACE(operation);
+      Folder folder;
+      Diagnostics diagnostics;
+      const std::string key = is_given ? R"("acknowledgement_traffic_class": 8, )" : "";
+      const auto spec = load_scenario(
+          folder.write("s.json", R"({"name": "s", "topology": ")" VERBATIM_SOURCE_DIR
+                                 R"(/topologies/two_hosts_roce.json", "flows": [{"from": "server", "to": "client", "bytes": "64 KiB", )" +
+                                     key + R"("traffic_class": 96, "operation": ")" + operation + R"("}]})"),
+          with_profiles(), diagnostics);
+      ASSERT_TRUE(spec.has_value()) << text_of(diagnostics);
+      DefaultChoices choices;
+      Simulation simulation(spec->topology, 1, choices);
+      ClassesSent sent;
+      simulation.tracer().add(sent);
+      workload::Workload workload;
+      add_traffic(simulation, spec->traffic, workload);
+      simulation.engine().run();
+      EXPECT_TRUE(workload.is_done());
+      EXPECT_EQ(sent.of_data, std::set<int>{96});
+      EXPECT_EQ(sent.of_others, std::set<int>{is_given ? 8 : 96});
+    }
+  }
 }
 
 TEST(Priorities, arbitration_of_ethernet_does_not_count_on_infiniband) {

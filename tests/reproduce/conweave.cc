@@ -56,7 +56,7 @@ IdlePath idle_leaf_spine_path(const workload::PoissonFlow& flow) {
           .cable_ns = 1000};
 }
 
-// The load is 25 % of the hosts' rate and 50 % of the rate of the cables to spines. The first 5 ms are left
+// Acknowledgements are of priority 0, which precedes that of data. The load is 25 % of the hosts' rate and 50 % of the rate of the cables to spines. The first 5 ms are left
 // out, as in ConWeave's fctAnalysis.py.
 RandomFlows conweave_flows(const std::string& name) {
   return {.name = "leaf-spine of 128 hosts, " + name,
@@ -69,6 +69,7 @@ RandomFlows conweave_flows(const std::string& name) {
               [](const workload::PoissonFlow& flow) {
                 return time_alone_us(flow.bytes, idle_leaf_spine_path(flow));
               },
+          .acknowledgement_class = 0,
           .counted_from = 5 * kMillisecond};
 }
 

@@ -82,6 +82,7 @@ RandomRun run_random_flows(const Shape& shape, const RandomFlows& traffic) {
     spec.bytes = spec.message_size = static_cast<std::int64_t>(flow.bytes);
     spec.start = Duration(flow.start.count() / 1000 * 1000);
     spec.traffic_class = kPriority3;
+    spec.acknowledgement_traffic_class = traffic.acknowledgement_class;
     spec.timeout = traffic.timeout;
     fabric.add(spec);
   }

@@ -25,6 +25,7 @@ struct RandomFlows {
   // Duration of a lone flow, in us.
   std::function<double(const workload::PoissonFlow&)> alone_us;
   std::uint8_t timeout = workload::FlowKind{}.timeout;  // FlowKind::timeout
+  std::uint32_t acknowledgement_class = workload::FlowKind::kAsData;  // traffic class of acknowledgements
   Duration counted_from{0};  // flows that start before are simulated and not reported
 };
 
