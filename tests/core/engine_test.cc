@@ -126,7 +126,7 @@ struct Prefetched {
 };
 
 TEST(Engine, asks_for_the_memory_of_events_step_by_step_before_them_while_many_are_scheduled) {
-  constexpr int kEvents = 1'000, kFirst = 100, kLast = 400;
+  constexpr int kEvents = 4'000, kFirst = 100, kLast = 400;
   Engine engine;
   std::vector<Prefetched> owners(kEvents);
   std::vector<std::unique_ptr<Timer>> timers;

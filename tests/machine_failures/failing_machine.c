@@ -115,11 +115,6 @@ WRAP_SHORT(ssize_t, pwrite, (int fd, const void* from, size_t n, off_t at), (fd,
     pieces = &cut;                         \
     count = 1;                             \
   }
-ssize_t writev(int fd, const struct iovec* pieces, int count) {
-  REFUSE(writev, -1)
-  SHORTER(pieces, count)
-  return real(fd, pieces, count);
-}
 ssize_t process_vm_readv(pid_t pid, const struct iovec* local, unsigned long n, const struct iovec* remote,
                          unsigned long m, unsigned long flags) {
   REFUSE(process_vm_readv, -1)
@@ -190,7 +185,6 @@ int prctl(int option, ...) {
   return real(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
-WRAP(FILE*, fopen, (const char* path, const char* mode), (path, mode), NULL)
 WRAP(FILE*, fopen64, (const char* path, const char* mode), (path, mode), NULL)
 // A stream that could not be written has its error flag set, as ferror() shows.
 static int failed_stream(FILE* file) {
@@ -206,45 +200,24 @@ int fclose(FILE* file) {
   errno = failure;
   return EOF;
 }
-WRAP(pid_t, fork, (void), (), -1)
 WRAP(int, execve, (const char* path, char* const* words, char* const* environment),
      (path, words, environment), -1)
 WRAP(int, memfd_create, (const char* name, unsigned flags), (name, flags), -1)
 WRAP(void*, mmap, (void* at, size_t n, int protection, int flags, int fd, off_t offset),
      (at, n, protection, flags, fd, offset), MAP_FAILED)
-WRAP(int, mprotect, (void* at, size_t n, int protection), (at, n, protection), -1)
-WRAP(int, pipe, (int ends[2]), (ends), -1)
 WRAP(int, pipe2, (int ends[2], int flags), (ends, flags), -1)
-WRAP(int, socket, (int domain, int type, int protocol), (domain, type, protocol), -1)
 WRAP(int, socketpair, (int domain, int type, int protocol, int ends[2]), (domain, type, protocol, ends), -1)
-WRAP(ssize_t, sendmsg, (int fd, const struct msghdr* message, int flags), (fd, message, flags), -1)
-WRAP(ssize_t, recvmsg, (int fd, struct msghdr* message, int flags), (fd, message, flags), -1)
-WRAP(ssize_t, send, (int fd, const void* from, size_t n, int flags), (fd, from, n, flags), -1)
-WRAP(ssize_t, recv, (int fd, void* to, size_t n, int flags), (fd, to, n, flags), -1)
-WRAP(int, epoll_create1, (int flags), (flags), -1)
-WRAP(int, epoll_ctl, (int set, int operation, int fd, struct epoll_event* event), (set, operation, fd, event),
-     -1)
-WRAP(int, epoll_wait, (int set, struct epoll_event* events, int n, int timeout), (set, events, n, timeout),
-     -1)
 WRAP(int, poll, (struct pollfd * files, nfds_t n, int timeout), (files, n, timeout), -1)
 WRAP(int, ppoll, (struct pollfd * files, nfds_t n, const struct timespec* timeout, const sigset_t* mask),
      (files, n, timeout, mask), -1)
 WRAP(int, eventfd, (unsigned value, int flags), (value, flags), -1)
-WRAP(int, timerfd_create, (int clock, int flags), (clock, flags), -1)
-WRAP(int, timerfd_settime, (int fd, int flags, const struct itimerspec* value, struct itimerspec* before),
-     (fd, flags, value, before), -1)
-WRAP(int, dup, (int fd), (fd), -1)
 WRAP(int, dup2, (int fd, int other), (fd, other), -1)
 WRAP(int, ftruncate, (int fd, off_t n), (fd, n), -1)
 WRAP(int, fstat, (int fd, struct stat* status), (fd, status), -1)
 WRAP(int, mkdir, (const char* path, mode_t mode), (path, mode), -1)
-WRAP(char*, mkdtemp, (char* path), (path), NULL)
 WRAP(int, rename, (const char* from, const char* to), (from, to), -1)
-WRAP(int, unlink, (const char* path), (path), -1)
-WRAP(int, symlink, (const char* to, const char* path), (to, path), -1)
 WRAP(ssize_t, readlink, (const char* path, char* to, size_t n), (path, to, n), -1)
 WRAP(char*, realpath, (const char* path, char* to), (path, to), NULL)
 WRAP(pid_t, waitpid, (pid_t pid, int* status, int options), (pid, status, options), -1)
 WRAP(int, waitid, (idtype_t kind, id_t id, siginfo_t* info, int options), (kind, id, info, options), -1)
 WRAP(int, sched_setaffinity, (pid_t pid, size_t n, const cpu_set_t* set), (pid, n, set), -1)
-WRAP(ssize_t, getrandom, (void* to, size_t n, unsigned flags), (to, n, flags), -1)

@@ -56,8 +56,8 @@ IdlePath idle_leaf_spine_path(const workload::PoissonFlow& flow) {
           .cable_ns = 1000};
 }
 
-// Acknowledgements are of priority 0, which precedes that of data. The load is 25 % of the hosts' rate and 50 % of the rate of the cables to spines. The first 5 ms are left
-// out, as in ConWeave's fctAnalysis.py.
+// Acknowledgements have priority 0, which precedes that of data. The load is 25 % of the hosts' rate and 50 % of the
+// rate of the cables to spines. The first 5 ms are left out, as in ConWeave's fctAnalysis.py.
 RandomFlows conweave_flows(const std::string& name) {
   return {.name = "leaf-spine of 128 hosts, " + name,
           .hosts = kConweaveHosts,
