@@ -74,7 +74,7 @@ void EventQueue::move_near() {
 void EventQueue::spill() {
   const Entry* const begin = near_.data() + near_begin_;
   const std::size_t count = near_end_ - near_begin_;
-  // Of the first half, four events in a bucket.
+  // The span of a bucket is such that it holds about four events of the first half.
   const std::int64_t span = to_ps(begin[count / 2].key.when) - to_ps(begin[0].key.when);
   const std::int64_t fitting = std::max<std::int64_t>(span * 8 / static_cast<std::int64_t>(count), 1);
   int bits = std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(fitting))), kLeastBucketBits, kMostBucketBits);

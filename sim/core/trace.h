@@ -94,7 +94,7 @@ struct TraceRecord {
 };
 static_assert(sizeof(TraceRecord) == 56);
 
-// The order of traces in files: nothing in it depends on how the work of different components interleaves at one instant.
+// Order of traces in files. It does not depend on how the work of components interleaves at one instant.
 inline bool comes_before(const TraceRecord& a, const TraceRecord& b) {
   return std::tie(a.time_ps, a.component, a.number) < std::tie(b.time_ps, b.component, b.number);
 }
@@ -102,10 +102,10 @@ inline bool comes_before(const TraceRecord& a, const TraceRecord& b) {
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  // `bytes` belong to the record (payload of a DMA write, a completion entry as it is written, what came by a
-  // socket, program output); empty for most.
+  // `bytes` belong to the record (payload of a DMA write, a written completion entry, data of a socket, program
+  // output); empty for most.
   virtual void on_record(const TraceRecord& record, std::span<const std::byte> bytes) = 0;
-  // Whether records may come before their time, and so in another order than that of their times.
+  // True: the sink also gets records before their time, in another order than that of times.
   virtual bool takes_any_order() const { return false; }
 };
 
@@ -117,7 +117,7 @@ class TracedPacketObserver {
   virtual void on_traced_packet(const TraceRecord& record, const TracedPacket& packet, ComponentId port) = 0;
 };
 
-// For observers of packets that go no further: ib::DropObserver (sim/ib/packet_observer.h).
+// For observers of dropped packets: ib::DropObserver (sim/ib/packet_observer.h).
 class TracedDropObserver {
  public:
   virtual ~TracedDropObserver() = default;
@@ -125,14 +125,14 @@ class TracedDropObserver {
   virtual void on_traced_drop(const TracedPacket& packet, std::uint64_t reason, ComponentId component, Instant now) = 0;
 };
 
-// Why a call of verbs was refused or a message failed, in words; or what a check has found in a program. What is told here is in
-// no record.
+// The reason, as text, why a verbs call was refused or a message failed; or a check's finding in a program. Diagnoses
+// are in no record.
 struct Diagnosis {
   ComponentId component;  // the adapter
   std::uint32_t process;  // whose call or message it is; 0: nobody's
   std::int32_t error;     // errno of the call; 0: a message
   std::string_view text;
-  std::string_view unanswered = {};  // to whom packets went that nobody has answered, as ib::addressee() names it
+  std::string_view unanswered = {};  // receiver of packets that were not answered, as ib::addressee() names it
   std::string_view check = {};       // its name; empty: no check
   std::string_view place = {};       // of the finding, in the program: "app.c:88"; empty: it is not known
 };
@@ -143,32 +143,32 @@ class DiagnosisObserver {
   virtual void on_diagnosis(const Diagnosis& diagnosis, Instant now) = 0;
 };
 
-// What runs are shown with beside the records. It is in none of them, and in no digest.
+// Facts for displays of a run that are in no record and in no digest.
 class FactObserver {
  public:
   enum class Queue : std::uint8_t { kCompletions, kReceives, kSharedReceives };
 
   virtual ~FactObserver() = default;
-  // An adapter has done what a command of `process` asks for; `command` is the mailbox with the answer.
+  // An adapter has executed a command of `process`; `command` is the mailbox with the answer.
   virtual void on_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command, Instant now) = 0;
-  // What a queue holds: completions that nobody has polled when one is written, that one included; receives when one is taken,
-  // without that one. `number` is of the CQ, QP or SRQ.
+  // Entries of a queue: unpolled completions after one is written, receives after one is taken. `number` is that
+  // of the CQ, QP or SRQ.
   virtual void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) = 0;
-  // A packet has begun on a lane of the link behind `port`: what the far end still grants then, of as many as it has, in blocks
-  // of 64 bytes.
+  // A packet has started on a lane of `port`: `blocks` of 64 bytes that the far end still grants, out of the `of`
+  // blocks of its input buffer.
   virtual void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) = 0;
-  // Data that waits in the output queue of a lane of `port` after a packet has come or left, in bytes.
+  // Bytes in the output queue of a lane of `port`, after a packet has entered or left it.
   virtual void on_output_queue(ComponentId /*port*/, std::uint32_t /*lane*/, std::uint64_t /*bytes*/, Instant /*now*/) {}
-  // Whose packet brings the bytes of the last kDmaWrite: of queue pair `qpn` of this adapter; as answer to a request of its own?
+  // The last kDmaWrite stores a packet for queue pair `qpn`. is_response: it answers a request of that queue pair.
   virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
 };
 
-// What hosts hear of each other beside the fabric. It is in no record.
+// Contacts of hosts outside the fabric. They are in no record.
 class ContactObserver {
  public:
   virtual ~ContactObserver() = default;
-  // Something that a program of host `from` has done, by the management network, comes to host `to` now; it was done at
-  // `done`, or before.
+  // An action of a program of host `from` reaches host `to` now, over the management network. It was done at `done`
+  // or earlier.
   virtual void on_contact(ComponentId from, ComponentId to, Instant done) = 0;
 };
 
@@ -184,36 +184,36 @@ class Tracer {
 
   // `sink` must outlive the tracer.
   void add(TraceSink& sink) { (sink.takes_any_order() ? any_order_sinks_ : sinks_).push_back(&sink); }
-  // Likewise. They see packets and change no record.
+  // Observers must outlive the tracer. Packet and drop observers change no record.
   void add(TracedPacketObserver& observer) { packet_observers_.push_back(&observer); }
   void add(TracedDropObserver& observer) { drop_observers_.push_back(&observer); }
-  // Likewise. They learn where the time of messages went, which is in no record.
+  // Gets the parts of each message's latency, which are in no record.
   void add(MessageObserver& observer) { message_observers_.push_back(&observer); }
-  // Likewise. They learn why something went wrong.
+  // Gets the reasons of failures.
   void add(DiagnosisObserver& observer) { diagnosis_observers_.push_back(&observer); }
-  // Likewise.
+  // Gets facts for displays.
   void add(FactObserver& observer) { fact_observers_.push_back(&observer); }
   void add(ContactObserver& observer) { contact_observers_.push_back(&observer); }
 
-  // Records go into `held` instead of to the sinks, until it is called with nullptr: of what is done before its time. Packets
-  // are never recorded meanwhile.
+  // Until a call with nullptr, records are appended to `held` instead of given to the sinks: for work that is done
+  // early. No packet is recorded meanwhile.
   void hold_back(std::vector<HeldRecord>* held) { held_ = held; }
-  // The time of `held` has come.
+  // Gives `held` to the sinks, at its time.
   void release(const HeldRecord& held) { emit(held.record, held.bytes); }
 
-  // Of a message that was posted at `begin`; empty unless someone asks for trails.
+  // Trail of a message that was posted at `begin`; empty without message observers.
   Trail trail(Instant begin) const {
     if (message_observers_.empty()) [[likely]]
       return {};
     return Trail(begin);
   }
-  // A message whose trail is not empty has come to an end.
+  // A message with a trail has completed.
   void report(const MessageReport& message) {
     for (MessageObserver* observer : message_observers_) observer->on_message(message);
   }
 
   void diagnose(const Diagnosis& diagnosis) { diagnose(diagnosis, engine_.now()); }
-  // Of something at that time.
+  // Diagnosis of an event at `when`.
   void diagnose(const Diagnosis& diagnosis, Instant when) {
     for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_diagnosis(diagnosis, when);
   }
@@ -221,7 +221,7 @@ class Tracer {
     for (TracedDropObserver* observer : drop_observers_) observer->on_traced_drop(packet, reason, component, engine_.now());
   }
 
-  // Where it costs something to know what is told.
+  // For callers to whom a fact costs work.
   bool wants_facts() const { return !fact_observers_.empty(); }
   void tell_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command) {
     for (FactObserver* observer : fact_observers_) observer->on_command(adapter, process, command, engine_.now());
@@ -249,17 +249,17 @@ class Tracer {
     emit(TraceRecord{to_ps(engine_.now()), component.value, event, {a, b, c, d}}, bytes);
   }
 
-  // A record without bytes of something that will be at `when`, now or later, whatever happens until then: it costs no event.
-  // Sinks that take no other order get it before the first record of a later time.
+  // Records, without an event, a fact that is certain to be true at `when`, now or later. Sinks that need the order of
+  // times get it before the first record of a later time.
   void record_at(Instant when, ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                  std::uint64_t d) {
     CHECK(held_ == nullptr && when >= engine_.now());
     if (has_sinks()) emit_early({to_ps(when), component.value, event, {a, b, c, d}});
   }
-  // Sinks get what is to come, at the end of a run.
+  // Gives the remaining early records to the sinks, at the end of a run.
   void finish() { release_up_to(kNoTime); }
 
-  // Whether somebody looks at whole packets.
+  // Whether there is a packet observer.
   bool shows_packets() const { return !packet_observers_.empty(); }
   void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                      std::uint64_t d, const TracedPacket& packet, ComponentId port) {
@@ -290,7 +290,7 @@ class Tracer {
     if (!sinks_.empty()) give_in_order(record, bytes);
   }
   void give_in_order(const TraceRecord& record, std::span<const std::byte> bytes);
-  // Records that were made before their time, up to this one.
+  // Gives early records up to this time to sinks_.
   void release_up_to(std::int64_t time_ps);
 
   const Engine& engine_;

@@ -53,8 +53,8 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
  private:
   enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };
   static constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();
-  // What a host knows of each host, by that host's place; 0 beyond the end. A host gets a place when its
-  // clock first advances, so memory is used only for hosts that access memory.
+  // Vector clock of a host: the latest known count of each host, indexed by that host's place; 0 beyond the end. A
+  // host gets a place when its clock first advances, so only hosts that access memory use an entry.
   using Knowledge = std::vector<std::uint32_t>;
   static constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
   struct Clock {

@@ -32,7 +32,7 @@ struct FlowKind {
   std::uint32_t service_level = kOfPath;  // kOfPath: the path record's
   std::uint32_t traffic_class = 0;
   static constexpr std::uint32_t kAsData = 256;
-  // Of packets without data: acknowledgements, on READ flows requests. kAsData: traffic_class.
+  // Traffic class of packets without data: acknowledgements, on READ flows requests. kAsData: traffic_class.
   std::uint32_t acknowledgement_traffic_class = kAsData;
   std::uint8_t timeout = 14;  // transport timer, 0 to 31: 4.096 us x 2^timeout; 0: none
   // An endless flow posts requests for `on`, pauses for `off`; off 0: never pauses.

@@ -473,7 +473,7 @@ TEST(FreedomOfLimits, there_is_as_much_room_for_inline_data_as_was_asked_for_or_
   EXPECT_EQ(pair.a.program.create_qp(pair.a.send_cq, pair.a.recv_cq, {3, 6, 1, 1, 20}).made.capabilities.max_inline_data, 20u);
 }
 
-// Of three completions that are not polled, the third one overruns the queue.
+// The third unpolled completion overruns the queue.
 TEST(FreedomOfLimits, a_completion_queue_overruns_behind_the_entries_that_were_granted) {
   for (const bool is_exact : {false, true}) {
     ScriptedChoices choices;

@@ -343,7 +343,7 @@ TEST(Baton, wakes_again_whose_word_was_overwritten) {
   }
 }
 
-// Two threads alternate: each is told to sleep when the other gets its token, and gets the token after that.
+// Two threads alternate: each gets kGoToSleep when the other gets the token, and later the token itself.
 Trial in_turn(Sides& sides, std::uint32_t looks, std::uint32_t yields) {
   struct State {
     explicit State(Sides& sides) : go{Word(sides), Word(sides)}, message(sides) {}

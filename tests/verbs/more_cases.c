@@ -275,7 +275,7 @@ static void modifications(void) {
   }
   finish_ends("modify_to_rtr_with_a_bad");
 
-  // Of numbers with more than 24 bits the low 24 bits are used.
+  // The adapter uses the low 24 bits of a larger number.
   options.b_stops_at = IBV_QPS_INIT;
   connect_ends();
   attributes = (struct ibv_qp_attr){.path_mtu = IBV_MTU_1024, .ah_attr = {.dlid = port.lid, .port_num = 1}};

@@ -179,7 +179,7 @@ void Monitor::on_record(const TraceRecord& record, std::span<const std::byte> by
   }
 }
 
-// Of two packets with the same name, the one at the position in the record moves.
+// If two packets have the same name, the packet at the position in the record moves.
 void Monitor::follow_packet(const TraceRecord& record) {
   const PacketName name{record.values[0], record.values[1], record.values[2]};
   const bool is_at_switch = ports_of_switches_.contains(record.component);

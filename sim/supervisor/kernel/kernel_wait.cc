@@ -28,6 +28,14 @@ std::uint32_t readiness_of(Process& process, int fd, bool* valid_fd) {
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
+// Set of the epoll descriptor in the first argument; `own` keeps it. nullptr: -errno in `error`.
+EpollFile* epoll_of(const CallContext& call, VirtualFilePtr* own, int* error) {
+  *own = call.file(0);
+  EpollFile* const epoll = *own == nullptr ? nullptr : (*own)->as_epoll();
+  *error = *own == nullptr ? -EBADF : -EINVAL;
+  return epoll;
+}
+
 }  // namespace
 
 // Signal mask of ppoll, pselect and epoll_pwait, which applies while the thread waits. Returns 0 or the errno
@@ -169,10 +177,10 @@ CallOutcome sys_epoll_create(CallContext& call) {
 CallOutcome sys_epoll_ctl(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
-  const VirtualFilePtr own = call.file(0);
-  if (own == nullptr) return Answer{-EBADF};
-  EpollFile* const epoll = own->as_epoll();
-  if (epoll == nullptr) return Answer{-EINVAL};
+  VirtualFilePtr own;
+  int error = 0;
+  EpollFile* const epoll = epoll_of(call, &own, &error);
+  if (epoll == nullptr) return Answer{error};
   const VirtualFilePtr file = call.file(2);
   if (file == nullptr) return Answer{a[2] >= 0 && process.natively_open(call.as_int(2)) ? -EPERM : -EBADF};
   if (file == own) return Answer{-EINVAL};
@@ -188,17 +196,16 @@ CallOutcome sys_epoll_ctl(CallContext& call) {
 CallOutcome sys_epoll_wait(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
-  const VirtualFilePtr own = call.file(0);
-  if (own == nullptr) return Answer{-EBADF};
-  EpollFile* const epoll = own->as_epoll();
-  if (epoll == nullptr) return Answer{-EINVAL};
+  VirtualFilePtr own;
+  int error = 0;
+  EpollFile* const epoll = epoll_of(call, &own, &error);
+  if (epoll == nullptr) return Answer{error};
   if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
   const bool ready = epoll->readiness() != 0;
   Instant deadline = kNever;
   if (call.thread.retried()) {
     deadline = call.thread.deadline();
   } else if (call.number == SYS_epoll_pwait2) {
-    int error;
     const auto loaded = call.load_deadline(call.address(3), &error);
     if (!loaded) return Answer{error};
     deadline = *loaded;
@@ -207,7 +214,7 @@ CallOutcome sys_epoll_wait(CallContext& call) {
   }
   const bool has_mask = call.number == SYS_epoll_pwait || call.number == SYS_epoll_pwait2;
   if (has_mask) {
-    const int error = deliver_signals_during_wait(call, call.address(4), !ready);
+    error = deliver_signals_during_wait(call, call.address(4), !ready);
     if (error != 0) return Answer{error};
   }
   if (!ready && call.now() < deadline) {
