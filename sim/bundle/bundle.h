@@ -98,8 +98,8 @@ class Bundle {
 
   // Writes each included content to FOLDER/root/PATH and each document to FOLDER/extra/NAME. `folder` exists or its
   // parent does; neither "root" nor "extra" may exist in it. Folders have mode 0700, files the recorded permissions
-  // with 0400, documents 0600. Files with equal content and permissions are links of one file. Returns "" or a
-  // sentence; then some files are missing.
+  // with 0400 and the recorded time, documents 0600. Each is a file of its own: programs see device and inode
+  // numbers of files. Returns "" or a sentence; then some files are missing.
   std::string extract(const std::string& folder) const;
 
  private:

@@ -30,7 +30,7 @@ namespace {
 
 // Native working directory for a program; empty: the caller's.
 std::string native_working_folder(const ProgramSpec& program, const HostPaths& paths) {
-  if (paths.views_all()) return paths.follow(program.working_directory, true, protocol::kViewLists).native;
+  if (paths.views_all()) return paths.follow(program.working_directory, true, 0).native;
   std::error_code error;
   const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
   const std::string real = std::filesystem::canonical(wanted, error);
@@ -168,6 +168,7 @@ void ProcessFactory::equip(LaunchRequest& request, ProcessRegion& region, std::s
   request.code_files = &parts_.code.files();
   request.patches = &patches;
   if (const HostPaths& paths = parts_.kernel.paths_of_host(host); paths.views_all()) {
+    request.trace.stops_at_memory_maps = false;
     request.trace.program = paths.seen(canonical_file(request.path));
     request.trace.native_path = [&paths, folder = paths.seen(request.working_directory)](
                                     const std::string& path, bool follows_last, std::int64_t use) {
