@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <tuple>
 
 #include "sim/bundle/bundle.h"
 #include "sim/bundle/bundle_index.h"
@@ -18,8 +17,8 @@ namespace {
 
 struct NewFile {
   std::uint32_t content, permissions;
-  std::string path;  // below the folder
-  bool is_document;
+  std::string path;          // below the folder
+  std::int64_t modified_ns;  // since 1970; -1: the present
 };
 
 // Opens a folder below `at`, and makes it if it is missing. -1 and errno on failure.
@@ -43,7 +42,8 @@ class Folders {
     OwnedDescriptor at;
     for (std::size_t begin = 0; begin < folder.size();) {
       const std::size_t end = std::min(folder.find('/', begin), folder.size());
-      OwnedDescriptor next(open_folder(begin == 0 ? base_ : at.get(), folder.substr(begin, end - begin).c_str()));
+      OwnedDescriptor next(
+          open_folder(begin == 0 ? base_ : at.get(), folder.substr(begin, end - begin).c_str()));
       if (next.get() < 0) return {-1, name};
       at = std::move(next);
       begin = end + 1;
@@ -62,17 +62,26 @@ class Folders {
 std::vector<NewFile> files_of(const BundleIndex& index) {
   std::vector<NewFile> files;
   for (const auto& [path, number] : index.looks_contents) {
-    if (index.contents[number].is_included()) files.push_back({number, permissions_of(index.looks.at(path)), "root" + path, false});
+    const supervisor::MachineLook& look = index.looks.at(path);
+    if (index.contents[number].is_included())
+      files.push_back({number, permissions_of(look), "root" + path, look.attributes.modified_ns});
   }
-  for (const auto& [name, number] : index.documents) files.push_back({number, 0600, "extra/" + name, true});
-  // Files that are one are neighbours.
-  std::ranges::stable_sort(files, [](const NewFile& a, const NewFile& b) {
-    return std::tie(a.content, a.is_document, a.permissions) < std::tie(b.content, b.is_document, b.permissions);
-  });
+  for (const auto& [name, number] : index.documents) files.push_back({number, 0600, "extra/" + name, -1});
+  // Contents are read front to back.
+  std::ranges::stable_sort(files, {}, &NewFile::content);
   return files;
 }
 
-std::string failed(const std::string& path, int error) { return "cannot write " + printable(path) + ": " + std::strerror(error); }
+void set_time(int file, std::int64_t modified_ns) {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  const timespec modified = {modified_ns / kNsPerSecond, modified_ns % kNsPerSecond};
+  const timespec both[2] = {modified, modified};
+  ::futimens(file, both);
+}
+
+std::string failed(const std::string& path, int error) {
+  return "cannot write " + printable(path) + ": " + std::strerror(error);
+}
 
 }  // namespace
 
@@ -83,22 +92,14 @@ std::string Bundle::extract(const std::string& folder) const {
   for (const char* name : {"root", "extra"}) {
     if (::mkdirat(base.get(), name, 0700) != 0) return failed(folder + "/" + name, errno);
   }
-  Folders folders(base.get()), firsts(base.get());
+  Folders folders(base.get());
   FrameReader reader;
-  const NewFile* first = nullptr;  // the file with the current content and permissions
   const std::vector<NewFile> files = files_of(index_);
   for (const NewFile& file : files) {
     const auto [at, name] = folders.of(file.path);
     if (at < 0) return failed(folder + "/" + file.path, errno);
-    const bool is_same = first != nullptr && !file.is_document && !first->is_document && first->content == file.content &&
-                         first->permissions == file.permissions;
-    if (is_same) {
-      const auto [first_at, first_name] = firsts.of(first->path);
-      if (::linkat(first_at, first_name.c_str(), at, name.c_str(), 0) == 0) continue;
-      if (errno != EMLINK) return failed(folder + "/" + file.path, errno);
-    }
-    first = &file;
-    const OwnedDescriptor target(::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const OwnedDescriptor target(
+        ::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (target.get() < 0) return failed(folder + "/" + file.path, errno);
     int error = 0;
     const std::string problem = read_content(reader, file.content, [&](std::string_view part) {
@@ -106,6 +107,7 @@ std::string Bundle::extract(const std::string& folder) const {
       return error == 0;
     });
     if (error == 0 && problem.empty() && ::fchmod(target.get(), file.permissions) != 0) error = errno;
+    if (error == 0 && file.modified_ns >= 0) set_time(target.get(), file.modified_ns);
     if (error != 0) return failed(folder + "/" + file.path, error);
     if (!problem.empty()) return printable(path_) + ": " + users_of(file.content) + " " + problem;
   }
