@@ -70,9 +70,8 @@ struct BundleIndex {
   std::string manifest;  // JSON; not interpreted here
   std::vector<BundleContent> contents;
   supervisor::MachineLooks looks;
-  std::map<std::string, std::uint32_t>
-      looks_contents;  // by path of a look with has_content: number of its content
-  std::map<std::string, std::uint32_t> documents;  // by name
+  // Numbers of contents, by the paths of looks with has_content, and by the names of documents.
+  std::map<std::string, std::uint32_t> looks_contents, documents;
 };
 
 class FrameReader;

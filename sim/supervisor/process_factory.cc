@@ -30,6 +30,7 @@ namespace {
 
 // Native working directory for a program; empty: the caller's.
 std::string native_working_folder(const ProgramSpec& program, const HostPaths& paths) {
+  if (paths.views_all()) return paths.follow(program.working_directory, true, 0).native;
   std::error_code error;
   const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
   const std::string real = std::filesystem::canonical(wanted, error);
@@ -38,6 +39,12 @@ std::string native_working_folder(const ProgramSpec& program, const HostPaths& p
       !error && paths.views() != nullptr && !paths.views()->copy_of(paths.native(real)).empty();
   const std::string native = error ? wanted : is_viewed ? paths.native(real) : paths.native_in_use(real);
   return native == real ? program.working_directory : native;
+}
+
+std::string canonical_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
 }
 
 }  // namespace
@@ -62,11 +69,15 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   const HostPaths& paths = parts_.kernel.paths_of_host(spec.host);
   const std::string& named = spec.arguments.at(0);
   const bool is_path = named.starts_with('/');
+  std::string seen;
   const std::string reason =
-      inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
+      paths.views_all()
+          ? inspect_program(named, spec.working_directory, &seen, native_of_program(paths))
+          : inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
   if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
   // the host's substitute for the machine's file: ssh
-  if (!is_path) request.path = paths.native(request.path);
+  if (paths.views_all()) request.path = paths.executable(seen);
+  else if (!is_path) request.path = paths.native(request.path);
   std::unique_ptr<ProcessRegion> region;
   try {
     region = std::make_unique<ProcessRegion>();
@@ -88,6 +99,7 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   parts_.kernel.paths_of(process).store(process.region(), "");
 
   request.arguments = spec.arguments;
+  if (paths.views_all() && request.path != seen) show_as(request, paths, seen, nullptr);
   std::map<std::string, std::string> environment = {
       {"PATH", kProgramPath}, {"HOME", protocol::kHome}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   for (const auto& [key, value] : spec.environment) environment[key] = value;
@@ -155,13 +167,43 @@ void ProcessFactory::equip(LaunchRequest& request, ProcessRegion& region, std::s
   request.ruleset_fd = parts_.files.ruleset_of(host);
   request.code_files = &parts_.code.files();
   request.patches = &patches;
+  if (const HostPaths& paths = parts_.kernel.paths_of_host(host); paths.views_all()) {
+    request.trace.stops_at_memory_maps = false;
+    request.trace.program = paths.seen(canonical_file(request.path));
+    request.trace.native_path = [&paths, folder = paths.seen(request.working_directory)](
+                                    const std::string& path, bool follows_last, std::int64_t use) {
+      return paths.follow(path.starts_with('/') ? path : folder + "/" + path, follows_last, use).native;
+    };
+  }
   adapt_to_sanitizers(request);
+}
+
+NativeOf ProcessFactory::native_of_program(const HostPaths& paths) {
+  return [&paths](const std::string& path) { return paths.follow(path, true, protocol::kViewOpens).native; };
+}
+
+// The kernel would pass a script's native path to the interpreter; the program must see its own path. False: too
+// many interpreters.
+bool ProcessFactory::show_as(LaunchRequest& request, const HostPaths& paths, std::string seen,
+                             std::vector<std::string>* executed) {
+  request.trace.seen_path = seen;
+  for (auto words = interpreter_of(request.path); !words.empty(); words = interpreter_of(request.path)) {
+    words.push_back(seen);
+    if (!request.arguments.empty()) request.arguments.erase(request.arguments.begin());
+    request.arguments.insert(request.arguments.begin(), words.begin(), words.end());
+    seen = words.front();
+    request.path = paths.executable(seen);
+    if (executed != nullptr) executed->push_back(request.path);
+    if (request.arguments.size() > 4096) return false;
+  }
+  return true;
 }
 
 LaunchedProcess ProcessFactory::start(const LaunchRequest& request) {
   parts_.memory.write_behind().flush();
   const SupervisorOptions& options = run_.options;
   if (options.launcher) return options.launcher(request);
+  if (request.trace.native_path) return supervisor::launch(request);
   return options.run_after_run != nullptr ? options.run_after_run->zygotes().launch(request)
                                           : supervisor::launch(request);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tools/verbatim/exit_codes.h"
 
 namespace verbatim::supervisor {
+class MachineFiles;
 struct ProgramCall;
 }
 
@@ -22,6 +24,8 @@ struct AnswerStyle {
   bool json = false;   // a JSON document
   bool is_for_people() const { return !quiet && !json; }
 };
+
+class BundleRun;
 
 struct RunOptions {
   std::vector<std::string> arguments;  // SCENARIO.json, or HOST=COMMAND …
@@ -73,6 +77,9 @@ struct RunOptions {
   bool keep_files = false;  // of the hosts' own folders, to --out
   bool keep_trace = false;  // with calls, to --out
   AnswerStyle style;
+  // A bundle whose run this is (bundle_run.h); nullptr: none.
+  std::shared_ptr<BundleRun> bundle;
+  supervisor::MachineFiles* machine_files = nullptr;  // see SupervisorOptions
   bool verify = false;
   int record_fd = -1;     // for `run --verify`: descriptor of the run's trace
   bool plants_address = false;  // for tests: writes an address into the trace, a fault that `run --verify` must find
@@ -105,7 +112,14 @@ struct ExploreOptions {
   bool keeps_going = false;            // after the first failure
   bool until_failure = false;          // without a time limit
 };
-int explore(const ExploreOptions& options);
+int explore(ExploreOptions options);
+
+struct PackOptions {
+  RunOptions run;                     // a scenario, programs, or a replay file
+  std::string out;                    // the bundle to write
+  std::vector<std::string> excluded;  // patterns of paths or of names whose content is left out
+};
+int pack(const PackOptions& options);
 
 struct ReplayOptions {
   std::string file;
@@ -223,7 +237,7 @@ struct DescribeOptions {
 };
 int describe(const DescribeOptions& options);
 int write_schemas(const std::string& folder);
-int run(const RunOptions& options);
+int run(RunOptions options);
 int search_code(const std::string& file);
 
 // `verbatim: sentence` on standard error.

@@ -211,6 +211,8 @@ int dispatch(int argc, char** argv) {
   add_explore(app, explore_options);
   static ReplayOptions replay_options;
   add_replay(app, replay_options);
+  static PackOptions pack_options;
+  add_pack(app, pack_options);
   static ShellOptions shell_options;
   add_shell(app, shell_options);
   static AttachOptions attach_options;
@@ -366,6 +368,10 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("shell")) {
     set_up_log(shell_options.run.log);
     return cli::shell(shell_options);
+  }
+  if (app.got_subcommand("pack")) {
+    set_up_log(log_of(pack_options.run));
+    return pack(pack_options);
   }
   if (app.got_subcommand("replay")) {
     set_up_log(log_of(replay_options.show));

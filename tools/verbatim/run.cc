@@ -18,6 +18,7 @@
 #include "sim/config/reroutes.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
+#include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
@@ -278,8 +279,13 @@ std::string hint_for_folder(const config::ProgramSpec& program, const std::strin
   return "it lies beside the scenario: add \"cwd\": \".\" to start it in the scenario's folder";
 }
 
-// Checks every program before the first one is started.
-void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
+std::string below(const std::string& folder, const std::string& path) {
+  return path.starts_with('/') ? path : path.empty() ? folder : folder + "/" + path;
+}
+
+// Checks every program before the first one is started. `folder`: where relative paths begin, if the plan has
+// files in place of the machine's.
+void find_programs(RunPlan& plan, const std::string& folder, config::Diagnostics& diagnostics) {
   const auto is_wrong = [&](const std::string& pointer) {
     return std::ranges::any_of(diagnostics.findings(), [&](const config::Finding& finding) {
       return finding.file == plan.scenario.file && finding.pointer == pointer;
@@ -292,17 +298,23 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
     spec.arguments = program.command;
     spec.environment = program.environment;
     spec.working_directory = program.working_directory;
+    supervisor::MachineFiles* const files = plan.machine_files;
+    const auto native_of = [&](const std::string& path) {
+      return files == nullptr ? path : files->content(files->real_path(below(folder, path)));
+    };
+    if (files != nullptr) spec.working_directory = files->real_path(below(folder, program.working_directory));
     for (const auto& [path, source] : program.files) {
-      std::ifstream file(source, std::ios::binary);
+      const std::string native = native_of(source);
+      std::ifstream file(native, std::ios::binary);
       supervisor::GivenFile& given = spec.files[path];
       given.content.assign(std::istreambuf_iterator<char>(file), {});
-      given.executable = ::access(source.c_str(), X_OK) == 0;
+      given.executable = ::access(native.c_str(), X_OK) == 0;
     }
     spec.start = instant_from_ps(program.start.count());
     spec.background = program.background;
     if (program.kill.count() != 0) spec.kill = instant_from_ps(program.kill.count());
     std::string resolved;
-    const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved);
+    const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved, files);
     if (!reason.empty()) {
       const bool from_file = !plan.scenario.file.empty();
       diagnostics.add(from_file ? plan.scenario.file : "command line",
@@ -385,16 +397,23 @@ std::optional<Duration> parse_series_step(const RunOptions& options, config::Dia
   return options.series_step == "change" ? Duration(0) : parse_limit("--series-step", options.series_step, diagnostics);
 }
 
-std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options) {
+std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& asked_load_options) {
+  config::LoadOptions load_options = asked_load_options;
+  if (options.bundle != nullptr) {
+    *load_options.files = options.bundle->run().files;
+    load_options.profile_folders = options.bundle->run().profile_folders;
+  }
   if (options.arguments.empty()) {
     complain("nothing to run; write `verbatim " + load_options.verb + " SCENARIO.json`, or `verbatim " + load_options.verb +
              " --topology TOPOLOGY.json HOST=COMMAND …`");
     return std::nullopt;
   }
   RunPlan plan;
+  plan.bundle = options.bundle;
+  plan.machine_files = options.bundle != nullptr ? &options.bundle->files() : options.machine_files;
   config::Diagnostics diagnostics;
   load(options, load_options, plan.scenario, diagnostics);
-  find_programs(plan, diagnostics);
+  find_programs(plan, options.bundle != nullptr ? options.bundle->run().working_directory : first_folder(), diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
   if (const auto step = parse_series_step(options, diagnostics)) plan.series_step = *step;
@@ -446,10 +465,12 @@ bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
   return false;
 }
 
-int run(const RunOptions& options) {
+int run(RunOptions options) {
+  if (!take_bundle(options)) return kUsage;
   config::FileTexts files;
-  const auto plan = make_plan(options, {profile_folders(), &files});
+  auto plan = make_plan(options, {profile_folders(), &files});
   if (!plan) return kUsage;
+  if (options.bundle != nullptr && options.bundle->has_decisions() && !plan->seeds) take_decisions(options.bundle->run(), *plan);
   if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("run", options.style);
   if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));

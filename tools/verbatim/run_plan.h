@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct RunPlan {
   std::optional<DebuggerSpec> debugger;
   supervisor::TerminalUser* terminal_user = nullptr;  // see SupervisorOptions
   bool views_working_folders = false;          // see SupervisorOptions
+  std::shared_ptr<BundleRun> bundle;           // of this run; nullptr: none
+  supervisor::MachineFiles* machine_files = nullptr;  // see SupervisorOptions
   supervisor::FolderSnapshot working_snapshot;  // see SupervisorOptions; no entries: none
   std::string fail_on;  // regular expression (ECMAScript): a matching line of output makes the run a failure; empty: none
 };

@@ -67,7 +67,7 @@ long prepare_in_view(long number, const long (&a)[6], const protocol::PathCall& 
     case PathUse::kExecute:
       return prepare_in_view(native_path, protocol::kViewOpens);
     case PathUse::kWorkIn:
-      return prepare_in_view(native_path, protocol::kViewLists);
+      return prepare_in_view(native_path, 0);
     case PathUse::kChange:
       return prepare_in_view(native_path, number == SYS_truncate ? protocol::kViewWrites | protocol::kViewOpens
                                                                  : std::int64_t{protocol::kViewLists});

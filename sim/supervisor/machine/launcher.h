@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +20,14 @@ namespace verbatim::supervisor {
 // PATH in a simulation; programs are looked up there.
 inline constexpr const char* kProgramPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Resolves `name` as execvp would. Returns why it cannot be simulated; empty: it can.
-std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved);
+// Resolves `name` as execvp would. Returns why it cannot be simulated; empty: it can. `native_of`: path to read
+// for an absolute path; empty: the path itself.
+using NativeOf = std::function<std::string(const std::string& path)>;
+std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved,
+                            const NativeOf& native_of = {});
+
+// Interpreter and its one argument (the rest of the line) from a script's #! line; empty for other files.
+std::vector<std::string> interpreter_of(const std::string& path);
 
 // Whether the file has a set-user-id or set-group-id bit. The program runs with the caller's
 // rights all the same.

@@ -1,0 +1,109 @@
+// `verbatim pack`: runs a scenario or a failure once, and writes it with everything that its programs looked at.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <spdlog/spdlog.h>
+
+#include "sim/bundle/bundle.h"
+#include "sim/bundle/bundle_paths.h"
+#include "sim/config/freedom.h"
+#include "tools/verbatim/answer.h"
+#include "tools/verbatim/bundle_run.h"
+#include "tools/verbatim/cli.h"
+#include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/output_file.h"
+#include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/run_plan.h"
+
+namespace verbatim::cli {
+
+namespace {
+
+bool is_excluded(const std::string& path, const std::vector<std::string>& patterns) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0 ||
+           (pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), path.substr(path.rfind('/') + 1).c_str(), 0) == 0);
+  });
+}
+
+// The plan of a replay file, or of the options. nullopt after error messages.
+std::optional<RunPlan> plan_to_pack(const PackOptions& asked, RunOptions& options, std::optional<ReplayFile>& replay,
+                                    config::FileTexts& files) {
+  std::string failure;
+  const bool is_one = options.topology.empty() && options.arguments.size() == 1;
+  if (is_one && is_replay(options.arguments[0])) {
+    replay = read_replay(options.arguments[0], &failure);
+    if (!replay) {
+      complain(failure);
+      return std::nullopt;
+    }
+    for (const std::string& change : changes_since(*replay)) spdlog::warn("{} (since the failure was found)", change);
+    const supervisor::FolderSnapshot none;
+    replay->working_files = none;
+    auto prepared = plan_of(*replay, options.machine_files);
+    if (!prepared) return std::nullopt;
+    prepared->second.style = asked.run.style;
+    options = std::move(prepared->second);
+    files = replay->files;
+    return std::move(prepared->first);
+  }
+  return make_plan(options, {profile_folders(), &files, "pack"});
+}
+
+}  // namespace
+
+int pack(const PackOptions& asked) {
+  if (const std::string refusal = output_refusal(asked.out); !refusal.empty()) {
+    complain("--out: " + refusal);
+    return kUsage;
+  }
+  supervisor::RecordedFiles machine;
+  RunOptions options = asked.run;
+  options.machine_files = &machine;
+  config::FileTexts files;
+  std::optional<ReplayFile> replay;
+  std::optional<RunPlan> plan = plan_to_pack(asked, options, replay, files);
+  if (!plan) return kUsage;
+  if (!warn_of_topology(*plan, options)) return kUsage;
+  Answer answer("pack", options.style);
+  RunReport report;
+  const int code = run_once(*plan, options, &report, &answer);
+  if (report.outcome.empty()) return answer.end(code);
+  if (code == kMachineFault || code == kInternalError || code == kInterrupted) {
+    complain("nothing was packed: the run did not end by itself");
+    return answer.end(code);
+  }
+  // Read by the kernel, before the process has a system call of its own.
+  machine.content(machine.real_path("/lib64/ld-linux-x86-64.so.2"));
+  supervisor::MachineLooks looks = machine.looks();
+  std::vector<std::string> excluded;
+  for (auto& [path, look] : looks) {
+    if (!look.has_content || !is_excluded(path, asked.excluded)) continue;
+    look.has_content = false;
+    excluded.push_back(path);
+  }
+  ReplayFile run = replay_of(*plan, options, files, report);
+  run.working_files = {};
+  run.contents.clear();
+  const auto write = [&](int descriptor) {
+    return bundle::write_bundle(descriptor, bundle_manifest(run, replay.has_value()), looks,
+                                [](const std::string& path) { return bundle::ContentSource(path); }, {});
+  };
+  if (const std::string failure = write_document(asked.out, write); !failure.empty()) {
+    complain(failure);
+    return answer.end(kMachineFault);
+  }
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(asked.out, error);
+  const auto contents = std::ranges::count_if(looks, [](const auto& look) { return look.second.has_content; });
+  answer.print("pack: %s has %s: %lld files of %zu paths that the programs looked at\n", asked.out.c_str(),
+               fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6).c_str(), static_cast<long long>(contents), looks.size());
+  for (const std::string& path : excluded) answer.print("pack: without %s: a run that opens it ends with exit code 71\n", path.c_str());
+  for (const std::string& path : bundle::suspicious_paths(looks)) spdlog::warn("{}", path);
+  answer.document().update({{"bundle", asked.out}, {"bytes", bytes}, {"files", contents}, {"paths", looks.size()}});
+  return answer.end(kAsExpected);
+}
+
+}  // namespace verbatim::cli
