@@ -18,24 +18,33 @@ namespace {
 constexpr char kNoEnd[] = "is cut off or damaged: its end is missing";
 
 // Reads the index. Returns "" or the end of a sentence. Sets `contents_bytes`.
-std::string read_index(int descriptor, std::uint64_t file_bytes, BundleIndex* index, std::uint64_t* contents_bytes) {
+std::string read_index(int descriptor, std::uint64_t file_bytes, BundleIndex* index,
+                       std::uint64_t* contents_bytes) {
   std::string bytes(std::min<std::uint64_t>(file_bytes, kBundleBegin.size()), '\0');
-  if (read_at(descriptor, bytes.data(), bytes.size(), 0) < 0) return std::string("cannot be read: ") + std::strerror(errno);
+  if (read_at(descriptor, bytes.data(), bytes.size(), 0) < 0)
+    return std::string("cannot be read: ") + std::strerror(errno);
   if (!bytes.starts_with(kBundleMark)) return "is not a bundle; `verbatim pack` makes them";
   if (bytes != kBundleBegin)
-    return bytes.size() < kBundleBegin.size() ? kNoEnd : "is a bundle of another version; this one reads version 1";
+    return bytes.size() < kBundleBegin.size() ? kNoEnd
+                                              : "is a bundle of another version; this one reads version 1";
   if (file_bytes < kBundleBegin.size() + kBundleEndBytes) return kNoEnd;
   bytes.resize(kBundleEndBytes);
-  if (read_at(descriptor, bytes.data(), bytes.size(), file_bytes - kBundleEndBytes) != static_cast<ssize_t>(kBundleEndBytes)) return kNoEnd;
+  if (read_at(descriptor, bytes.data(), bytes.size(), file_bytes - kBundleEndBytes) !=
+      static_cast<ssize_t>(kBundleEndBytes))
+    return kNoEnd;
   const auto end = parse_bundle_end(bytes);
   if (!end) return kNoEnd;
   const std::uint64_t between = file_bytes - kBundleBegin.size() - kBundleEndBytes;
-  if (end->compressed > between || end->compressed > kMostIndex || end->bytes > most_index_bytes(end->compressed))
+  if (end->compressed > between || end->compressed > kMostIndex ||
+      end->bytes > most_index_bytes(end->compressed))
     return "is damaged: its index has an impossible size";
   std::string frame(end->compressed, '\0');
   *contents_bytes = between - end->compressed;
-  if (read_at(descriptor, frame.data(), frame.size(), kBundleBegin.size() + *contents_bytes) != static_cast<ssize_t>(frame.size())) return kNoEnd;
-  if (checksum_of(frame) != end->checksum || !expand_frame(frame, end->bytes, &bytes)) return "is damaged: its index does not have its checksum";
+  if (read_at(descriptor, frame.data(), frame.size(), kBundleBegin.size() + *contents_bytes) !=
+      static_cast<ssize_t>(frame.size()))
+    return kNoEnd;
+  if (checksum_of(frame) != end->checksum || !expand_frame(frame, end->bytes, &bytes))
+    return "is damaged: its index does not have its checksum";
   return parse_index(bytes, index);
 }
 
@@ -44,9 +53,9 @@ std::string read_index(int descriptor, std::uint64_t file_bytes, BundleIndex* in
 std::optional<Bundle> Bundle::open(const std::string& path, std::string* failure) {
   Bundle bundle;
   bundle.path_ = path;
-  bundle.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  bundle.file_ = OwnedDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
-  if (bundle.descriptor_ < 0 || ::fstat(bundle.descriptor_, &status) != 0) {
+  if (bundle.file_.get() < 0 || ::fstat(bundle.file_.get(), &status) != 0) {
     *failure = printable(path) + " cannot be read: " + std::strerror(errno);
     return std::nullopt;
   }
@@ -57,12 +66,15 @@ std::optional<Bundle> Bundle::open(const std::string& path, std::string* failure
   if (!S_ISREG(status.st_mode)) return fail("is not a bundle: it is not a regular file");
   bundle.file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   std::uint64_t left = 0;
-  if (const std::string why = read_index(bundle.descriptor_, bundle.file_bytes_, &bundle.index_, &left); !why.empty()) return fail(why);
+  if (const std::string why = read_index(bundle.file_.get(), bundle.file_bytes_, &bundle.index_, &left);
+      !why.empty())
+    return fail(why);
   std::uint64_t offset = kBundleBegin.size();
   bundle.offsets_.reserve(bundle.index_.contents.size());
   for (const BundleContent& content : bundle.index_.contents) {
     bundle.offsets_.push_back(offset);
-    if (content.compressed > left) return fail("is damaged: its contents have other sizes than its index says");
+    if (content.compressed > left)
+      return fail("is damaged: its contents have other sizes than its index says");
     offset += content.compressed;
     left -= content.compressed;
   }
@@ -73,20 +85,20 @@ std::optional<Bundle> Bundle::open(const std::string& path, std::string* failure
   return bundle;
 }
 
-Bundle::Bundle(Bundle&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      file_bytes_(other.file_bytes_),
-      index_(std::move(other.index_)),
-      offsets_(std::move(other.offsets_)) {}
-
-Bundle::~Bundle() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 const BundleContent* Bundle::content_of(const std::string& look) const {
   const auto number = index_.looks_contents.find(look);
   return number == index_.looks_contents.end() ? nullptr : &index_.contents[number->second];
+}
+
+std::string Bundle::beginning_of(const BundleContent& content, std::size_t most) const {
+  std::string beginning;
+  FrameReader reader;
+  read_content(reader, static_cast<std::uint32_t>(&content - index_.contents.data()),
+               [&](std::string_view part) {
+                 beginning += part.substr(0, most - beginning.size());
+                 return beginning.size() < most;
+               });
+  return beginning;
 }
 
 std::string Bundle::checksum() const {
@@ -96,16 +108,18 @@ std::string Bundle::checksum() const {
   return checksum_text(checksum_of(index_bytes(plain)));
 }
 
-std::string Bundle::read_content(FrameReader& reader, std::uint32_t number, const std::function<bool(std::string_view part)>& take) const {
+std::string Bundle::read_content(FrameReader& reader, std::uint32_t number,
+                                 const std::function<bool(std::string_view part)>& take) const {
   const BundleContent& content = index_.contents[number];
   RunningChecksum checksum;
-  const std::string problem =
-      reader.read(descriptor_, offsets_[number], content.compressed, content.bytes, [&](std::string_view part) {
-        checksum.add(part);
-        return take(part);
-      });
+  const std::string problem = reader.read(file_.get(), offsets_[number], content.compressed, content.bytes,
+                                          [&](std::string_view part) {
+                                            checksum.add(part);
+                                            return take(part);
+                                          });
   if (!problem.empty()) return problem;
-  return checksum_text(checksum.value()) == content.checksum ? "" : "is damaged: it does not have its checksum";
+  return checksum_text(checksum.value()) == content.checksum ? ""
+                                                             : "is damaged: it does not have its checksum";
 }
 
 std::string Bundle::users_of(std::uint32_t number) const {
@@ -136,7 +150,8 @@ std::vector<std::string> Bundle::damage() const {
   return sentences;
 }
 
-std::optional<std::string> Bundle::document(const std::string& name, std::string* failure, std::uint64_t most) const {
+std::optional<std::string> Bundle::document(const std::string& name, std::string* failure,
+                                            std::uint64_t most) const {
   const auto number = index_.documents.find(name);
   const std::string whole_name = printable(path_) + ": document " + printable(name);
   if (number == index_.documents.end()) {

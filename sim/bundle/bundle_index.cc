@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cstring>
-#include <set>
 
 #include "sim/bundle/bundle_paths.h"
 #include "sim/bundle/checksum.h"
@@ -64,8 +63,10 @@ void put_look(IndexWriter& out, const std::string& path, const MachineLook& look
     out.number(look.may_change ? kMayChange : 0);
     return;
   }
-  for_each_attribute(look.attributes, [&](const auto value) { out.number(static_cast<std::uint64_t>(value)); });
-  out.number((look.has_content ? kHasContent : 0) | (look.may_change ? kMayChange : 0) | (look.names ? kWasListed : 0));
+  for_each_attribute(look.attributes,
+                     [&](const auto value) { out.number(static_cast<std::uint64_t>(value)); });
+  out.number((look.has_content ? kHasContent : 0) | (look.may_change ? kMayChange : 0) |
+             (look.names ? kWasListed : 0));
   out.text(look.target);
   if (look.names) {
     out.number(look.names->size());
@@ -144,7 +145,8 @@ void read_names(IndexReader& in, const std::string& path, MachineLook& look) {
     const std::string_view name = in.text();
     if (in.has_failed()) return;
     if (!is_name(name)) return in.fail("a name in folder " + printable(path) + " is none");
-    if (!names.empty() && names.back() >= name) return in.fail("the names in folder " + printable(path) + " are not sorted");
+    if (!names.empty() && names.back() >= name)
+      return in.fail("the names in folder " + printable(path) + " are not sorted");
     names.emplace_back(name);
   }
 }
@@ -152,7 +154,8 @@ void read_names(IndexReader& in, const std::string& path, MachineLook& look) {
 // The number of a content.
 std::uint32_t read_content_number(IndexReader& in, const BundleIndex& index, std::string_view of) {
   const std::uint64_t number = in.number();
-  if (!in.has_failed() && number >= index.contents.size()) in.fail(printable(of) + " has a content that does not exist");
+  if (!in.has_failed() && number >= index.contents.size())
+    in.fail(printable(of) + " has a content that does not exist");
   return in.has_failed() ? 0 : static_cast<std::uint32_t>(number);
 }
 
@@ -163,7 +166,8 @@ void read_look(IndexReader& in, BundleIndex& index) {
   if (in.has_failed()) return;
   const std::string shown = printable(path);
   if (!is_look_path(path)) return in.fail("path " + shown + " is not allowed");
-  if (!index.looks.empty() && index.looks.rbegin()->first >= path) return in.fail("path " + shown + " is not in its place, or there twice");
+  if (!index.looks.empty() && index.looks.rbegin()->first >= path)
+    return in.fail("path " + shown + " is not in its place, or there twice");
   if (error > kMostErrno) return in.fail(shown + " has an unknown errno");
   look.error = static_cast<int>(error);
   if (error == 0) for_each_attribute(look.attributes, [&](auto& value) { in.into(value); });
@@ -176,7 +180,8 @@ void read_look(IndexReader& in, BundleIndex& index) {
     const std::uint32_t mode = look.attributes.mode;
     if (mode > 0177777) return in.fail(shown + " has an unknown mode");
     look.target = in.text();
-    if (look.target.size() > kMostTarget || look.target.find('\0') != std::string::npos) return in.fail("the link " + shown + " has no valid target");
+    if (look.target.size() > kMostTarget || look.target.find('\0') != std::string::npos)
+      return in.fail("the link " + shown + " has no valid target");
     if (!look.target.empty() && !S_ISLNK(mode)) return in.fail(shown + " is no link and has a target");
     if ((flags & kWasListed) != 0) read_names(in, path, look);
     if (look.names && !S_ISDIR(mode)) return in.fail(shown + " is no folder and has names");
@@ -188,8 +193,8 @@ void read_look(IndexReader& in, BundleIndex& index) {
 
 enum class PathKind { kMissing, kFolder, kOther };
 
-// The first existing path that is below one that is no folder; empty: none. Paths that begin with the same bytes are
-// neighbours in a sorted map. A lookup below a file finds nothing, so missing paths may be there.
+// The first existing path that is below one that is no folder; empty: none. Paths that begin with the same
+// bytes are neighbours in a sorted map. A lookup below a file finds nothing, so missing paths may be there.
 template <class Map, class KindOf>
 std::string misplaced_path(const Map& paths, const KindOf& kind_of) {
   std::vector<std::string_view> beginnings;  // of the current path; no folders
@@ -211,7 +216,8 @@ std::string misplaced_path(const BundleIndex& index) {
     if (look.error != 0) return PathKind::kMissing;
     return S_ISDIR(look.attributes.mode) ? PathKind::kFolder : PathKind::kOther;
   });
-  return !path.empty() ? path : misplaced_path(index.documents, [](std::uint32_t) { return PathKind::kOther; });
+  return !path.empty() ? path
+                       : misplaced_path(index.documents, [](std::uint32_t) { return PathKind::kOther; });
 }
 
 void read_documents(IndexReader& in, BundleIndex& index) {
@@ -219,10 +225,12 @@ void read_documents(IndexReader& in, BundleIndex& index) {
     const std::string name(in.text());
     const std::uint32_t content = read_content_number(in, index, name);
     if (in.has_failed()) return;
-    if (!is_relative_path(name)) return in.fail("the name " + printable(name) + " of a document is not allowed");
+    if (!is_relative_path(name))
+      return in.fail("the name " + printable(name) + " of a document is not allowed");
     if (!index.documents.empty() && index.documents.rbegin()->first >= name)
       return in.fail("document " + printable(name) + " is not in its place, or there twice");
-    if (!index.contents[content].is_included()) return in.fail("document " + printable(name) + " has no content");
+    if (!index.contents[content].is_included())
+      return in.fail("document " + printable(name) + " has no content");
     index.documents.emplace_hint(index.documents.end(), name, content);
   }
 }
@@ -254,26 +262,25 @@ std::string parse_index(std::string_view bytes, BundleIndex* index) {
   IndexReader in(bytes);
   index->manifest = in.text();
   read_contents(in, *index);
-  for (std::uint64_t left = in.count(3 * kNumberBytes); left > 0 && !in.has_failed(); --left) read_look(in, *index);
+  for (std::uint64_t left = in.count(3 * kNumberBytes); left > 0 && !in.has_failed(); --left)
+    read_look(in, *index);
   read_documents(in, *index);
   if (!in.has_failed() && !in.is_at_end()) in.fail("bytes follow its index");
   if (!in.has_failed()) {
-    if (const std::string path = misplaced_path(*index); !path.empty()) in.fail("path " + printable(path) + " is below a file or link");
+    if (const std::string path = misplaced_path(*index); !path.empty())
+      in.fail("path " + printable(path) + " is below a file or link");
   }
   return in.has_failed() ? "is damaged: " + in.problem() : "";
 }
 
 std::uint64_t extracted_bytes(const BundleIndex& index) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> written;  // contents with permissions: one file each
   std::uint64_t all = 0;
   bool is_too_much = false;
   const auto add = [&](std::uint32_t number) {
     const BundleContent& content = index.contents[number];
     if (content.is_included() && __builtin_add_overflow(all, content.bytes, &all)) is_too_much = true;
   };
-  for (const auto& [path, number] : index.looks_contents) {
-    if (written.emplace(number, permissions_of(index.looks.at(path))).second) add(number);
-  }
+  for (const auto& [path, number] : index.looks_contents) add(number);
   for (const auto& [name, number] : index.documents) add(number);
   return is_too_much ? UINT64_MAX : all;
 }
@@ -283,7 +290,8 @@ std::uint32_t permissions_of(const MachineLook& look) { return (look.attributes.
 std::string bundle_end(std::string_view frame, std::uint64_t raw_bytes) {
   IndexWriter out;
   const Checksum checksum = checksum_of(frame);
-  for (const std::uint64_t number : {std::uint64_t{frame.size()}, raw_bytes, checksum.high, checksum.low}) out.number(number);
+  for (const std::uint64_t number : {std::uint64_t{frame.size()}, raw_bytes, checksum.high, checksum.low})
+    out.number(number);
   return out.take() + std::string(kBundleEnd);
 }
 

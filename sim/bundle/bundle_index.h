@@ -1,7 +1,7 @@
 // The index of a bundle as bytes. Numbers have 8 bytes, little-endian; a text is its length and its bytes.
 //
 //   manifest (text)
-//   contents: their number; for each its raw and its compressed size (0: not included), checksum (16 bytes, high half first)
+//   contents: their number; for each its raw size, its compressed size (0: not included), checksum (16 bytes)
 //   looks: their number; for each, in ascending order of its path:
 //     path (text), errno (0: exists)
 //     if it exists: the fields of MachineLook::Attributes in their order, flags (1 has_content, 2 may_change,
@@ -22,8 +22,8 @@ namespace verbatim::bundle {
 
 std::string index_bytes(const BundleIndex& index);
 
-// Returns "" or the end of a sentence that begins with the bundle's name: "is damaged: …". Checks everything that
-// concerns the index alone: paths, types, numbers of contents.
+// Returns "" or the end of a sentence that begins with the bundle's name: "is damaged: …". Checks everything
+// that concerns the index alone: paths, types, numbers of contents.
 std::string parse_index(std::string_view bytes, BundleIndex* index);
 
 // Bytes that the contents of `index` take when they are extracted; the largest number if that is more.

@@ -19,8 +19,8 @@ bool is_look_path(std::string_view path);
 // Control characters and backslashes as \xNN, for messages.
 std::string printable(std::string_view path);
 
-// One sentence for each file with content whose path lies below a home folder or whose name looks like that of a
-// secret (keys, passwords, tokens). Begins with the path.
+// One sentence for each file with content whose path lies below a home folder or whose name looks like that
+// of a secret (keys, passwords, tokens). Begins with the path.
 std::vector<std::string> suspicious_paths(const supervisor::MachineLooks& looks);
 
 }  // namespace verbatim::bundle

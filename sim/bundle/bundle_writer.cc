@@ -44,7 +44,8 @@ class ContentWriter {
   std::string part_, failure_;
 };
 
-std::optional<ContentWriter::Found> ContentWriter::read(int descriptor, const std::string& path, bool compresses) {
+std::optional<ContentWriter::Found> ContentWriter::read(int descriptor, const std::string& path,
+                                                        bool compresses) {
   part_.resize(kPart);
   Found found;
   RunningChecksum checksum;
@@ -79,7 +80,8 @@ std::optional<std::uint32_t> ContentWriter::add(const ContentSource& source) {
   const auto seen = read(file.get(), source.path, false);
   if (!seen) return std::nullopt;
   auto& numbers = source.is_included ? numbers_ : left_out_;
-  const auto [known, is_new] = numbers.try_emplace({seen->checksum, seen->bytes}, static_cast<std::uint32_t>(index_.contents.size()));
+  const auto [known, is_new] =
+      numbers.try_emplace({seen->checksum, seen->bytes}, static_cast<std::uint32_t>(index_.contents.size()));
   if (!is_new) return known->second;
   BundleContent content{seen->bytes, 0, checksum_text(seen->checksum)};
   if (source.is_included) {
@@ -95,15 +97,19 @@ std::optional<std::uint32_t> ContentWriter::add(const ContentSource& source) {
   return known->second;
 }
 
-std::string cannot_write(int error) { return std::string("cannot write the bundle: ") + std::strerror(error); }
+std::string cannot_write(int error) {
+  return std::string("cannot write the bundle: ") + std::strerror(error);
+}
 
 // Index and end of the bundle whose contents have been written. Returns "" or a sentence.
 std::string write_index(int descriptor, const BundleIndex& index) {
   const std::string bytes = index_bytes(index);
   BundleIndex again;
-  if (const std::string problem = parse_index(bytes, &again); !problem.empty()) return "the bundle could not be read: it " + problem;
+  if (const std::string problem = parse_index(bytes, &again); !problem.empty())
+    return "the bundle could not be read: it " + problem;
   const std::string frame = compressed_frame(bytes);
-  if (bytes.size() > most_index_bytes(frame.size())) return "the bundle has too many files, or its manifest is too large";
+  if (bytes.size() > most_index_bytes(frame.size()))
+    return "the bundle has too many files, or its manifest is too large";
   const std::string end = bundle_end(frame, bytes.size());
   std::uint64_t file_bytes = kBundleBegin.size() + frame.size() + end.size();
   for (const BundleContent& content : index.contents) file_bytes += content.compressed;

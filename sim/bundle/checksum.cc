@@ -37,7 +37,9 @@ RunningChecksum::RunningChecksum() : state_(XXH3_createState()) {
 
 RunningChecksum::~RunningChecksum() = default;
 
-void RunningChecksum::add(std::string_view bytes) { XXH3_128bits_update(state_.get(), bytes.data(), bytes.size()); }
+void RunningChecksum::add(std::string_view bytes) {
+  XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
+}
 
 Checksum RunningChecksum::value() const {
   const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());

@@ -17,7 +17,7 @@ namespace {
 
 struct NewFile {
   std::uint32_t content, permissions;
-  std::string path;  // below the folder
+  std::string path;          // below the folder
   std::int64_t modified_ns;  // since 1970; -1: the present
 };
 
@@ -42,7 +42,8 @@ class Folders {
     OwnedDescriptor at;
     for (std::size_t begin = 0; begin < folder.size();) {
       const std::size_t end = std::min(folder.find('/', begin), folder.size());
-      OwnedDescriptor next(open_folder(begin == 0 ? base_ : at.get(), folder.substr(begin, end - begin).c_str()));
+      OwnedDescriptor next(
+          open_folder(begin == 0 ? base_ : at.get(), folder.substr(begin, end - begin).c_str()));
       if (next.get() < 0) return {-1, name};
       at = std::move(next);
       begin = end + 1;
@@ -78,7 +79,9 @@ void set_time(int file, std::int64_t modified_ns) {
   ::futimens(file, both);
 }
 
-std::string failed(const std::string& path, int error) { return "cannot write " + printable(path) + ": " + std::strerror(error); }
+std::string failed(const std::string& path, int error) {
+  return "cannot write " + printable(path) + ": " + std::strerror(error);
+}
 
 }  // namespace
 
@@ -95,7 +98,8 @@ std::string Bundle::extract(const std::string& folder) const {
   for (const NewFile& file : files) {
     const auto [at, name] = folders.of(file.path);
     if (at < 0) return failed(folder + "/" + file.path, errno);
-    const OwnedDescriptor target(::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const OwnedDescriptor target(
+        ::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (target.get() < 0) return failed(folder + "/" + file.path, errno);
     int error = 0;
     const std::string problem = read_content(reader, file.content, [&](std::string_view part) {

@@ -32,7 +32,8 @@ bool expand_frame(std::string_view frame, std::uint64_t bytes, std::string* to) 
 
 void FrameWriter::Free::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
 
-FrameWriter::FrameWriter(int descriptor) : descriptor_(descriptor), context_(ZSTD_createCCtx()), out_(ZSTD_CStreamOutSize(), '\0') {
+FrameWriter::FrameWriter(int descriptor)
+    : descriptor_(descriptor), context_(ZSTD_createCCtx()), out_(ZSTD_CStreamOutSize(), '\0') {
   CHECK(context_ != nullptr);
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
 }
@@ -43,7 +44,8 @@ int FrameWriter::write(std::string_view bytes, bool is_end) {
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
   for (bool is_done = false; !is_done;) {
     ZSTD_outBuffer out{out_.data(), out_.size(), 0};
-    const std::size_t left = ZSTD_compressStream2(context_.get(), &out, &in, is_end ? ZSTD_e_end : ZSTD_e_continue);
+    const std::size_t left =
+        ZSTD_compressStream2(context_.get(), &out, &in, is_end ? ZSTD_e_end : ZSTD_e_continue);
     if (ZSTD_isError(left)) return ENOMEM;
     if (const int error = write_all(descriptor_, {out_.data(), out.pos}); error != 0) return error;
     frame_bytes_ += out.pos;
@@ -54,15 +56,16 @@ int FrameWriter::write(std::string_view bytes, bool is_end) {
 
 void FrameReader::Free::operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
 
-FrameReader::FrameReader() : context_(ZSTD_createDCtx()), in_(ZSTD_DStreamInSize(), '\0'), out_(ZSTD_DStreamOutSize(), '\0') {
+FrameReader::FrameReader()
+    : context_(ZSTD_createDCtx()), in_(ZSTD_DStreamInSize(), '\0'), out_(ZSTD_DStreamOutSize(), '\0') {
   CHECK(context_ != nullptr);
   ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kMostWindowLog);
 }
 
 FrameReader::~FrameReader() = default;
 
-std::string FrameReader::read(int descriptor, std::uint64_t offset, std::uint64_t compressed, std::uint64_t bytes,
-                              const Taker& take) {
+std::string FrameReader::read(int descriptor, std::uint64_t offset, std::uint64_t compressed,
+                              std::uint64_t bytes, const Taker& take) {
   ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
   std::uint64_t expanded = 0;
   bool has_ended = false;

@@ -48,9 +48,10 @@ class FrameReader {
 
   // Takes parts of the expanded content; false ends reading.
   using Taker = std::function<bool(std::string_view part)>;
-  // Expands the frame of `compressed` bytes at `offset` of a file, which has exactly `bytes` bytes when expanded.
-  // Returns "", the finding, or "stopped" if `take` returned false.
-  std::string read(int descriptor, std::uint64_t offset, std::uint64_t compressed, std::uint64_t bytes, const Taker& take);
+  // Expands the frame of `compressed` bytes at `offset` of a file, which has exactly `bytes` bytes when
+  // expanded. Returns "", the finding, or "stopped" if `take` returned false.
+  std::string read(int descriptor, std::uint64_t offset, std::uint64_t compressed, std::uint64_t bytes,
+                   const Taker& take);
 
  private:
   struct Free {
