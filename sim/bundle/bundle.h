@@ -78,6 +78,7 @@ struct BundleIndex {
 };
 
 class FrameReader;
+struct NewFile;
 
 class Bundle {
  public:
@@ -108,12 +109,17 @@ class Bundle {
   // own: programs see device and inode numbers of files. Returns "" or a sentence; then some files are
   // missing.
   std::string extract(const std::string& folder) const;
+  // The same for the content of one look; the file appears with all its content. Several processes may do it.
+  std::string extract_file(const std::string& look, const std::string& folder) const;
 
  private:
   Bundle() = default;
   // Reads a content, part by part. Returns "" or the end of a sentence: "is damaged: …".
   std::string read_content(FrameReader& reader, std::uint32_t number,
                            const std::function<bool(std::string_view part)>& take) const;
+  // Writes the file as `name` into the folder `at`; `folder` is for sentences. Returns "" or a sentence.
+  std::string write_file(FrameReader& reader, const NewFile& file, int at, const std::string& name,
+                         const std::string& folder) const;
   // The paths and documents with this content, as text.
   std::string users_of(std::uint32_t number) const;
 

@@ -1,6 +1,7 @@
 // Bundle::extract: files below a folder, without following a link.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,13 +14,13 @@
 
 namespace verbatim::bundle {
 
-namespace {
-
 struct NewFile {
   std::uint32_t content, permissions;
   std::string path;          // below the folder
   std::int64_t modified_ns;  // since 1970; -1: the present
 };
+
+namespace {
 
 // Opens a folder below `at`, and makes it if it is missing. -1 and errno on failure.
 int open_folder(int at, const char* name) {
@@ -98,20 +99,49 @@ std::string Bundle::extract(const std::string& folder) const {
   for (const NewFile& file : files) {
     const auto [at, name] = folders.of(file.path);
     if (at < 0) return failed(folder + "/" + file.path, errno);
-    const OwnedDescriptor target(
-        ::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (target.get() < 0) return failed(folder + "/" + file.path, errno);
-    int error = 0;
-    const std::string problem = read_content(reader, file.content, [&](std::string_view part) {
-      error = write_all(target.get(), part);
-      return error == 0;
-    });
-    if (error == 0 && problem.empty() && ::fchmod(target.get(), file.permissions) != 0) error = errno;
-    if (error == 0 && file.modified_ns >= 0) set_time(target.get(), file.modified_ns);
-    if (error != 0) return failed(folder + "/" + file.path, error);
-    if (!problem.empty()) return printable(path_) + ": " + users_of(file.content) + " " + problem;
+    const std::string failure = write_file(reader, file, at, name, folder);
+    if (!failure.empty()) return failure;
   }
   return "";
+}
+
+std::string Bundle::extract_file(const std::string& look, const std::string& folder) const {
+  const auto number = index_.looks_contents.find(look);
+  if (number == index_.looks_contents.end() || !index_.contents[number->second].is_included())
+    return printable(path_) + ": it has no content of " + printable(look);
+  for (const std::string& part : {folder, folder + "/root"}) {
+    if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return failed(part, errno);
+  }
+  const OwnedDescriptor base(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (base.get() < 0) return failed(folder, errno);
+  const supervisor::MachineLook& found = index_.looks.at(look);
+  const NewFile file = {number->second, permissions_of(found), "root" + look, found.attributes.modified_ns};
+  Folders folders(base.get());
+  const auto [at, name] = folders.of(file.path);
+  if (at < 0) return failed(folder + "/" + file.path, errno);
+  FrameReader reader;
+  const std::string part = ".verbatim-part-" + std::to_string(::getpid());
+  const std::string failure = write_file(reader, file, at, part, folder);
+  if (failure.empty() && ::renameat(at, part.c_str(), at, name.c_str()) == 0) return "";
+  const int error = errno;
+  ::unlinkat(at, part.c_str(), 0);
+  return failure.empty() ? failed(folder + "/" + file.path, error) : failure;
+}
+
+std::string Bundle::write_file(FrameReader& reader, const NewFile& file, int at, const std::string& name,
+                               const std::string& folder) const {
+  const OwnedDescriptor target(
+      ::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (target.get() < 0) return failed(folder + "/" + file.path, errno);
+  int error = 0;
+  const std::string problem = read_content(reader, file.content, [&](std::string_view part) {
+    error = write_all(target.get(), part);
+    return error == 0;
+  });
+  if (error == 0 && problem.empty() && ::fchmod(target.get(), file.permissions) != 0) error = errno;
+  if (error == 0 && file.modified_ns >= 0) set_time(target.get(), file.modified_ns);
+  if (error != 0) return failed(folder + "/" + file.path, error);
+  return problem.empty() ? "" : printable(path_) + ": " + users_of(file.content) + " " + problem;
 }
 
 }  // namespace verbatim::bundle

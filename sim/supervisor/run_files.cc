@@ -137,6 +137,7 @@ void RunFiles::report_unknown(Process& process) {
   if (files == nullptr || files->unknown().empty()) return;
   const std::string path = files->unknown();
   files->forget_unknown();
+  if (path.find(": ") != std::string::npos) return report_.finish(Outcome::kMachine, path);  // a damaged content
   if (run_.options.lets_unknown_calls_through)
     return report_.warn(process, fmt::format("the bundle does not know {}; the program got ENOENT", path), true);
   report_.finish(Outcome::kMachine,

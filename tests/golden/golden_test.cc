@@ -102,6 +102,8 @@ TEST(Golden, holds_where_a_facility_is_missing) {
   }
 }
 
+TEST(Golden, holds_in_a_bundle) { expect_golden({.packed = true}); }
+
 TEST(Golden, holds_twice) { expect_golden({.runs = 2}, is_sample); }
 
 // Every machine can compare some rows, whatever packages are installed.

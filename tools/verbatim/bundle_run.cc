@@ -22,9 +22,10 @@ std::shared_ptr<BundleRun> BundleRun::open(const std::string& path, std::string*
   std::error_code error;
   const std::string whole = std::filesystem::absolute(path, error).string();
   const std::shared_ptr<BundleRun> opened(new BundleRun(whole));
-  const auto file = bundle::Bundle::open(path, failure);
-  if (!file) return nullptr;
-  const Json manifest = Json::parse(file->manifest(), nullptr, false);
+  if (auto file = bundle::Bundle::open(path, failure)) opened->file_.emplace(std::move(*file));
+  if (!opened->file_) return nullptr;
+  const bundle::Bundle& file = *opened->file_;
+  const Json manifest = Json::parse(file.manifest(), nullptr, false);
   if (!manifest.is_object() || !manifest.contains("run") || !manifest.contains("has_decisions") ||
       !manifest["has_decisions"].is_boolean()) {
     *failure = path + ": its manifest names no run";
@@ -42,8 +43,8 @@ std::shared_ptr<BundleRun> BundleRun::open(const std::string& path, std::string*
   }
   opened->options_ = std::move(*options);
   const std::string folder = opened->folder_.path() + "/bundle";
-  if (*failure = file->extract(folder); !failure->empty()) return nullptr;
-  opened->files_ = std::make_unique<supervisor::FilesOfRecord>(file->looks(), folder);
+  opened->files_ = std::make_unique<supervisor::FilesOfRecord>(
+      file.looks(), folder, [&file, folder](const std::string& look) { return file.extract_file(look, folder); });
   return opened;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "sim/bundle/bundle.h"
@@ -24,6 +25,7 @@ class BundleRun {
   ReplayFile& run() { return run_; }
   bool has_decisions() const { return has_decisions_; }
   supervisor::MachineFiles& files() { return *files_; }
+  const bundle::Bundle& file() const { return *file_; }
   // Options of the packed run, with its arguments.
   const RunOptions& options() const { return options_; }
 
@@ -32,6 +34,7 @@ class BundleRun {
   static std::string shim_keeper();
 
   std::string path_;
+  std::optional<bundle::Bundle> file_;
   supervisor::RunFolder folder_;
   ReplayFile run_;
   bool has_decisions_ = false;

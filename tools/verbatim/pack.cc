@@ -59,13 +59,16 @@ int pack(const PackOptions& asked) {
     complain("--out: " + refusal);
     return kUsage;
   }
-  supervisor::RecordedFiles machine;
   RunOptions options = asked.run;
+  if (!take_bundle(options)) return kUsage;
+  supervisor::RecordedFiles machine(options.bundle != nullptr ? options.bundle->files() : supervisor::real_files());
   options.machine_files = &machine;
   config::FileTexts files;
   std::optional<ReplayFile> replay;
   std::optional<RunPlan> plan = plan_to_pack(asked, options, replay, files);
   if (!plan) return kUsage;
+  const bool has_decisions = replay.has_value() || (options.bundle != nullptr && options.bundle->has_decisions());
+  if (options.bundle != nullptr && has_decisions) take_decisions(options.bundle->run(), *plan);
   if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("pack", options.style);
   RunReport report;
@@ -88,8 +91,8 @@ int pack(const PackOptions& asked) {
   run.working_files = {};
   run.contents.clear();
   const auto write = [&](int descriptor) {
-    return bundle::write_bundle(descriptor, bundle_manifest(run, replay.has_value()), looks,
-                                [](const std::string& path) { return bundle::ContentSource(path); }, {});
+    return bundle::write_bundle(descriptor, bundle_manifest(run, has_decisions), looks,
+                                [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, {});
   };
   if (const std::string failure = write_document(asked.out, write); !failure.empty()) {
     complain(failure);

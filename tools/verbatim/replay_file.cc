@@ -138,6 +138,10 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
     }
   }
   std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan.shim_directory + "/"); });
+  if (plan.machine_files != nullptr) {  // they are in the bundle
+    paths.clear();
+    file.working_files = {};
+  }
   file.contents = contents_of(std::move(paths));
   file.freedom = plan.scenario.freedom;
   file.arguments = config::values_of(plan.scenario);

@@ -410,7 +410,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   }
   RunPlan plan;
   plan.bundle = options.bundle;
-  plan.machine_files = options.bundle != nullptr ? &options.bundle->files() : options.machine_files;
+  plan.machine_files = options.machine_files != nullptr || options.bundle == nullptr ? options.machine_files : &options.bundle->files();
   config::Diagnostics diagnostics;
   load(options, load_options, plan.scenario, diagnostics);
   find_programs(plan, options.bundle != nullptr ? options.bundle->run().working_directory : first_folder(), diagnostics);

@@ -169,7 +169,7 @@ MachineLook& RecordedFiles::look(const std::string& path) {
   const auto [at, is_new] = looks_.try_emplace(path == "/" ? "" : path);
   if (!is_new) return at->second;
   struct stat found;
-  at->second.error = real_files().status(path, found);
+  at->second.error = source_.status(path, found);
   if (at->second.error == 0) at->second.attributes = attributes_of(found);
   return at->second;
 }
@@ -183,7 +183,7 @@ int RecordedFiles::status(const std::string& path, struct stat& status) {
 int RecordedFiles::target(const std::string& path, std::string& target) {
   MachineLook& found = look(path);
   if (found.error != 0) return found.error;
-  if (const int error = real_files().target(path, target); error != 0) return error;
+  if (const int error = source_.target(path, target); error != 0) return error;
   found.target = target;
   return 0;
 }
@@ -191,7 +191,7 @@ int RecordedFiles::target(const std::string& path, std::string& target) {
 int RecordedFiles::names(const std::string& path, std::vector<std::string>& names) {
   MachineLook& found = look(path);
   if (found.error != 0) return found.error;
-  if (const int error = real_files().names(path, names); error != 0) return error;
+  if (const int error = source_.names(path, names); error != 0) return error;
   found.names = names;
   return 0;
 }
@@ -199,17 +199,17 @@ int RecordedFiles::names(const std::string& path, std::vector<std::string>& name
 std::string RecordedFiles::content(const std::string& path) {
   MachineLook& found = look(path);
   if (found.error == 0 && S_ISREG(found.attributes.mode)) found.has_content = true;
-  return path;
+  return source_.content(path);
 }
 
 bool RecordedFiles::may_change(const std::string& path) {
   MachineLook& found = look(path);
-  found.may_change = real_files().may_change(path);
+  found.may_change = source_.may_change(path);
   return found.may_change;
 }
 
-FilesOfRecord::FilesOfRecord(MachineLooks looks, std::string folder)
-    : looks_(std::move(looks)), folder_(std::move(folder)) {}
+FilesOfRecord::FilesOfRecord(MachineLooks looks, std::string folder, Fetch fetch)
+    : looks_(std::move(looks)), folder_(std::move(folder)), fetch_(std::move(fetch)) {}
 
 const MachineLook* FilesOfRecord::find(const std::string& path) {
   const std::string key = path == "/" ? "" : path;
@@ -257,8 +257,14 @@ int FilesOfRecord::names(const std::string& path, std::vector<std::string>& name
 
 std::string FilesOfRecord::content(const std::string& path) {
   const MachineLook* const found = find(path);
-  if (found != nullptr && found->error == 0 && !found->has_content) miss(path);
-  return folder_ + "/root" + path;
+  const std::string native = folder_ + "/root" + path;
+  if (found == nullptr || found->error != 0 || !S_ISREG(found->attributes.mode)) return native;
+  if (!found->has_content) {
+    miss(path);
+  } else if (fetch_ && ::access(native.c_str(), F_OK) != 0) {
+    if (const std::string failure = fetch_(path); !failure.empty()) miss(failure);
+  }
+  return native;
 }
 
 // The program is at `exec`, below its own name, so that a process has the name and the mappings of a direct start.

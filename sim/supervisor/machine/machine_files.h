@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,7 +41,8 @@ class MachineFiles {
   virtual std::string real_path(const std::string& path);
   // Native folders below which files have the names that programs see below "/".
   virtual std::vector<std::string> roots() const { return {}; }
-  // The first path that a record lacks an answer for; empty: none. The answer was ENOENT.
+  // The first path that a record lacks an answer for, or a sentence about a content that is damaged; empty: none.
+  // The answer was ENOENT.
   virtual std::string unknown() const { return {}; }
   virtual void forget_unknown() {}
 
@@ -51,28 +53,41 @@ class MachineFiles {
 // The machine's files, without a record. Shared; has no state.
 MachineFiles& real_files();
 
-// Passes the questions to the machine and records the answers as programs see them: files of the caller
-// belong to root.
+// Passes the questions to `source` and records the answers as programs see them: files of the caller belong to
+// root.
 class RecordedFiles : public MachineFiles {
  public:
+  explicit RecordedFiles(MachineFiles& source = real_files()) : source_(source) {}
+
   int status(const std::string& path, struct stat& status) override;
   int target(const std::string& path, std::string& target) override;
   int names(const std::string& path, std::vector<std::string>& names) override;
   std::string content(const std::string& path) override;
   bool may_change(const std::string& path) override;
 
+  std::string executable(const std::string& path, const std::string& native) override {
+    return source_.executable(path, native);
+  }
+  std::string name_of(const std::string& native) const override { return source_.name_of(native); }
+  std::vector<std::string> roots() const override { return source_.roots(); }
+  std::string unknown() const override { return source_.unknown(); }
+  void forget_unknown() override { source_.forget_unknown(); }
+
   const MachineLooks& looks() const { return looks_; }
 
  private:
   MachineLook& look(const std::string& path);
+  MachineFiles& source_;
   MachineLooks looks_;
 };
 
 // Answers from a record; contents are below `folder`/root, which has the shape of the machine's root.
 class FilesOfRecord : public MachineFiles {
  public:
-  // `folder` exists, is absolute and without links; programs for exec are made in `folder`/exec.
-  FilesOfRecord(MachineLooks looks, std::string folder);
+  // `folder` exists, is absolute and without links; programs for exec are made in `folder`/exec. `fetch`, if
+  // not empty, puts the content of a path there when it is first needed; it returns "" or a sentence.
+  using Fetch = std::function<std::string(const std::string& path)>;
+  FilesOfRecord(MachineLooks looks, std::string folder, Fetch fetch = {});
 
   int status(const std::string& path, struct stat& status) override;
   int target(const std::string& path, std::string& target) override;
@@ -92,6 +107,7 @@ class FilesOfRecord : public MachineFiles {
   }
   MachineLooks looks_;
   std::string folder_;
+  Fetch fetch_;
   std::string unknown_;
   std::map<std::string, std::string> made_;  // programs for exec that the run has made: native path and name
 };
