@@ -50,6 +50,15 @@ std::string read_index(int descriptor, std::uint64_t file_bytes, BundleIndex* in
 
 }  // namespace
 
+bool is_bundle(const std::string& path) {
+  const OwnedDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status;
+  char begin[kBundleMark.size()];
+  return file.get() >= 0 && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         read_at(file.get(), begin, sizeof begin, 0) == static_cast<ssize_t>(sizeof begin) &&
+         std::string_view(begin, sizeof begin) == kBundleMark;
+}
+
 std::optional<Bundle> Bundle::open(const std::string& path, std::string* failure) {
   Bundle bundle;
   bundle.path_ = path;

@@ -32,6 +32,9 @@ inline constexpr std::string_view kBundleBegin = "verbatim-bundle 1\n";
 // A bundle of any version begins with these bytes.
 inline constexpr std::string_view kBundleMark = "verbatim-bundle ";
 
+// Whether the file begins with kBundleMark.
+bool is_bundle(const std::string& path);
+
 // Limits in bytes. Programs are compressed to a third, text to a tenth; hence a constant plus a factor.
 inline constexpr std::uint64_t kMostIndex = std::uint64_t{64} << 20;
 constexpr std::uint64_t most_index_bytes(std::uint64_t compressed) {

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -235,6 +236,14 @@ void read_documents(IndexReader& in, BundleIndex& index) {
   }
 }
 
+// Components of the paths that extraction makes; each may be a folder of its own.
+std::size_t components_to_make(const BundleIndex& index) {
+  std::size_t all = 0;
+  for (const auto& [path, number] : index.looks_contents) all += static_cast<std::size_t>(std::ranges::count(path, '/'));
+  for (const auto& [name, number] : index.documents) all += 1 + static_cast<std::size_t>(std::ranges::count(name, '/'));
+  return all;
+}
+
 }  // namespace
 
 std::string index_bytes(const BundleIndex& index) {
@@ -270,6 +279,7 @@ std::string parse_index(std::string_view bytes, BundleIndex* index) {
     if (const std::string path = misplaced_path(*index); !path.empty())
       in.fail("path " + printable(path) + " is below a file or link");
   }
+  if (!in.has_failed() && components_to_make(*index) > kMostComponents) in.fail("its files are in too many folders");
   return in.has_failed() ? "is damaged: " + in.problem() : "";
 }
 

@@ -20,6 +20,9 @@
 
 namespace verbatim::bundle {
 
+// Limit of the components of all paths with contents together, so that extraction ends within a minute.
+inline constexpr std::size_t kMostComponents = 1'000'000;
+
 std::string index_bytes(const BundleIndex& index);
 
 // Returns "" or the end of a sentence that begins with the bundle's name: "is damaged: …". Checks everything

@@ -121,6 +121,20 @@ TEST(BundleIndex, refuses_contents_that_do_not_exist) {
   EXPECT_EQ(finding_of(index), "document d has no content");
 }
 
+// Repetitive paths are compressed to nothing, and each would be thousands of folders.
+TEST(BundleIndex, refuses_too_many_folders) {
+  supervisor::MachineLooks looks;
+  const auto add = [&](int number) {
+    std::string path = "/" + std::to_string(1000 + number);
+    for (int i = 0; i < 1999; ++i) path += "/a";
+    looks[path] = look_of_file(0644, 4);
+  };
+  for (int number = 0; number < 500; ++number) add(number);
+  EXPECT_EQ(finding_of(index_of(looks)), "");
+  add(500);
+  EXPECT_EQ(finding_of(index_of(looks)), "its files are in too many folders");
+}
+
 // The writer cannot make these, so bytes of a valid index are swapped.
 TEST(BundleIndex, refuses_duplicates_and_disorder) {
   std::string bytes = index_bytes(index_of({{"/a", look_of_nothing()}, {"/b", look_of_nothing()}}));

@@ -92,7 +92,7 @@ void read_file(std::string_view bytes, bool extracts) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (bytes.starts_with(bundle::kBundleMark)) {
-    read_file(bytes, size % 64 == 0);
+    read_file(bytes, size % 128 == 0);
     return 0;
   }
   bundle::BundleIndex index;
@@ -105,12 +105,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   // Compressing takes longer than reading, so only some inputs become files. The input's end is the only
   // content.
-  if (size % 16 == 0) {
+  if (size % 32 == 0) {
     const std::string frame = bundle::compressed_frame(bytes);
     const std::uint64_t contents = index.contents.size() == 1 ? index.contents[0].compressed % 4096 : 0;
     read_file(std::string(bundle::kBundleBegin) + std::string(contents, 'x') + frame +
                   bundle::bundle_end(frame, size),
-              size % 64 == 0);
+              size % 128 == 0);
   }
   return 0;
 }

@@ -1,8 +1,6 @@
 #include "tools/verbatim/bundle_run.h"
 
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,12 +10,6 @@
 namespace verbatim::cli {
 
 using Json = nlohmann::ordered_json;
-
-bool is_bundle(const std::string& path) {
-  std::array<char, bundle::kBundleMark.size()> begin{};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(begin.data(), begin.size()) && std::string_view(begin.data(), begin.size()) == bundle::kBundleMark;
-}
 
 std::string bundle_manifest(const ReplayFile& run, bool has_decisions) {
   const Json manifest = {{"has_decisions", has_decisions}, {"run", Json::parse(text_of(run))}};
@@ -57,7 +49,8 @@ std::shared_ptr<BundleRun> BundleRun::open(const std::string& path, std::string*
 }
 
 bool take_bundle(RunOptions& options) {
-  if (options.bundle != nullptr || !options.topology.empty() || options.arguments.size() != 1 || !is_bundle(options.arguments[0])) return true;
+  const bool is_one = options.bundle == nullptr && options.topology.empty() && options.arguments.size() == 1;
+  if (!is_one || !bundle::is_bundle(options.arguments[0])) return true;
   std::string failure;
   options.bundle = BundleRun::open(options.arguments[0], &failure);
   if (options.bundle == nullptr) {

@@ -13,9 +13,6 @@
 
 namespace verbatim::cli {
 
-// Whether the file begins as a bundle of any version.
-bool is_bundle(const std::string& path);
-
 // The manifest of a bundle: the run, and whether its decisions are a part of it.
 std::string bundle_manifest(const ReplayFile& run, bool has_decisions);
 

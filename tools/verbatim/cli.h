@@ -190,6 +190,20 @@ struct CompareOptions {
 };
 int compare(const CompareOptions& options);
 
+struct UnpackOptions {
+  std::string file;      // a bundle
+  std::string out;       // a new folder; empty: named after the bundle, in the current folder
+  bool is_list = false;  // only list what is in it
+  AnswerStyle style;
+};
+int unpack(const UnpackOptions& options);
+
+struct VerifyOptions {
+  std::string here, there;  // bundles, folders of run --out, or recordings
+  AnswerStyle style;
+};
+int verify_runs(const VerifyOptions& options);
+
 struct SweepOptions {
   std::string scenario;
   std::vector<std::string> vary;  // each PATH=VALUE,...

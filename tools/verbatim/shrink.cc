@@ -243,7 +243,8 @@ int shrink(const ShrinkOptions& asked) {
     return kUsage;
   }
   std::string failure;
-  const std::shared_ptr<BundleRun> packed = is_bundle(asked.file) ? BundleRun::open(asked.file, &failure) : nullptr;
+  const bool is_packed = bundle::is_bundle(asked.file);
+  const std::shared_ptr<BundleRun> packed = is_packed ? BundleRun::open(asked.file, &failure) : nullptr;
   std::optional<ReplayFile> file = packed != nullptr ? packed->run() : failure.empty() ? read_replay(asked.file, &failure) : std::nullopt;
   if (!file) {
     complain(failure);
