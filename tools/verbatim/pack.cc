@@ -81,9 +81,9 @@ int pack(const PackOptions& asked) {
     return kUsage;
   }
   RunOptions options = asked.run;
-  if (!take_bundle(options)) return kUsage;
-  supervisor::RecordedFiles machine(options.bundle != nullptr ? options.bundle->files() : supervisor::real_files());
+  supervisor::RecordedFiles machine;
   options.recorder = &machine;
+  if (!take_bundle(options)) return kUsage;
   config::FileTexts files;
   std::optional<ReplayFile> replay;
   std::optional<RunPlan> plan = plan_to_pack(asked, options, replay, files);
@@ -109,8 +109,15 @@ int pack(const PackOptions& asked) {
     excluded.push_back(path);
   }
   ReplayFile run = replay_of(*plan, options, files, report);
-  run.working_files = {};
-  run.contents.clear();
+  if (options.bundle != nullptr) {
+    const ReplayFile& packed = options.bundle->run();
+    run.working_directory = packed.working_directory;
+    run.search_path = packed.search_path;
+    run.profile_folders = packed.profile_folders;
+    RunOptions whole = options;
+    whole.bundle = nullptr;
+    run.words = words_of(whole);
+  }
   const auto write = [&](int descriptor) {
     return bundle::write_bundle(descriptor, bundle_manifest(run, has_decisions), looks,
                                 [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, {});
