@@ -146,9 +146,11 @@ TEST_F(Pack, takes_options_of_the_run) {
 TEST_F(Pack, explores_replays_and_packs_failures) {
   ASSERT_EQ(pack("sh -c 'sleep 0.001 & wait; exit 3'").code, 0);
   const std::string found = folder_.path() + "/found";
-  const cli::Finished explored = verbatim({"explore", "--runs", "4", "--out", found, bundle_});
+  const cli::Finished explored = verbatim({"explore", "--runs", "4", "--bundle", "--out", found, bundle_});
   EXPECT_EQ(explored.code, 1) << explored.out << explored.err;
   ASSERT_TRUE(fs::exists(found + "/failure-1.replay")) << explored.out << explored.err;
+  EXPECT_THAT(explored.out, HasSubstr("on any machine: verbatim replay " + found + "/failure-1.vbundle"));
+  EXPECT_THAT(verbatim({"replay", found + "/failure-1.vbundle"}).out, HasSubstr("the same failure, with the same digest"));
   fs::remove_all(work_);
   const cli::Finished replayed = verbatim({"replay", found + "/failure-1.replay"});
   EXPECT_THAT(replayed.out, HasSubstr("the same failure, with the same digest")) << replayed.err;

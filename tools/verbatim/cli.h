@@ -108,6 +108,7 @@ struct ExploreOptions {
   std::string fail_on;                 // regular expression
   std::string out = "verbatim-explore";
   std::string focus;                   // a replay file
+  bool bundles = false;                // write each kind of failure as a bundle, too
   bool records = false;                // record each kind of failure after shrinking
   bool keeps_going = false;            // after the first failure
   bool until_failure = false;          // without a time limit
@@ -121,6 +122,8 @@ struct PackOptions {
   std::vector<std::string> excluded;  // patterns of paths or of names whose content is left out
 };
 int pack(const PackOptions& options);
+// Packs the run of a replay file in a process of its own. False, after an error message, if that fails.
+bool pack_failure(const std::string& replay, const std::string& bundle);
 
 struct ReplayOptions {
   std::string file;

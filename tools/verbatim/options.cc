@@ -230,6 +230,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   take_number(runs, 1, std::numeric_limits<std::int64_t>::max());
   runs->excludes(time);
   verb->add_flag("--until-failure", options.until_failure, "search until something fails, however long it takes")->excludes(time);
+  verb->add_flag("--bundle", options.bundles, "write each kind of failure also as a bundle, which `verbatim replay` repeats on any machine");
   verb->add_flag("--keep-going", options.keeps_going, "do not stop at the first failure");
   add_jobs(verb, options.run.jobs);
   CLI::Option* const strategy =

@@ -1,8 +1,10 @@
 // `verbatim pack`: runs a scenario or a failure once, and writes it with everything that its programs looked at.
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <spdlog/spdlog.h>
 
@@ -25,7 +27,8 @@ namespace {
 bool is_excluded(const std::string& path, const std::vector<std::string>& patterns) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) {
     return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0 ||
-           (pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), path.substr(path.rfind('/') + 1).c_str(), 0) == 0);
+           (pattern.find('/') == std::string::npos &&
+            ::fnmatch(pattern.c_str(), path.substr(path.rfind('/') + 1).c_str(), 0) == 0);
   });
 }
 
@@ -135,6 +138,22 @@ int pack(const PackOptions& asked) {
   for (const std::string& path : bundle::suspicious_paths(looks)) spdlog::warn("{}", path);
   answer.document().update({{"bundle", asked.out}, {"bytes", bytes}, {"files", contents}, {"paths", looks.size()}});
   return answer.end(kAsExpected);
+}
+
+bool pack_failure(const std::string& replay, const std::string& bundle) {
+  const pid_t child = start_child(ChildOutput::kNone, -1, [&] {
+    PackOptions options;
+    options.run.arguments = {replay};
+    options.run.style.quiet = true;
+    options.out = bundle;
+    return pack(options);
+  });
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const bool is_done = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kAsExpected;
+  if (!is_done) complain(bundle + " could not be made; `verbatim pack " + replay + " -o " + bundle + "` says why");
+  return is_done;
 }
 
 }  // namespace verbatim::cli

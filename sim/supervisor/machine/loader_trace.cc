@@ -181,7 +181,8 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
   if (const std::string& seen = params_.seen_path; !seen.empty()) {
     // The end of the padding before it is cut off if `seen` is the longer one.
     const std::string text = '\0' + seen;
-    if (!memory_.write(program_name_at(given[AT_EXECFN]) - 1, std::as_bytes(std::span(text.c_str(), text.size() + 1)))) return false;
+    const auto bytes = std::as_bytes(std::span(text.c_str(), text.size() + 1));
+    if (!memory_.write(program_name_at(given[AT_EXECFN]) - 1, bytes)) return false;
   }
   registers.rsp = places.stack.moved(begin);
   return true;
@@ -464,10 +465,12 @@ void LoaderTrace::on_path_call(user_regs_struct& registers) {
     std::array<long long, 6> arguments;
     for (int i = 0; i < 6; ++i) arguments[static_cast<std::size_t>(i)] = static_cast<long long>(argument_of(registers, i));
     const bool opens = path.use == protocol::PathUse::kOpen;
-    const std::string native = params_.native_path(*text, protocol::follows(*call, path, arguments), opens ? protocol::kViewOpens : 0);
+    const std::string native =
+        params_.native_path(*text, protocol::follows(*call, path, arguments), opens ? protocol::kViewOpens : 0);
     constexpr std::uint64_t kBelowStack = 8192;  // free below the loader's frame
     const std::uint64_t at = registers.rsp - kBelowStack;
-    if (native.size() >= PATH_MAX || !memory_.write(at, std::as_bytes(std::span(native.c_str(), native.size() + 1)))) return;
+    const auto bytes = std::as_bytes(std::span(native.c_str(), native.size() + 1));
+    if (native.size() >= PATH_MAX || !memory_.write(at, bytes)) return;
     argument_of(registers, path.path) = at;
   }
   replaced_ = before;
