@@ -189,6 +189,7 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
       has_links = diagnostics.findings().size() == before && !scenario.topology.links.empty();
     }
   }
+  if (!scenario.root.empty()) scenario.root = beside(path, scenario.root);
   check_scenario(scenario, options.files == nullptr || !options.files->has_machine, diagnostics);
   if (knows_hosts(scenario.topology, diagnostics)) resolve_traffic(scenario, options, diagnostics);
   if (has_links) {

@@ -59,13 +59,14 @@ bool take_bundle(RunOptions& options) {
   }
   const RunOptions& packed = options.bundle->options();
   const RunOptions none;
+  if (options.recorder != nullptr) options.recorder->record(options.bundle->files());
   options.arguments = packed.arguments;
   options.topology = packed.topology;
   const auto take = [&](auto RunOptions::*field) {
     if (options.*field == none.*field) options.*field = packed.*field;
   };
   take(&RunOptions::stagger);
-  take(&RunOptions::seed);
+  if (options.seeds.empty()) take(&RunOptions::seed);
   take(&RunOptions::freedom);
   take(&RunOptions::spec_faults);
   take(&RunOptions::spec_failing_calls);

@@ -12,7 +12,7 @@
 #include "tools/verbatim/exit_codes.h"
 
 namespace verbatim::supervisor {
-class MachineFiles;
+class RecordedFiles;
 struct ProgramCall;
 }
 
@@ -79,7 +79,7 @@ struct RunOptions {
   AnswerStyle style;
   // A bundle whose run this is (bundle_run.h); nullptr: none.
   std::shared_ptr<BundleRun> bundle;
-  supervisor::MachineFiles* machine_files = nullptr;  // see SupervisorOptions
+  supervisor::RecordedFiles* recorder = nullptr;  // of the files that programs look at; nullptr: none
   bool verify = false;
   int record_fd = -1;     // for `run --verify`: descriptor of the run's trace
   bool plants_address = false;  // for tests: writes an address into the trace, a fault that `run --verify` must find
@@ -117,6 +117,7 @@ int explore(ExploreOptions options);
 struct PackOptions {
   RunOptions run;                     // a scenario, programs, or a replay file
   std::string out;                    // the bundle to write
+  std::string root;                   // a folder to pack as a root of files, in place of a run
   std::vector<std::string> excluded;  // patterns of paths or of names whose content is left out
 };
 int pack(const PackOptions& options);

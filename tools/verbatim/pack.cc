@@ -15,6 +15,7 @@
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/root_bundle.h"
 #include "tools/verbatim/run_plan.h"
 
 namespace verbatim::cli {
@@ -42,7 +43,7 @@ std::optional<RunPlan> plan_to_pack(const PackOptions& asked, RunOptions& option
     for (const std::string& change : changes_since(*replay)) spdlog::warn("{} (since the failure was found)", change);
     const supervisor::FolderSnapshot none;
     replay->working_files = none;
-    auto prepared = plan_of(*replay, options.machine_files);
+    auto prepared = plan_of(*replay, options.recorder);
     if (!prepared) return std::nullopt;
     prepared->second.style = asked.run.style;
     options = std::move(prepared->second);
@@ -52,17 +53,37 @@ std::optional<RunPlan> plan_to_pack(const PackOptions& asked, RunOptions& option
   return make_plan(options, {profile_folders(), &files, "pack"});
 }
 
+int pack_root(const PackOptions& asked) {
+  if (!asked.run.arguments.empty() || !asked.run.topology.empty()) {
+    complain("--root packs a folder, and runs nothing: leave the scenario out");
+    return kUsage;
+  }
+  const auto write = [&](int descriptor) { return write_root_bundle(descriptor, asked.root); };
+  if (const std::string failure = write_document(asked.out, write); !failure.empty()) {
+    complain(failure);
+    return kUsage;
+  }
+  Answer answer("pack", asked.run.style);
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(asked.out, error);
+  answer.print("pack: %s has %s: all files of %s\n", asked.out.c_str(),
+               fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6).c_str(), asked.root.c_str());
+  answer.document().update({{"bundle", asked.out}, {"bytes", bytes}});
+  return answer.end(kAsExpected);
+}
+
 }  // namespace
 
 int pack(const PackOptions& asked) {
+  if (!asked.root.empty()) return pack_root(asked);
   if (const std::string refusal = output_refusal(asked.out); !refusal.empty()) {
     complain("--out: " + refusal);
     return kUsage;
   }
   RunOptions options = asked.run;
+  supervisor::RecordedFiles machine;
+  options.recorder = &machine;
   if (!take_bundle(options)) return kUsage;
-  supervisor::RecordedFiles machine(options.bundle != nullptr ? options.bundle->files() : supervisor::real_files());
-  options.machine_files = &machine;
   config::FileTexts files;
   std::optional<ReplayFile> replay;
   std::optional<RunPlan> plan = plan_to_pack(asked, options, replay, files);
@@ -88,8 +109,15 @@ int pack(const PackOptions& asked) {
     excluded.push_back(path);
   }
   ReplayFile run = replay_of(*plan, options, files, report);
-  run.working_files = {};
-  run.contents.clear();
+  if (options.bundle != nullptr) {
+    const ReplayFile& packed = options.bundle->run();
+    run.working_directory = packed.working_directory;
+    run.search_path = packed.search_path;
+    run.profile_folders = packed.profile_folders;
+    RunOptions whole = options;
+    whole.bundle = nullptr;
+    run.words = words_of(whole);
+  }
   const auto write = [&](int descriptor) {
     return bundle::write_bundle(descriptor, bundle_manifest(run, has_decisions), looks,
                                 [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, {});

@@ -48,7 +48,7 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(const std::shared_ptr<Bund
   return std::pair(std::move(*plan), std::move(options));
 }
 
-std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay, supervisor::MachineFiles* files) {
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay, supervisor::RecordedFiles* recorder) {
   if (!replay.working_directory.empty() && ::chdir(replay.working_directory.c_str()) != 0) {
     complain("the folder " + replay.working_directory + ", in which the failure was found, does not exist");
     return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay, superv
     complain(replay.path + " has options that this version does not have, or is damaged");
     return std::nullopt;
   }
-  options->machine_files = files;
+  options->recorder = recorder;
   if (!take_bundle(*options)) return std::nullopt;
   std::optional<RunPlan> plan = make_plan(*options, {replay.profile_folders, &replay.files});
   if (!plan) return std::nullopt;

@@ -61,8 +61,8 @@ std::vector<std::string> changes_since(const ReplayFile& replay);
 void take_decisions(const ReplayFile& replay, RunPlan& plan);
 // The run that repeats the failure; changes to the folder in which it was found. nullopt, after an error
 // message, on failure. `replay` must outlive the loading.
-// `files`: those that the programs see, outlives the plan; nullptr: the machine's.
-std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay, supervisor::MachineFiles* files = nullptr);
+// `recorder`: as in RunOptions.
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay, supervisor::RecordedFiles* recorder = nullptr);
 // The same of a bundle's run, in the caller's folder.
 std::optional<std::pair<RunPlan, RunOptions>> plan_of(const std::shared_ptr<BundleRun>& bundle);
 

@@ -23,6 +23,7 @@
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/root_bundle.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/watch.h"
 
@@ -283,6 +284,37 @@ std::string below(const std::string& folder, const std::string& path) {
   return path.starts_with('/') ? path : path.empty() ? folder : folder + "/" + path;
 }
 
+// Files of the machine that programs see beside a root of files: the folders that they work in, and what their
+// commands, variables and files name.
+std::vector<std::string> shown_beside_root(const config::ScenarioSpec& scenario, const std::string& folder) {
+  supervisor::MachineFiles& machine = supervisor::real_files();
+  std::vector<std::string> shown;
+  const auto show = [&](const std::string& path) {
+    const std::string real = machine.real_path(path);
+    if (real != "/" && machine.access(real, F_OK) == 0 && std::ranges::find(shown, real) == shown.end()) shown.push_back(real);
+  };
+  for (const config::ProgramSpec& program : scenario.programs) {
+    const std::string works_in = below(folder, program.working_directory);
+    show(works_in);
+    const std::string& command = program.command.empty() ? "" : program.command.front();
+    if (command.find('/') != std::string::npos && !command.starts_with("/usr/") && !command.starts_with("/bin/"))
+      show(below(works_in, command.substr(0, command.rfind('/'))));
+    for (const auto& [path, source] : program.files) show(below(folder, source));
+    for (const auto& [name, value] : program.environment) {
+      if (name != "HOME" && name != "TMPDIR" && value.starts_with('/') && value.find(':') == std::string::npos) show(value);
+    }
+  }
+  return shown;
+}
+
+void open_root(RunPlan& plan, const RunOptions& options, config::Diagnostics& diagnostics) {
+  std::string failure;
+  plan.root = RootBundle::open(plan.scenario.root, supervisor::real_files(), shown_beside_root(plan.scenario, first_folder()), &failure);
+  if (plan.root == nullptr) return diagnostics.add(plan.scenario.file, "/root", failure, "make one with `verbatim pack --root FOLDER -o FILE`");
+  plan.machine_files = &plan.root->files();
+  if (options.recorder != nullptr) options.recorder->record(plan.root->files());
+}
+
 // Checks every program before the first one is started. `folder`: where relative paths begin, if the plan has
 // files in place of the machine's.
 void find_programs(RunPlan& plan, const std::string& folder, config::Diagnostics& diagnostics) {
@@ -410,9 +442,11 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   }
   RunPlan plan;
   plan.bundle = options.bundle;
-  plan.machine_files = options.machine_files != nullptr || options.bundle == nullptr ? options.machine_files : &options.bundle->files();
+  if (options.bundle != nullptr) plan.machine_files = &options.bundle->files();
   config::Diagnostics diagnostics;
   load(options, load_options, plan.scenario, diagnostics);
+  if (!plan.scenario.root.empty() && options.bundle == nullptr) open_root(plan, options, diagnostics);
+  if (options.recorder != nullptr) plan.machine_files = options.recorder;
   find_programs(plan, options.bundle != nullptr ? options.bundle->run().working_directory : first_folder(), diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;

@@ -20,6 +20,8 @@
 
 namespace verbatim::cli {
 
+class RootBundle;
+
 struct SeedRange {
   std::int64_t first = 1, last = 1;
 };
@@ -39,6 +41,7 @@ struct RunPlan {
   supervisor::TerminalUser* terminal_user = nullptr;  // see SupervisorOptions
   bool views_working_folders = false;          // see SupervisorOptions
   std::shared_ptr<BundleRun> bundle;           // of this run; nullptr: none
+  std::shared_ptr<RootBundle> root;            // of the scenario; nullptr: none
   supervisor::MachineFiles* machine_files = nullptr;  // see SupervisorOptions
   supervisor::FolderSnapshot working_snapshot;  // see SupervisorOptions; no entries: none
   std::string fail_on;  // regular expression (ECMAScript): a matching line of output makes the run a failure; empty: none

@@ -169,7 +169,7 @@ MachineLook& RecordedFiles::look(const std::string& path) {
   const auto [at, is_new] = looks_.try_emplace(path == "/" ? "" : path);
   if (!is_new) return at->second;
   struct stat found;
-  at->second.error = source_.status(path, found);
+  at->second.error = source_->status(path, found);
   if (at->second.error == 0) at->second.attributes = attributes_of(found);
   return at->second;
 }
@@ -183,7 +183,7 @@ int RecordedFiles::status(const std::string& path, struct stat& status) {
 int RecordedFiles::target(const std::string& path, std::string& target) {
   MachineLook& found = look(path);
   if (found.error != 0) return found.error;
-  if (const int error = source_.target(path, target); error != 0) return error;
+  if (const int error = source_->target(path, target); error != 0) return error;
   found.target = target;
   return 0;
 }
@@ -191,7 +191,7 @@ int RecordedFiles::target(const std::string& path, std::string& target) {
 int RecordedFiles::names(const std::string& path, std::vector<std::string>& names) {
   MachineLook& found = look(path);
   if (found.error != 0) return found.error;
-  if (const int error = source_.names(path, names); error != 0) return error;
+  if (const int error = source_->names(path, names); error != 0) return error;
   found.names = names;
   return 0;
 }
@@ -199,12 +199,12 @@ int RecordedFiles::names(const std::string& path, std::vector<std::string>& name
 std::string RecordedFiles::content(const std::string& path) {
   MachineLook& found = look(path);
   if (found.error == 0 && S_ISREG(found.attributes.mode)) found.has_content = true;
-  return source_.content(path);
+  return source_->content(path);
 }
 
 bool RecordedFiles::may_change(const std::string& path) {
   MachineLook& found = look(path);
-  found.may_change = source_.may_change(path);
+  found.may_change = source_->may_change(path);
   return found.may_change;
 }
 
@@ -298,6 +298,44 @@ std::string FilesOfRecord::name_of(const std::string& native) const {
     if (is_below(native, root)) return native.size() == root.size() ? "/" : native.substr(root.size());
   }
   return {};
+}
+
+bool FilesOverRoot::is_shown(const std::string& path) const {
+  return std::ranges::any_of(shown_, [&](const std::string& one) { return is_below(path, one); });
+}
+
+std::string FilesOverRoot::next_name(const std::string& path, const std::string& shown) {
+  const std::string folder = path == "/" ? "" : path;
+  if (!is_below(shown, folder) || shown.size() <= folder.size()) return {};
+  const std::size_t begin = folder.size() + 1;
+  return shown.substr(begin, shown.find('/', begin) - begin);
+}
+
+// A folder above one of the machine's is the machine's unless the root has it.
+int FilesOverRoot::status(const std::string& path, struct stat& status) {
+  const bool leads_to_shown =
+      std::ranges::any_of(shown_, [&](const std::string& one) { return !next_name(path, one).empty(); });
+  if (!leads_to_shown) return of(path).status(path, status);
+  const bool is_known = root_.unknown().empty();
+  const int error = root_.status(path, status);
+  if (error == 0 && S_ISDIR(status.st_mode)) return 0;
+  if (is_known) root_.forget_unknown();
+  return machine_.status(path, status);
+}
+
+int FilesOverRoot::names(const std::string& path, std::vector<std::string>& names) {
+  if (is_shown(path)) return machine_.names(path, names);
+  const bool is_known = root_.unknown().empty();
+  const int error = root_.names(path, names);
+  bool leads_to_shown = false;
+  for (const std::string& one : shown_) {
+    const std::string next = next_name(path, one);
+    leads_to_shown |= !next.empty();
+    if (!next.empty() && std::ranges::find(names, next) == names.end()) names.push_back(next);
+  }
+  std::ranges::sort(names);
+  if (leads_to_shown && is_known) root_.forget_unknown();
+  return leads_to_shown ? 0 : error;
 }
 
 bool FilesOfRecord::may_change(const std::string& path) {

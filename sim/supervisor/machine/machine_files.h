@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/supervisor/spec/machine_look.h"
@@ -57,7 +58,9 @@ MachineFiles& real_files();
 // root.
 class RecordedFiles : public MachineFiles {
  public:
-  explicit RecordedFiles(MachineFiles& source = real_files()) : source_(source) {}
+  explicit RecordedFiles(MachineFiles& source = real_files()) : source_(&source) {}
+  // Passes the questions to another source from now on.
+  void record(MachineFiles& source) { source_ = &source; }
 
   int status(const std::string& path, struct stat& status) override;
   int target(const std::string& path, std::string& target) override;
@@ -66,18 +69,18 @@ class RecordedFiles : public MachineFiles {
   bool may_change(const std::string& path) override;
 
   std::string executable(const std::string& path, const std::string& native) override {
-    return source_.executable(path, native);
+    return source_->executable(path, native);
   }
-  std::string name_of(const std::string& native) const override { return source_.name_of(native); }
-  std::vector<std::string> roots() const override { return source_.roots(); }
-  std::string unknown() const override { return source_.unknown(); }
-  void forget_unknown() override { source_.forget_unknown(); }
+  std::string name_of(const std::string& native) const override { return source_->name_of(native); }
+  std::vector<std::string> roots() const override { return source_->roots(); }
+  std::string unknown() const override { return source_->unknown(); }
+  void forget_unknown() override { source_->forget_unknown(); }
 
   const MachineLooks& looks() const { return looks_; }
 
  private:
   MachineLook& look(const std::string& path);
-  MachineFiles& source_;
+  MachineFiles* source_;
   MachineLooks looks_;
 };
 
@@ -110,6 +113,38 @@ class FilesOfRecord : public MachineFiles {
   Fetch fetch_;
   std::string unknown_;
   std::map<std::string, std::string> made_;  // programs for exec that the run has made: native path and name
+};
+
+// Files of `root`, and some of the machine: those at and below `shown`, canonical paths. Their parent folders
+// exist and list them.
+class FilesOverRoot : public MachineFiles {
+ public:
+  // Both outlive the object.
+  FilesOverRoot(MachineFiles& root, MachineFiles& machine, std::vector<std::string> shown)
+      : root_(root), machine_(machine), shown_(std::move(shown)) {}
+
+  int status(const std::string& path, struct stat& status) override;
+  int target(const std::string& path, std::string& target) override { return of(path).target(path, target); }
+  int names(const std::string& path, std::vector<std::string>& names) override;
+  std::string content(const std::string& path) override { return of(path).content(path); }
+  std::string executable(const std::string& path, const std::string& native) override {
+    return root_.executable(path, native);
+  }
+  std::string name_of(const std::string& native) const override { return root_.name_of(native); }
+  bool may_change(const std::string& path) override { return of(path).may_change(path); }
+  std::vector<std::string> roots() const override { return root_.roots(); }
+  std::string unknown() const override { return root_.unknown(); }
+  void forget_unknown() override { root_.forget_unknown(); }
+
+ private:
+  bool is_shown(const std::string& path) const;
+  MachineFiles& of(const std::string& path) { return is_shown(path) ? machine_ : root_; }
+  // The name in the folder `path` that leads to `shown`; empty: none does.
+  static std::string next_name(const std::string& path, const std::string& shown);
+
+  MachineFiles& root_;
+  MachineFiles& machine_;
+  std::vector<std::string> shown_;
 };
 
 }  // namespace verbatim::supervisor
