@@ -91,6 +91,21 @@ TEST(Bundle, extracts_files_with_permissions_and_times) {
                                               "/lib"))));  // links are looks, and not files
 }
 
+TEST(Bundle, extracts_one_file) {
+  const SampleFolder folder;
+  write_sample(folder, folder.at("a.vbundle"));
+  const Bundle bundle = opened(folder.at("a.vbundle"));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(bundle.extract_file("/usr/lib/ld.so", folder.at("out")), "");
+  EXPECT_EQ(text_of(folder.at("out/root") + "/usr/lib/ld.so"), sample_texts().at("/usr/lib/ld.so"));
+  std::vector<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder.at("out"))) {
+    if (!entry.is_directory()) files.push_back(entry.path().filename());
+  }
+  EXPECT_EQ(files, std::vector<std::string>{"ld.so"});
+  EXPECT_EQ(bundle.extract_file("/etc/missing", folder.at("out")), folder.at("a.vbundle") + ": it has no content of /etc/missing");
+  EXPECT_EQ(bundle.extract_file("../a", folder.at("out")), folder.at("a.vbundle") + ": it has no content of ../a");
+}
+
 TEST(Bundle, extracts_into_no_folder_that_has_a_root) {
   const SampleFolder folder;
   write_sample(folder, folder.at("a.vbundle"));

@@ -145,6 +145,19 @@ TEST(Verify, names_what_differs_between_the_simulators_inputs) {
       "\ndigest is 00112233445566778899aabbccddeeff here, ff112233445566778899aabbccddeeff there\nthe runs differ\n"));
 }
 
+TEST(Verify, shows_long_texts_where_they_differ) {
+  Json run = sample_run();
+  run["search_path"] = "/usr/bin:" + std::string(100, 'x') + "/here/" + std::string(100, 'y');
+  Json other = run;
+  other["search_path"] = "/usr/bin:" + std::string(100, 'x') + "/there/" + std::string(100, 'y');
+  const SampleFolder folder;
+  write_run(folder, "a", run, {});
+  write_run(folder, "b", other, {});
+  const std::string out = verbatim({"verify", folder.at("a"), folder.at("b")}).out;
+  EXPECT_TRUE(has(out, "\nPATH is …xxxxxxxxx/here/yyy")) << out;
+  EXPECT_TRUE(has(out, "yyy… here, …xxxxxxxxx/there/yyy")) << out;
+}
+
 TEST(Verify, names_what_differs_between_the_machines_files) {
   const auto first = [](const std::string& path, const supervisor::MachineLook& look) {
     auto looks = sample_looks();

@@ -33,9 +33,17 @@ std::string text_of_json_value(const nlohmann::json& value) {
                              : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-// "SUBJECT is A here, B there"; an empty text is "missing". Names of several things end in s.
+// "SUBJECT is A here, B there"; an empty text is "missing". Names of several things end in s. Long texts are
+// shown from the place where they differ.
 std::string differing(const std::string& subject, const std::string& here, const std::string& there) {
-  const auto part = [](const std::string& text) { return text.empty() ? "missing" : shortened_value(text); };
+  const auto first = static_cast<std::size_t>(std::ranges::mismatch(here, there).in1 - here.begin());
+  constexpr std::size_t kMostBefore = 20;  // characters
+  const std::size_t start = first > kMostBefore && std::max(here.size(), there.size()) > kMostValueLetters
+                                ? first - kMostBefore / 2
+                                : 0;
+  const auto part = [&](const std::string& text) {
+    return text.empty() ? "missing" : (start == 0 ? "" : "…") + shortened_value(text.substr(start));
+  };
   return subject + (subject.ends_with('s') ? " are " : " is ") + part(here) + " here, " + part(there) +
          " there";
 }
@@ -107,7 +115,8 @@ std::string difference_of_names(const std::string& path, const std::vector<std::
       path + " has " + entry_count(here.size()) + " here, " + std::to_string(there.size()) + " there";
   const std::string only_here = first_missing(here, there), only_there = first_missing(there, here);
   if (!only_here.empty()) text += "; " + only_here + " is only here";
-  if (!only_there.empty()) text += only_here.empty() ? "; " + only_there + " is only there" : ", " + only_there + " only there";
+  if (!only_there.empty())
+    text += only_here.empty() ? "; " + only_there + " is only there" : ", " + only_there + " only there";
   return text;
 }
 
