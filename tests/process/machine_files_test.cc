@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+constexpr const char* kStored = "/store/" "root";  // where a record has its contents
+
 class Files : public ::testing::Test {
  protected:
   Files() {
@@ -57,8 +59,8 @@ TEST_F(Files, are_recorded_as_they_were) {
   EXPECT_EQ(again.st_ctim.tv_nsec, status.st_ctim.tv_nsec);
   EXPECT_EQ(record.target(base_ + "/a/link", target), 0);
   EXPECT_EQ(target, "file");
-  EXPECT_EQ(record.content(base_ + "/a/file"), base_ + "/store/root" + base_ + "/a/file");
-  EXPECT_EQ(record.name_of(base_ + "/store/root" + base_ + "/a/file"), base_ + "/a/file");
+  EXPECT_EQ(record.content(base_ + "/a/file"), base_ + kStored + base_ + "/a/file");
+  EXPECT_EQ(record.name_of(base_ + kStored + base_ + "/a/file"), base_ + "/a/file");
   EXPECT_THAT(record.unknown(), IsEmpty());
 }
 
@@ -92,25 +94,25 @@ TEST_F(Files, follow_links) {
 }
 
 TEST_F(Files, of_the_machine_are_shown_over_a_root) {
-  fs::create_directories(base_ + "/root/etc");
-  std::ofstream(base_ + "/root/etc/release") << "root";
+  fs::create_directories(base_ + "/base/etc");
+  std::ofstream(base_ + "/base/etc/release") << "root";
   RecordedFiles seen;
   std::vector<std::string> names;
-  seen.names(base_ + "/root", names);
+  seen.names(base_ + "/base", names);
   names.clear();
-  seen.names(base_ + "/root/etc", names);
+  seen.names(base_ + "/base/etc", names);
   MachineLooks looks;
   struct stat status;
-  seen.status(base_ + "/root", status);
-  seen.content(base_ + "/root/etc/release");
-  for (const auto& [path, look] : seen.looks()) looks[path.substr((base_ + "/root").size())] = look;
+  seen.status(base_ + "/base", status);
+  seen.content(base_ + "/base/etc/release");
+  for (const auto& [path, look] : seen.looks()) looks[path.substr((base_ + "/base").size())] = look;
   FilesOfRecord root(looks, base_ + "/store");
   FilesOverRoot files(root, real_files(), {base_ + "/a"});
   EXPECT_EQ(files.status("/etc/release", status), 0);
   EXPECT_EQ(files.status(base_ + "/a/file", status), 0);
   EXPECT_EQ(files.status(base_, status), 0);  // a folder above
   EXPECT_TRUE(S_ISDIR(status.st_mode));
-  EXPECT_EQ(files.status(base_ + "/root", status), ENOENT);  // not shown
+  EXPECT_EQ(files.status(base_ + "/base", status), ENOENT);  // not shown
   names.clear();
   EXPECT_EQ(files.names("", names), 0);
   EXPECT_THAT(names, ElementsAre("etc", base_.substr(1, base_.find('/', 1) - 1)));
