@@ -291,7 +291,8 @@ std::vector<std::string> shown_beside_root(const config::ScenarioSpec& scenario,
   std::vector<std::string> shown;
   const auto show = [&](const std::string& path) {
     const std::string real = machine.real_path(path);
-    if (real != "/" && machine.access(real, F_OK) == 0 && std::ranges::find(shown, real) == shown.end()) shown.push_back(real);
+    const bool is_new = real != "/" && std::ranges::find(shown, real) == shown.end();
+    if (is_new && machine.access(real, F_OK) == 0) shown.push_back(real);
   };
   for (const config::ProgramSpec& program : scenario.programs) {
     const std::string works_in = below(folder, program.working_directory);
