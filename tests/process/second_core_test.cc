@@ -207,6 +207,17 @@ TEST_F(SecondCoreTest, is_used_from_the_start_and_for_ever_if_always_wanted) {
   EXPECT_TRUE(always.is_used());
 }
 
+TEST_F(SecondCoreTest, polls_for_about_fifty_microseconds) {
+  const std::uint32_t looks = core(SecondCoreUse::kAlways).looks();
+  auto least = std::chrono::nanoseconds::max();
+  for (int i = 0; i < 20; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    for (std::uint32_t look = 0; look < looks; ++look) __builtin_ia32_pause();
+    least = std::min<std::chrono::nanoseconds>(least, std::chrono::steady_clock::now() - began);
+  }
+  EXPECT_LT(least, microseconds(150));
+}
+
 TEST_F(SecondCoreTest, is_the_next_processor_of_another_core) {
   (void)core(SecondCoreUse::kAlways, 3);
   EXPECT_EQ(machine.places, std::vector<int>{0});

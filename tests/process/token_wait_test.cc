@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -195,6 +196,38 @@ TEST_F(TokenWaitTest, a_backoff_postpones_the_first_poke) {
   token.handed_over(64);
   EXPECT_EQ(token.wait(region_, child_, child_, true, {}), Result::kMessage);
   EXPECT_EQ(*pokes, 0) << "the first poke takes 10 ms of processor time";
+}
+
+// On a loaded machine a program may be silent because it does not run.
+TEST_F(TokenWaitTest, a_thread_that_gets_no_processor_is_not_poked) {
+  const auto use_first_processor = [] {
+    cpu_set_t allowed, one;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    int first = 0;
+    while (!CPU_ISSET(first, &allowed)) ++first;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  };
+  const pid_t busy = fork();
+  if (busy == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    use_first_processor();
+    compute(std::int64_t{60'000'000});
+    _exit(0);
+  }
+  TokenWait token(400, 20'000);
+  start([&] {
+    use_first_processor();
+    const sched_param none{};
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    volatile int turns = 0;
+    while (true) turns = turns + 1;
+  });
+  EXPECT_EQ(wait(token, true), Result::kStuck);
+  EXPECT_EQ(*pokes, 0);
+  kill(busy, SIGKILL);
+  waitpid(busy, nullptr, 0);
 }
 
 TEST_F(TokenWaitTest, time_under_a_debugger_does_not_count) {
