@@ -46,24 +46,30 @@ int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::st
   }
 }
 
-// Errno with which execve(2) would refuse the file; 0: none.
+// Errno with which execve(2) would refuse the file; 0: none, or the machine does not let the file be read,
+// which inspect_program() finds.
 int executable_error(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0) return errno;
+  if (stat(path.c_str(), &status) != 0) return is_error_of_file(errno) ? errno : 0;
   if (!S_ISREG(status.st_mode) || access(path.c_str(), X_OK) != 0) return EACCES;
   char magic[4] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  std::ifstream file(path, std::ios::binary);
+  if (file.is_open()) file.read(magic, sizeof magic);
+  if (!file.is_open() || file.bad()) return 0;
   const std::string_view start(magic, sizeof magic);
   return start.starts_with("#!") || start == ELFMAG ? 0 : ENOEXEC;
 }
 
 // Interpreter and its one argument (the rest of the line) from a script's #! line; empty for other files.
-std::vector<std::string> interpreter_of(const std::string& path) {
+// nullopt: the machine does not let the file be read.
+std::optional<std::vector<std::string>> interpreter_of(const std::string& path) {
   std::string line;
   std::ifstream file(path, std::ios::binary);
-  if (!std::getline(file, line) || !line.starts_with("#!")) return {};
+  if (file.is_open()) std::getline(file, line);
+  if (!file.is_open() || file.bad()) return std::nullopt;
+  if (!line.starts_with("#!")) return std::vector<std::string>();
   const std::size_t start = line.find_first_not_of(" \t", 2);
-  if (start == std::string::npos) return {};
+  if (start == std::string::npos) return std::vector<std::string>();
   const std::size_t end = std::min(line.find_first_of(" \t", start), line.size());
   std::vector<std::string> words = {line.substr(start, end - start)};
   const std::size_t rest = line.find_first_not_of(" \t", end);
@@ -100,11 +106,11 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/fd", error)) {
     numbers.insert(static_cast<int>(number_of(entry.path().filename(), 10)));
   }
+  int cause = error.value();  // errno of the first descriptor that could not be copied
   const int own = process.own_descriptors();
   for (const auto& [fd, file] : process.files()) {
     if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
-  int cause = 0;  // errno of the first descriptor that could not be copied
   for (const int fd : numbers) {
     if (fd >= own) continue;
     const bool closes =
@@ -140,10 +146,16 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
                        "executing a file by its descriptor is not simulated; the program got ENOSYS");
     return Answer{-ENOSYS};
   }
+  const auto refused_by_machine = [&](const std::string& why) -> std::optional<Answer> {
+    parts_.report.finish(Outcome::kMachine,
+                         parts_.report.title(process) + " could not execute a program: " + why);
+    return std::nullopt;
+  };
   const std::string folder = fmt::format("/proc/{}", process.native_pid());
   LaunchRequest request;
   std::error_code error;
   request.working_directory = std::filesystem::read_symlink(folder + "/cwd", error);
+  if (error) return refused_by_machine("its working folder cannot be read: " + error.message());
   const auto path = process.memory().load_string(static_cast<std::uint64_t>(a[0]), 4096);
   if (!path) return Answer{-EFAULT};
   if (path->empty()) return Answer{-ENOENT};
@@ -160,7 +172,8 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
     failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
   if (failed == 0) failed = executable_error(request.path);
   if (failed != 0) return Answer{-failed};
-  if (std::string reason = inspect_program(request.path, "", nullptr); !reason.empty()) {
+  if (auto [reason, is_refused] = inspect_program(request.path, "", nullptr); !reason.empty()) {
+    if (is_refused) return refused_by_machine(reason);
     if (reason.starts_with(request.path))
       reason.replace(0, request.path.size(), seen);  // the path that the program sees
     parts_.report.warn(process, "cannot execute " + reason);
@@ -170,11 +183,13 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   const std::string name = last_part(seen);
   if (request.path != seen) {
     // The kernel would pass the script's native path to the interpreter; the program must see its own path.
-    for (auto words = interpreter_of(request.path); !words.empty(); words = interpreter_of(request.path)) {
-      words.push_back(seen);
+    for (auto words = interpreter_of(request.path); !words || !words->empty();
+         words = interpreter_of(request.path)) {
+      if (!words) return refused_by_machine(request.path + " cannot be read");
+      words->push_back(seen);
       request.arguments.erase(request.arguments.begin());
-      request.arguments.insert(request.arguments.begin(), words.begin(), words.end());
-      seen = words.front();
+      request.arguments.insert(request.arguments.begin(), words->begin(), words->end());
+      seen = words->front();
       request.path = paths.native_in_use(seen, protocol::kViewOpens);
       executed.push_back(request.path);
       if (request.arguments.size() > 4096) return Answer{-ELOOP};
@@ -214,14 +229,9 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
   LaunchedProcess launched = start(request);
-  if (launched.is_refused_by_machine) {
-    parts_.report.finish(Outcome::kMachine,
-                         parts_.report.title(process) + " could not execute a program: " + launched.error);
-    return std::nullopt;
-  }
+  if (launched.is_refused_by_machine) return refused_by_machine(launched.error);
   if (!launched.error.empty()) {
-    parts_.report.warn(process, launched.error,
-                       true);  // every reason that Linux has to refuse the file was checked before
+    parts_.report.warn(process, launched.error, true);  // not every reason was checked before
     return Answer{-EAGAIN};
   }
   if (asks_for_privilege(request.path)) {

@@ -62,9 +62,12 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   const HostPaths& paths = parts_.kernel.paths_of_host(spec.host);
   const std::string& named = spec.arguments.at(0);
   const bool is_path = named.starts_with('/');
-  const std::string reason =
+  const auto start_error = [&](const std::string& reason, bool is_refused_by_machine) {
+    return give_up(is_refused_by_machine ? Outcome::kMachine : Outcome::kNotStarted, reason);
+  };
+  const Inspection inspection =
       inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
-  if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
+  if (!inspection.reason.empty()) return start_error(inspection.reason, inspection.is_refused_by_machine);
   // the host's substitute for the machine's file: ssh
   if (!is_path) request.path = paths.native(request.path);
   std::unique_ptr<ProcessRegion> region;
@@ -100,7 +103,7 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   LaunchedProcess launched = start(request);
   if (!launched.error.empty()) {
     parts_.processes.end(process);
-    return give_up(launched.is_refused_by_machine ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
+    return start_error(launched.error, launched.is_refused_by_machine);
   }
   process.set_native_pid(launched.pid);
   process.outlives_its_end = true;

@@ -294,7 +294,7 @@ Supervisor::~Supervisor() = default;
 
 std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* resolved_path) {
   if (program.arguments.empty()) return "the command is empty";
-  return inspect_program(program.arguments[0], program.working_directory, resolved_path);
+  return inspect_program(program.arguments[0], program.working_directory, resolved_path).reason;
 }
 
 void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }

@@ -51,6 +51,8 @@ class LoaderTrace {
   bool run(std::span<const int> pipes, std::span<std::string> output);
 
   const std::string& error() const { return error_; }
+  // With an error: whether the program cannot be simulated on any machine, because of its addresses.
+  bool is_unsuitable() const { return is_unsuitable_; }
 
  private:
   // Initial stack by the kernel: argc, argv and envp with their zeros, and the auxiliary vector by type.
@@ -81,6 +83,10 @@ class LoaderTrace {
     error_ = std::move(why);
     return false;
   }
+  bool fail_as_unsuitable(std::string why) {
+    is_unsuitable_ = true;
+    return fail(std::move(why));
+  }
 
   pid_t pid_;
   LoaderTraceParams params_;
@@ -94,6 +100,7 @@ class LoaderTrace {
   std::vector<Watched> watched_;
   bool in_system_call_ = false;
   std::string error_;
+  bool is_unsuitable_ = false;
 };
 
 }  // namespace verbatim::supervisor

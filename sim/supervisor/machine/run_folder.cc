@@ -305,7 +305,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     show(real_path(works_in), real_path(works_in), true);
     if (works_in.starts_with('/')) show(normal_path(works_in), real_path(works_in), true);
     std::string file;
-    if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file).empty())
+    if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file).reason.empty())
       continue;
     show_file(file);
     // Paths in the command, such as a script, are visible together with their folder.
