@@ -139,11 +139,11 @@ void CallPlaces::note_access(Thread& thread, Instant due) {
 void CallPlaces::report_change(Thread& thread) {
   const auto late = late_accesses_.extract(&thread);
   if (late.empty() || !thread.requests<request::Access>()) return;
-  auto& [told, before] = late.mapped();
+  auto& [reported, before] = late.mapped();
   const auto now = value_there(thread);
   if (!before || !now || *before == *now) return;
-  told.place += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
-  options_.on_place(told);
+  reported.place += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
+  options_.on_place(reported);
 }
 
 std::string CallPlaces::access_of(Process& process, const request::Access& access) {

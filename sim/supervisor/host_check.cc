@@ -114,10 +114,10 @@ bool MachineFacilities::assume_missing(std::string_view name) {
 
 std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   std::vector<Facility> table;
-  bool is_told = true;
+  bool reports_ends = true;
   for (const Required& one : kRequired) {
-    const int result = is_told ? one.probe() : kNotTried;
-    if (one.probe == probe_waiting) is_told = result == 0;
+    const int result = reports_ends ? one.probe() : kNotTried;
+    if (one.probe == probe_waiting) reports_ends = result == 0;
     table.push_back({one.name, one.what, result == 0 ? State::kWorks : State::kMissing,
                      result == 0           ? ""
                      : result == kNotTried ? why(result)
@@ -136,8 +136,8 @@ std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   }
   for (const Replaceable& one : kReplaceable) {
     const bool is_assumed = !(assumed.*one.member);
-    const int result = is_assumed ? 0 : is_told ? one.probe() : kNotTried;
-    if (is_told && (is_assumed || result != 0) && one.second_probe != nullptr) {
+    const int result = is_assumed ? 0 : reports_ends ? one.probe() : kNotTried;
+    if (reports_ends && (is_assumed || result != 0) && one.second_probe != nullptr) {
       if (const int second = one.second_probe(); second != 0) {
         table.push_back({one.name, one.what, State::kMissing, why(is_assumed ? second : result) + "; " + one.advice});
         continue;

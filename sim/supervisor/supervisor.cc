@@ -299,7 +299,7 @@ std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* r
 
 void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }
 
-void Supervisor::tell_calls_to(std::function<void(const ProgramCall&)> listener) {
+void Supervisor::report_calls_to(std::function<void(const ProgramCall&)> listener) {
   impl_->report_calls_to(std::move(listener));
 }
 

@@ -235,16 +235,16 @@ void Terminals::open_shell(const TerminalInput& input) {
 
 // False: no terminal is left to hang up.
 bool Terminals::hang_up_all() {
-  bool told = false;
+  bool has_hung_up = false;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i].has_ended || seats_[i].terminal->is_hung_up()) continue;
     TerminalInput input;
     input.kind = TerminalInput::Kind::kHangUp;
     input.terminal = i;
     deliver(input);
-    told = true;
+    has_hung_up = true;
   }
-  return told;
+  return has_hung_up;
 }
 
 }  // namespace verbatim::supervisor

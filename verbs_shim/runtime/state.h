@@ -144,7 +144,7 @@ TrappedJump follow_trapped_jump(void* context);
 
 // Reports to the supervisor that the system call at `address` has trapped `traps` times. Changes no state of
 // the shim.
-protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps);
+protocol::CallReplacement report_trapped_call(std::uint64_t address, std::uint32_t traps);
 
 // Reads the virtual clock as a program does. Consecutive reads without another call between them cost more
 // and more, so that polling a clock is a wait. `first_cost_ps`: cost of the first read of a row.

@@ -43,14 +43,14 @@ void Checks::report(Process& process, Check check, std::uint64_t caller, const s
   if (check == Check::kNone || static_cast<std::uint32_t>(check) >= protocol::kCheckCount || !is_on(check)) return;
   // One finding for each place in the program.
   const auto place_of_finding = std::make_tuple(process.pid(), check, caller, caller == 0 ? text : std::string());
-  if (told_.contains(place_of_finding)) return;
+  if (reported_.contains(place_of_finding)) return;
   Findings& findings = findings_[{process.program(), check}];
-  if (findings.told >= kMostOfKind) {
+  if (findings.reported >= kMostOfKind) {
     ++findings.more;
     return;
   }
-  ++findings.told;
-  told_.insert(place_of_finding);
+  ++findings.reported;
+  reported_.insert(place_of_finding);
   const std::string place = place_of_call(process.native_pid(), caller) + (callers ? callers() : "");
   const char* const name = protocol::kChecks[static_cast<std::uint32_t>(check)].name;
   Diagnosis finding{process.host().component, process.pid(), 0, text};
@@ -131,7 +131,7 @@ void Checks::before_command(Thread& thread, DeviceContext& context, std::span<co
   if (type == CommandType::kDeregMr) {
     Process& process = thread.process();
     const std::uint64_t caller = process.region().slot(thread.slot()).verb_caller;
-    context.hca().tell_end_of_region(context.handle(), destroy.handle,
+    context.hca().report_end_of_region(context.handle(), destroy.handle,
                                      [native_pid = process.native_pid(), caller] { return place_of_call(native_pid, caller); });
     return check_region(thread, context, destroy.handle, now);
   }

@@ -493,12 +493,12 @@ IoResult RdmaCmFile::set_option(const Command& command) {
 }
 
 IoResult RdmaCmFile::notify_of(const Command& command) {
-  rdma_ucm_notify told;
-  if (!load(command.in, told)) return -EINVAL;
+  rdma_ucm_notify notification;
+  if (!load(command.in, notification)) return -EINVAL;
   constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST
-  Context* context = find(told.id);
+  Context* context = find(notification.id);
   if (context == nullptr) return -ENOENT;
-  return told.event == kCommunicationEstablished ? context->id->notify_established() : 0;
+  return notification.event == kCommunicationEstablished ? context->id->notify_established() : 0;
 }
 
 // Moves an identifier with its unread events from another opening of the device to this one.

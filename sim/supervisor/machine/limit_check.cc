@@ -49,9 +49,9 @@ constexpr Need kNeeds[] = {
 // RLIMIT_NPROC counts all processes of the user, and does not apply to root. A limit of 8192 or more is not
 // tested: its exhaustion is reported when it occurs.
 int processes_missing() {
-  constexpr rlim_t kTold = 8192;
+  constexpr rlim_t kEnough = 8192;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur >= kTold) return 0;
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur >= kEnough) return 0;
   const pid_t child = vfork();
   if (child == 0) _exit(0);
   if (child < 0) return errno;

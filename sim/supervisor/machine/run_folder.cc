@@ -215,7 +215,7 @@ void RunFolder::keep(const std::string& keeper_program) {
 
 void RunFolder::release_keeper() {
   if (alive_ >= 0) {
-    [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is removed
+    [[maybe_unused]] const ssize_t written = write(alive_, "", 1);  // the folder is removed
     close(alive_);
     close(read_end_);
   }

@@ -229,7 +229,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   std::shared_ptr<TcpConnection> connection_;
   std::deque<std::byte> received_;
   bool fin_received_ = false;
-  bool success_untold_ = false;  // a nonblocking connect() has not reported its success
+  bool has_unreported_success_ = false;  // a nonblocking connect() has not reported its success
   bool read_closed_ = false;
   bool write_closed_ = false;
   int error_ = 0;
