@@ -153,8 +153,8 @@ std::string CallPlaces::access_of(Process& process, const request::Access& acces
   const std::string text = text_of(process, access.instruction + 1, return_address(process, of(REG_RBP), of(REG_RSP)));
   if (access.size == 0) return text;
   if (access.lateness == protocol::AccessLateness::kBuffered) {
-    return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer while it has loaded what comes "
-                              "behind", access.size, access.address);
+    return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer, while later loads "
+                              "have completed", access.size, access.address);
   }
   const bool has_read = access.lateness == protocol::AccessLateness::kReadNotWritten;
   return text + fmt::format(", {} {} bytes at {:#x}", has_read ? "between reading and writing" : "before touching", access.size,

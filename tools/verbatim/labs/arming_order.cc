@@ -86,7 +86,7 @@ void ArmingOrder::begin(const ProgramCall& event, Process& process, Thread& thre
                            std::to_string(to_ps(event.now) / 1'000'000 % 1'000 + 1'000).substr(1);
     thread.sleep = join("process ", event.pid, " of ", event.host, " sleeps at ", ms, " ms for an event of CQ ", number,
                         ", and since it armed the CQ (ibv_req_notify_cq) it has not polled it until it was empty: a completion that "
-                        "came before the arming raises no event");
+                        "arrived before the arming raises no event");
   }
 }
 
