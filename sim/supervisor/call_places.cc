@@ -63,7 +63,7 @@ void CallPlaces::report_calls(Thread& thread, protocol::ThreadSlot& slot) {
 void CallPlaces::report_lateness(Thread& thread, Instant now) {
   if (!are_wanted()) return;
   report_change(thread);
-  const auto late = thread.take_late();
+  const auto late = thread.delays.take_late();
   if (!late) return;
   options_.on_place({.kind = CallPlace::Kind::kLate,
                      .component = thread.source(),
@@ -124,7 +124,7 @@ std::optional<std::uint64_t> value_there(Thread& thread) {
 
 void CallPlaces::note_access(Thread& thread, Instant due) {
   if (!are_wanted()) return;
-  const auto late = thread.take_late();
+  const auto late = thread.delays.take_late();
   if (!late) return;
   const CallPlace place{.kind = CallPlace::Kind::kLate,
                         .component = thread.source(),

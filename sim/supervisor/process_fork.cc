@@ -108,7 +108,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   first->set_clear_tid(forked.clear_tid);
   first->set_request(request::Spend{});
   first->run_at(run_.engine.now() + Duration(parent.host().costs.wake_up_ps) +
-                first->scheduling_delay(kAfterWait));
+                first->delays.choose(kAfterWait));
   run_.tracer.record(child.host().component, TraceEvent::kProgramStarted, child.pid());
   return child;
 }

@@ -138,7 +138,7 @@ std::vector<std::uint64_t> ProgramCode::loads_behind_store(Process& process, con
 // Searched again, since other threads may have run since the first search and changed the
 // path behind the store.
 std::int64_t ProgramCode::load_behind_store(Thread& thread, const request::Access& access) {
-  const std::uint32_t wanted = thread.loads_before_store();
+  const std::uint32_t wanted = thread.delays.loads_before_store();
   if (wanted == 0) return 0;
   const std::vector<std::uint64_t> loads = loads_behind_store(thread.process(), access);
   return loads.empty() ? 0

@@ -93,7 +93,7 @@ spin::CodeMemory& LoopAnalyst::code_memory() { return *code_; }
 namespace {
 
 // Adds the files of `call` that are not in `files` yet.
-void add_files_of(const Thread::EmptyCall* call, std::vector<VirtualFilePtr>& files) {
+void add_files_of(const EmptyCall* call, std::vector<VirtualFilePtr>& files) {
   if (call == nullptr) return;
   for (const std::weak_ptr<VirtualFile>& asked : call->files) {
     VirtualFilePtr file = asked.lock();
@@ -104,7 +104,7 @@ void add_files_of(const Thread::EmptyCall* call, std::vector<VirtualFilePtr>& fi
 }  // namespace
 
 std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], const SeenPoll& seen,
-                                             const Thread::KnownCalls& known) {
+                                             const KnownCalls& known) {
   // The shim may have passed fewer polls than requested.
   const std::int64_t passed = std::min(seen.polls_before, polls_to_pass_) + 1;
   polls_of_slice_ += (kSlicesOfAverage * passed - polls_of_slice_) / kSlicesOfAverage;
@@ -213,7 +213,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   parked.queues = std::move(*queues);
   if (takes_time) {
     parked.known_calls = known_places(known);
-    for (const Thread::EmptyCall* const call : known) add_files_of(call, parked.files);
+    for (const EmptyCall* const call : known) add_files_of(call, parked.files);
   }
   if (last_->grows() || takes_time) {
     parked.growing = last_;
@@ -355,7 +355,7 @@ bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
 }
 
 spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look,
-                                          const Thread::KnownCalls& known) const {
+                                          const KnownCalls& known) const {
   const HostSpec& host = process_.host();
   spin::ClockModel model;
   model.look_ps = to_ps(look);
@@ -368,7 +368,7 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
   model.gettime_ps = host.costs.clock_read_ps;
   model.counter_ps = host.costs.timestamp_counter_ps;
   model.counter_hz = host.timestamp_counter_hz;
-  for (const Thread::EmptyCall* const empty : known) {
+  for (const EmptyCall* const empty : known) {
     if (empty == nullptr) continue;
     const std::uint32_t number = empty->call.number;
     spin::KnownCall& call = model.calls.emplace_back();

@@ -15,7 +15,7 @@
 // - A turn may have thousands of looks at irregular times (spin/far_turn.cc). Its proof interprets it once,
 //   with effort that skipped polls have earned.
 // - A turn may make system calls that find nothing, or sleep, any number of times with a few different calls.
-//   Their results are known (Thread::EmptyCall), and changes of their files wake the thread too. Such calls
+//   Their results are known (EmptyCall), and changes of their files wake the thread too. Such calls
 //   take virtual time.
 // - A turn may read clocks (sim/supervisor/spin/turn_clock.h). It then acts at several times, and a change
 //   may fall between them. The thread resumes with the look before the change, in the past, and catches up to
@@ -127,7 +127,7 @@ class LoopAnalyst {
 
   // The thread is at the entry of a poll that finds nothing. `registers` is from its slot. If nullopt is
   // returned, polls_to_pass() is the number of polls until the next call.
-  std::optional<Parked> poll_loop(const std::uint64_t (&registers)[18], const SeenPoll& seen, const Thread::KnownCalls& known);
+  std::optional<Parked> poll_loop(const std::uint64_t (&registers)[18], const SeenPoll& seen, const KnownCalls& known);
   // The thread was poked (interrupted while it computed; `jump` is 0) or trapped at `jump`, the backward jump
   // of its loop. If the loop is proven, the thread's saved registers and memory are set to the state of
   // SpinProof::canonical.
@@ -193,7 +193,7 @@ class LoopAnalyst {
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool writes_registered(const spin::PollLoopProof& proof) const;
-  spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const Thread::KnownCalls& known) const;
+  spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const KnownCalls& known) const;
 
   Process& process_;
   std::span<const spin::MemoryRange> interposed_;
