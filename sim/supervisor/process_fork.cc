@@ -87,7 +87,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   child.family().shares_memory = forked.shares_memory;
   parts_.kernel.inherit(parent, child);
   for (const auto& [fd, file] : parent.files()) {
-    const auto* signals = dynamic_cast<const SignalFile*>(file.get());
+    const SignalFile* const signals = file->as_signal_file();
     child.outlives_its_end = child.outlives_its_end || signals != nullptr;
     child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
     if (!parent.closes_unknown_by_exec(fd)) continue;

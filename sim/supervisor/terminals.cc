@@ -93,7 +93,7 @@ bool Terminals::is_read(const Seat& seat, bool alone) const {
     for (const auto& thread : const_cast<Process*>(process)->threads()) {
       if (thread->state() != Thread::State::kBlocked || !may_be_reading(thread->call().number)) continue;
       const auto is_terminal = [&](const VirtualFilePtr& file) {
-        const auto* end = dynamic_cast<const TerminalFile*>(file.get());
+        TerminalFile* const end = file->as_terminal();
         return end != nullptr && &end->terminal() == seat.terminal.get();
       };
       const std::vector<VirtualFilePtr>& files = thread->waiting_on();

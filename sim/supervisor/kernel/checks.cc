@@ -85,11 +85,9 @@ void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files,
   // A thread with a deadline polls again by itself.
   if (deadline != kNever || thread.retried() || process.contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
   for (const VirtualFilePtr& file : files) {
-    const auto channel = std::dynamic_pointer_cast<CompletionChannelFile>(file);
-    if (channel == nullptr) continue;
     for (const auto& context : process.contexts()) {
       if (!context->open() || context->owner() != process.pid()) continue;
-      const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(channel), thread.tid());
+      const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(file), thread.tid());
       if (slept.cq == 0) continue;
       report(process, Check::kMissedWakeUp, slept.armed_from,
              fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "

@@ -506,12 +506,13 @@ IoResult RdmaCmFile::migrate(const Command& command) {
   rdma_ucm_migrate_id migrate;
   if (!load(command.in, migrate)) return -EINVAL;
   if (command.room < sizeof(rdma_ucm_migrate_resp)) return -ENOSPC;
-  const auto from = std::dynamic_pointer_cast<RdmaCmFile>(command.process.file(static_cast<std::int32_t>(migrate.fd)));
+  const VirtualFilePtr file = command.process.file(static_cast<std::int32_t>(migrate.fd));
+  RdmaCmFile* const from = file != nullptr ? file->as_rdma_cm() : nullptr;
   if (from == nullptr) return -EINVAL;
   Context* context = from->find(migrate.id);
   if (context == nullptr) return -ENOENT;
   const rdma_ucm_migrate_resp response{context->events_reported};
-  if (from.get() != this) {
+  if (from != this) {
     context->id->set_sink(this);
     contexts_[migrate.id] = std::move(*context);
     from->contexts_.erase(migrate.id);
