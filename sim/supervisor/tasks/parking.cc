@@ -167,7 +167,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
         effort_.turn_steps = std::min(2 * effort_.turn_steps, kMostPollSteps);
       if (effort_.few_turns == 0 || effort_.may_be_far) effort_.failures = std::min(effort_.failures + 1, kMostPassedShift + 2);
       if (effort_.failures > 2) effort_.polls_to_pass = protocol::kPollsAlone << (effort_.failures - 2);
-      if (effort_.failures > kFailuresLookedInto) effort_.asks_to_skip = 1u << std::min(effort_.failures - kFailuresLookedInto, kMostSkippedShift);
+      if (effort_.failures > kFailuresLookedInto)
+        effort_.asks_to_skip = 1u << std::min(effort_.failures - kFailuresLookedInto, kMostSkippedShift);
       // The turn has many polls, and there is no credit for it.
       else if (effort_.may_be_far && effort_.credit <= 0) effort_.asks_to_skip = kSkippedWithoutCredit;
       // Many regular turns may follow the deviation. If turns of many polls were proven before, this one
@@ -243,7 +244,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
 // time.
 void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   constexpr unsigned kTries = 12;
-  const bool has_come = effort_.own_end != Instant{} && seen.at >= effort_.own_end && seen.at <= effort_.own_end + kPollsOfAnEnd * seen.cost;
+  const bool has_come = effort_.own_end != Instant{} && seen.at >= effort_.own_end &&
+                        seen.at <= effort_.own_end + kPollsOfAnEnd * seen.cost;
   effort_.own_end = {};
   effort_.own_ends = has_come ? effort_.own_ends + 1 : 0;
   if (effort_.own_ends < effort_.own_ends_before) return;
