@@ -59,7 +59,7 @@ bool knows_hosts(const TopologySpec& topology, const Diagnostics& diagnostics) {
 
 // Checks a program's files: each is put into a folder that its host does not share, and must exist on this
 // machine.
-void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics& diagnostics) {
+void check_files(const ScenarioSpec& scenario, ProgramSpec& program, bool looks, Diagnostics& diagnostics) {
   const auto home = program.environment.find("HOME");
   std::vector<std::string> folders(std::begin(protocol::kOwnFolders), std::end(protocol::kOwnFolders));
   folders.push_back(home == program.environment.end() ? protocol::kHome : home->second);
@@ -78,6 +78,7 @@ void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics
     }
     source = beside(scenario.file, source);
     struct stat status {};
+    if (!looks) continue;
     if (::stat(source.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || ::access(source.c_str(), R_OK) != 0) {
       diagnostics.add(scenario.file, pointer, in_quotes(source) + " is not a file that can be read",
                       "name a file of this machine, relative to the scenario's folder");
@@ -85,7 +86,8 @@ void check_files(const ScenarioSpec& scenario, ProgramSpec& program, Diagnostics
   }
 }
 
-void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
+// `looks`: whether files that the scenario names are looked for on this machine.
+void check_scenario(ScenarioSpec& scenario, bool looks, Diagnostics& diagnostics) {
   if (scenario.programs.empty() && scenario.flows.empty() && scenario.workloads.empty()) {
     diagnostics.add(scenario.file, "/programs", "there is no program",
                     "add at least one {\"host\": …, \"command\": …}, or \"flows\" with {\"from\": …, \"to\": …, \"bytes\": …}, or "
@@ -116,11 +118,11 @@ void check_scenario(ScenarioSpec& scenario, Diagnostics& diagnostics) {
                           ", before it starts",
                       "both are virtual times from the start of the run");
     }
-    check_files(scenario, program, diagnostics);
+    check_files(scenario, program, looks, diagnostics);
     if (!program.working_directory.empty()) {
       program.working_directory = beside(scenario.file, program.working_directory);
       struct stat status {};
-      if (::stat(program.working_directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+      if (looks && (::stat(program.working_directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))) {
         diagnostics.add(scenario.file, program.pointer + "/cwd",
                         in_quotes(program.working_directory) + " is not a directory",
                         "make it, or leave the key out");
@@ -187,7 +189,8 @@ ScenarioSpec read_scenario(const Json& json, const std::string& path, const Load
       has_links = diagnostics.findings().size() == before && !scenario.topology.links.empty();
     }
   }
-  check_scenario(scenario, diagnostics);
+  if (!scenario.root.empty()) scenario.root = beside(path, scenario.root);
+  check_scenario(scenario, options.files == nullptr || !options.files->has_machine, diagnostics);
   if (knows_hosts(scenario.topology, diagnostics)) resolve_traffic(scenario, options, diagnostics);
   if (has_links) {
     resolve_faults(scenario.topology, scenario.faults, path, diagnostics);

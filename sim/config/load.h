@@ -19,6 +19,7 @@ struct FileTexts {
   std::map<std::string, std::string> texts;  // by composed path
   bool are_all = false;                      // no other file may be read; if false, files that are read are added
   std::string keeper;                        // the file that stores them; empty: none
+  bool has_machine = false;                  // `keeper` also has the files of the machine, which are not looked for here
 };
 
 struct LoadOptions {

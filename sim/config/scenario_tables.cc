@@ -263,6 +263,10 @@ const Object& scenario_table() {
                                      .kind = Kind::kReference,
                                      .required = true,
                                      .doc = "topology file, relative to this one"}),
+       bind<&S::root>({.key = "root",
+                       .kind = Kind::kReference,
+                       .doc = "bundle made by `verbatim pack --root`, relative to this file: programs see its files in place of the machine's, but for "
+                              "the folders that they work in and the files that commands name"}),
        bind_objects<&S::programs>(
            {.key = "programs", .kind = Kind::kObjects, .doc = "the programs; without flows and workloads there is at least one"},
            program_table()),

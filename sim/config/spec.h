@@ -510,6 +510,7 @@ struct ScenarioSpec {
   std::string file;
   std::string name, description;
   std::string topology_reference;
+  std::string root;  // bundle whose files programs see in place of the machine's, a path; empty: none
   std::vector<ProgramSpec> programs;
   std::vector<FlowSpec> flows;
   std::vector<WorkloadSpec> workloads;

@@ -60,24 +60,6 @@ int executable_error(const std::string& path) {
   return start.starts_with("#!") || start == ELFMAG ? 0 : ENOEXEC;
 }
 
-// Interpreter and its one argument (the rest of the line) from a script's #! line; empty for other files.
-// nullopt: the machine does not let the file be read.
-std::optional<std::vector<std::string>> interpreter_of(const std::string& path) {
-  std::string line;
-  std::ifstream file(path, std::ios::binary);
-  if (file.is_open()) std::getline(file, line);
-  if (!file.is_open() || file.bad()) return std::nullopt;
-  if (!line.starts_with("#!")) return std::vector<std::string>();
-  const std::size_t start = line.find_first_not_of(" \t", 2);
-  if (start == std::string::npos) return std::vector<std::string>();
-  const std::size_t end = std::min(line.find_first_of(" \t", start), line.size());
-  std::vector<std::string> words = {line.substr(start, end - start)};
-  const std::size_t rest = line.find_first_not_of(" \t", end);
-  const std::size_t last = line.find_last_not_of(" \t");
-  if (rest != std::string::npos) words.push_back(line.substr(rest, last - rest + 1));
-  return words;
-}
-
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -162,7 +144,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   const HostPaths& paths = parts_.kernel.paths_of(process);
   std::string seen = path->front() == '/' ? *path : paths.seen(request.working_directory) + "/" + *path;
   if (const auto answer = parts_.kernel.find_executable(thread, seen)) return answer;
-  request.path = paths.native_in_use(seen, protocol::kViewOpens);
+  request.path = paths.executable(seen);
   if (request.path.empty()) return Answer{-ENOENT};
   std::optional<Kernel::OwnFileWork> own_work(std::in_place, parts_.kernel, process.host_index());
   std::vector<std::string> executed = {request.path};
@@ -172,7 +154,10 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
     failed = load_strings(process.memory(), static_cast<std::uint64_t>(a[2]), request.environment, total);
   if (failed == 0) failed = executable_error(request.path);
   if (failed != 0) return Answer{-failed};
-  if (auto [reason, is_refused] = inspect_program(request.path, "", nullptr); !reason.empty()) {
+  const NativeOf native_of = paths.views_all() ? native_of_program(paths) : NativeOf();
+  if (auto [reason, is_refused] =
+          inspect_program(paths.views_all() ? seen : request.path, "", nullptr, native_of);
+      !reason.empty()) {
     if (is_refused) return refused_by_machine(reason);
     if (reason.starts_with(request.path))
       reason.replace(0, request.path.size(), seen);  // the path that the program sees
@@ -182,19 +167,9 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   if (request.arguments.empty()) request.arguments.push_back("");
   const std::string name = last_part(seen);
   if (request.path != seen) {
-    // The kernel would pass the script's native path to the interpreter; the program must see its own path.
-    for (auto words = interpreter_of(request.path); !words || !words->empty();
-         words = interpreter_of(request.path)) {
-      if (!words) return refused_by_machine(request.path + " cannot be read");
-      words->push_back(seen);
-      request.arguments.erase(request.arguments.begin());
-      request.arguments.insert(request.arguments.begin(), words->begin(), words->end());
-      seen = words->front();
-      request.path = paths.native_in_use(seen, protocol::kViewOpens);
-      executed.push_back(request.path);
-      if (request.arguments.size() > 4096) return Answer{-ELOOP};
-    }
-    if (seen.size() <= request.path.size()) request.trace.seen_path = seen;
+    const int error = show_as(request, paths, seen, &executed);
+    if (error == EIO) return refused_by_machine(request.path + " cannot be read");
+    if (error != 0) return Answer{-error};
   }
 
   auto region = std::make_unique<ProcessRegion>();

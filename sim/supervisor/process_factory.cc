@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -30,6 +31,7 @@ namespace {
 
 // Native working directory for a program; empty: the caller's.
 std::string native_working_folder(const ProgramSpec& program, const HostPaths& paths) {
+  if (paths.views_all()) return paths.follow(program.working_directory, true, 0).native;
   std::error_code error;
   const std::string wanted = program.working_directory.empty() ? "." : program.working_directory;
   const std::string real = std::filesystem::canonical(wanted, error);
@@ -38,6 +40,12 @@ std::string native_working_folder(const ProgramSpec& program, const HostPaths& p
       !error && paths.views() != nullptr && !paths.views()->copy_of(paths.native(real)).empty();
   const std::string native = error ? wanted : is_viewed ? paths.native(real) : paths.native_in_use(real);
   return native == real ? program.working_directory : native;
+}
+
+std::string canonical_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
 }
 
 }  // namespace
@@ -65,11 +73,15 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   const auto start_error = [&](const std::string& reason, bool is_refused_by_machine) {
     return give_up(is_refused_by_machine ? Outcome::kMachine : Outcome::kNotStarted, reason);
   };
+  std::string seen;
   const Inspection inspection =
-      inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
+      paths.views_all()
+          ? inspect_program(named, spec.working_directory, &seen, native_of_program(paths))
+          : inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
   if (!inspection.reason.empty()) return start_error(inspection.reason, inspection.is_refused_by_machine);
   // the host's substitute for the machine's file: ssh
-  if (!is_path) request.path = paths.native(request.path);
+  if (paths.views_all()) request.path = paths.executable(seen);
+  else if (!is_path) request.path = paths.native(request.path);
   std::unique_ptr<ProcessRegion> region;
   try {
     region = std::make_unique<ProcessRegion>();
@@ -91,6 +103,10 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   parts_.kernel.paths_of(process).store(process.region(), "");
 
   request.arguments = spec.arguments;
+  if (paths.views_all() && request.path != seen && show_as(request, paths, seen, nullptr) == EIO) {
+    parts_.processes.end(process);
+    return start_error(request.path + " cannot be read", true);
+  }
   std::map<std::string, std::string> environment = {
       {"PATH", kProgramPath}, {"HOME", protocol::kHome}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   for (const auto& [key, value] : spec.environment) environment[key] = value;
@@ -158,13 +174,45 @@ void ProcessFactory::equip(LaunchRequest& request, ProcessRegion& region, std::s
   request.ruleset_fd = parts_.files.ruleset_of(host);
   request.code_files = &parts_.code.files();
   request.patches = &patches;
+  if (const HostPaths& paths = parts_.kernel.paths_of_host(host); paths.views_all()) {
+    request.trace.stops_at_memory_maps = false;
+    request.trace.program = paths.seen(canonical_file(request.path));
+    request.trace.native_path = [&paths, folder = paths.seen(request.working_directory)](
+                                    const std::string& path, bool follows_last, std::int64_t use) {
+      return paths.follow(path.starts_with('/') ? path : folder + "/" + path, follows_last, use).native;
+    };
+  }
   adapt_to_sanitizers(request);
+}
+
+NativeOf ProcessFactory::native_of_program(const HostPaths& paths) {
+  return [&paths](const std::string& path) { return paths.follow(path, true, protocol::kViewOpens).native; };
+}
+
+// The kernel would pass a script's native path to the interpreter; the program must see its own path. 0, ELOOP (too
+// many interpreters), or EIO (the machine does not let the file be read).
+int ProcessFactory::show_as(LaunchRequest& request, const HostPaths& paths, std::string seen,
+                            std::vector<std::string>* executed) {
+  request.trace.seen_path = seen;
+  for (auto words = interpreter_of(request.path); !words || !words->empty();
+       words = interpreter_of(request.path)) {
+    if (!words) return EIO;
+    words->push_back(seen);
+    if (!request.arguments.empty()) request.arguments.erase(request.arguments.begin());
+    request.arguments.insert(request.arguments.begin(), words->begin(), words->end());
+    seen = words->front();
+    request.path = paths.executable(seen);
+    if (executed != nullptr) executed->push_back(request.path);
+    if (request.arguments.size() > 4096) return ELOOP;
+  }
+  return 0;
 }
 
 LaunchedProcess ProcessFactory::start(const LaunchRequest& request) {
   parts_.memory.write_behind().flush();
   const SupervisorOptions& options = run_.options;
   if (options.launcher) return options.launcher(request);
+  if (request.trace.native_path) return supervisor::launch(request);
   return options.run_after_run != nullptr ? options.run_after_run->zygotes().launch(request)
                                           : supervisor::launch(request);
 }

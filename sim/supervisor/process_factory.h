@@ -19,6 +19,7 @@
 namespace verbatim::supervisor {
 
 class Horizon;
+class HostPaths;
 class Kernel;
 class MachineWatch;
 class ParkingLot;
@@ -81,6 +82,9 @@ class ProcessFactory {
   Process& adopt_copy(Thread& thread, const request::Forked& forked, std::unique_ptr<ProcessRegion> region);
   std::optional<Answer> hold(Thread& thread, Process& child);
   // Adds what every launch needs: CPUID table, AT_RANDOM bytes, patches.
+  static NativeOf native_of_program(const HostPaths& paths);
+  static int show_as(LaunchRequest& request, const HostPaths& paths, std::string seen,
+                     std::vector<std::string>* executed);
   void equip(LaunchRequest& request, ProcessRegion& region, std::size_t host,
              const std::string& random_stream, code::CodePatches& patches);
   LaunchedProcess start(const LaunchRequest& request);

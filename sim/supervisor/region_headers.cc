@@ -93,8 +93,8 @@ void RegionHeaders::fill(ProcessRegion& region, std::uint32_t pid, std::uint32_t
   header.own_descriptors_later = own_descriptors().later;
   header.descriptor_limit = host.open_files;
   header.machine_began_ns = machine_began_ns_;
-  header.machine_user = geteuid();
-  header.machine_group = getegid();
+  header.machine_user = run_.options.machine_files != nullptr ? 0 : geteuid();
+  header.machine_group = run_.options.machine_files != nullptr ? 0 : getegid();
   static const std::uint32_t unnamed_user = unnamed("uid"), unnamed_group = unnamed("gid");
   header.unnamed_user = unnamed_user;
   header.unnamed_group = unnamed_group;

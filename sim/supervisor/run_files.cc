@@ -24,8 +24,9 @@ void RunFiles::make(const std::vector<ProgramSpec>& programs) {
     own_folder_ = std::make_unique<RunFolder>(options.shim_directory + "/keeper");
     folder_ = own_folder_.get();
   }
-  options.views_working_folders ? folder_->view_working_folders(programs, options.working_snapshot)
-                                : folder_->share_working_folders(programs);
+  options.machine_files != nullptr ? folder_->view_machine(*options.machine_files)
+  : options.views_working_folders  ? folder_->view_working_folders(programs, options.working_snapshot)
+                                   : folder_->share_working_folders(programs);
   std::map<std::size_t, std::vector<const ProgramSpec*>> by_host;
   for (const ProgramSpec& program : programs) by_host[program.host].push_back(&program);
   for (const auto& [host, of_host] : by_host) {
@@ -98,6 +99,7 @@ std::int64_t RunFiles::answer_about_view(Thread& thread, const request::View& as
   switch (asked.step) {
     case protocol::ViewStep::kPrepare: {
       const FolderViews::Prepared prepared = views->prepare(path, asked.argument);
+      report_unknown(process);
       std::memcpy(mailbox.data(), prepared.path.c_str(),
                   std::min<std::size_t>(prepared.path.size() + 1, protocol::kPathRoom));
       return prepared.error != 0     ? -prepared.error
@@ -128,6 +130,20 @@ std::int64_t RunFiles::answer_about_view(Thread& thread, const request::View& as
       break;
   }
   return -EINVAL;
+}
+
+void RunFiles::report_unknown(Process& process) {
+  MachineFiles* const files = run_.options.machine_files;
+  if (files == nullptr || files->unknown().empty()) return;
+  const std::string path = files->unknown();
+  files->forget_unknown();
+  if (path.find(": ") != std::string::npos) return report_.finish(Outcome::kMachine, path);  // a damaged content
+  if (run_.options.lets_unknown_calls_through)
+    return report_.warn(process, fmt::format("the bundle does not know {}; the program got ENOENT", path), true);
+  report_.finish(Outcome::kMachine,
+                 fmt::format("{} looks at {}, which the bundle does not know: the packed run did not look there; pack a run "
+                             "that does, or allow it as missing with --strict=warn",
+                             report_.title(process), path));
 }
 
 // The warning depends on the machine and is no part of the trace.

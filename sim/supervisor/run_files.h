@@ -46,6 +46,8 @@ class RunFiles {
  private:
   void show_remote_shell(std::size_t host);
   void add_host(std::size_t host, const std::vector<const ProgramSpec*>& programs);
+  // Ends the run, or warns, if a question had no answer in the record of the machine's files.
+  void report_unknown(Process& process);
   void warn_of_other_run(const std::string& folder);
 
   const RunContext& run_;

@@ -292,9 +292,11 @@ Supervisor::Supervisor(Engine& engine, Tracer& tracer, Choices& choices, const C
 
 Supervisor::~Supervisor() = default;
 
-std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* resolved_path) {
+std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* resolved_path, MachineFiles* files) {
   if (program.arguments.empty()) return "the command is empty";
-  return inspect_program(program.arguments[0], program.working_directory, resolved_path).reason;
+  NativeOf native_of;
+  if (files != nullptr) native_of = [files](const std::string& path) { return files->content(files->real_path(path)); };
+  return inspect_program(program.arguments[0], program.working_directory, resolved_path, native_of).reason;
 }
 
 void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }

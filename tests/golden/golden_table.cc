@@ -100,6 +100,32 @@ std::string reason_to_skip(const Row& row, const std::map<std::string, std::stri
          (row.needs.empty() ? "" : "; it executes " + joined(row.needs, ", ")) + ")";
 }
 
+namespace {
+
+// Packs the run, and runs the bundle with nothing else.
+support::RunReport run_packed(support::RunRequest request) {
+  const support::TemporaryFolder folder;
+  const std::string bundle = folder.path() + "/row.vbundle";
+  std::vector<std::string> words = {support::verbatim_program(), "pack", "--quiet", "-o", bundle, "--topology",
+                                    support::topology(request.topology)};
+  words.insert(words.end(), request.options.begin(), request.options.end());
+  words.insert(words.end(), request.commands.begin(), request.commands.end());
+  const cli::Finished packed = cli::run_command(words);
+  if (packed.code != 0) {
+    support::RunReport failed;
+    failed.out = packed.out;
+    failed.err = packed.err;
+    return failed;
+  }
+  request.scenario = bundle;
+  request.commands.clear();
+  request.options.clear();
+  request.working_directory = "/";
+  return support::run(request);
+}
+
+}  // namespace
+
 support::RunReport run(const Row& row, const Setting& setting) {
   support::RunRequest request = setting.request;
   const std::string folder = setting.programs.empty() ? optimised_programs() : setting.programs;
@@ -108,7 +134,7 @@ support::RunReport run(const Row& row, const Setting& setting) {
                                            setting.scripts.empty() ? scripts() : setting.scripts));
   }
   request.options.insert(request.options.end(), row.options.begin(), row.options.end());
-  return support::run(request);
+  return setting.packed ? run_packed(request) : support::run(request);
 }
 
 Comparison compare(const Table& table, const Setting& setting, const Choice& choice) {

@@ -44,6 +44,7 @@ struct Setting {
   std::string programs;         // folder; "": the optimised programs of this build
   std::string scripts;          // folder; "": that of the source tree
   int runs = 1;                 // number of runs of every row
+  bool packed = false;          // runs a bundle of the row, in the folder "/"
 };
 
 struct Comparison {

@@ -76,6 +76,22 @@ TEST(Golden, holds_in_a_container) {
   expect_golden({.request = {.wrapper = wrapper}}, is_sample);
 }
 
+// Packages put modules, and code for every start of the interpreter, into folders that it reads.
+TEST(Golden, holds_with_an_extra_package) {
+  support::TemporaryFolder folder;
+  std::string reason;
+  const std::vector<std::string> wrapper = with_an_extra_package(folder.path(), &reason);
+  if (wrapper.empty()) GTEST_SKIP() << reason;
+  const auto runs_python = [](const Row& row) { return row.name.starts_with("python_"); };
+  expect_golden({.request = {.wrapper = wrapper}}, runs_python);
+  // An interpreter with `site` executes what the package has added.
+  Row row = *std::ranges::find_if(table().rows, runs_python);
+  row.commands = {"server=/usr/bin/python3.11 -I {scripts}/hashing.py"};
+  const std::string with = run(row, {.request = {.wrapper = wrapper}}).digest();
+  EXPECT_NE(with, "");
+  EXPECT_NE(with, run(row, {}).digest());
+}
+
 TEST(Golden, holds_where_a_facility_is_missing) {
   std::string reason;
   const std::vector<std::string> names = facilities(&reason);
@@ -85,6 +101,8 @@ TEST(Golden, holds_where_a_facility_is_missing) {
     expect_golden({.request = {.options = {"--assume-missing=" + name}}}, is_small_sample);
   }
 }
+
+TEST(Golden, holds_in_a_bundle) { expect_golden({.packed = true}); }
 
 TEST(Golden, holds_twice) { expect_golden({.runs = 2}, is_sample); }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "tests/cli/command.h"
@@ -41,6 +42,27 @@ std::vector<std::string> in_namespaces(std::string* reason) {
   const cli::Finished finished = cli::run_command(probe);
   if (finished.code == 0) return wrapper;
   *reason = "this machine does not permit user, mount and process namespaces: " + first_line(finished);
+  return {};
+}
+
+std::vector<std::string> with_an_extra_package(const std::string& folder, std::string* reason) {
+  std::vector<std::string> wrapper = in_namespaces(reason);
+  if (wrapper.empty()) return {};
+  std::string script;
+  for (const std::string of : {"/usr/lib/python3/dist-packages", "/usr/lib/python3.11", "/usr/lib/python3.11/lib-dynload"}) {
+    const std::string added = folder + "/" + std::to_string(script.size());
+    fs::create_directories(added + "/an_extra_package");
+    std::ofstream(added + "/an_extra_package/__init__.py") << "NAME = 'extra'\n";
+    std::ofstream(added + "/an_extra_module.py") << "NAME = 'extra'\n";
+    std::ofstream(added + "/an_extra_package.pth") << "import sys\n";  // executed by `site` at every start
+    script += "mount -t overlay overlay -o lowerdir=" + added + ":" + of + " " + of + " && ";
+  }
+  wrapper.insert(wrapper.end(), {"sh", "-c", script + "exec \"$@\"", "sh"});
+  std::vector<std::string> probe = wrapper;
+  probe.insert(probe.end(), {"test", "-f", "/usr/lib/python3.11/lib-dynload/an_extra_module.py"});
+  const cli::Finished finished = cli::run_command(probe);
+  if (finished.code == 0) return wrapper;
+  *reason = "this machine permits no layers over folders: " + first_line(finished);
   return {};
 }
 

@@ -15,6 +15,10 @@ std::vector<std::string> on_one_processor();
 // this machine does not permit it: empty, with the reason.
 std::vector<std::string> in_namespaces(std::string* reason);
 
+// A command prefix that adds modules to each folder of Debian's Python 3.11, as a package does, for the command alone.
+// `folder` is an empty one for the modules. If this machine does not permit it: empty, with the reason.
+std::vector<std::string> with_an_extra_package(const std::string& folder, std::string* reason);
+
 // A copy of the rows' files in a world-readable folder, and a command prefix for an unprivileged user. If the
 // tests do not run as root, the prefix is empty, with the reason.
 class Unprivileged {

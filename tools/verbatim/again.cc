@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "sim/supervisor/machine/waiting.h"
+#include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/prefault.h"
 #include "tools/verbatim/progress.h"
@@ -20,20 +21,25 @@ std::vector<std::string> words_of(const RunOptions& options) {
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
+  // Those of a bundle are taken from it again.
+  const auto add_all = [&](const char* name, std::vector<std::string> RunOptions::*list) {
+    const std::size_t packed = options.bundle != nullptr ? (options.bundle->options().*list).size() : 0;
+    for (std::size_t i = packed; i < (options.*list).size(); ++i) add(name, (options.*list)[i]);
+  };
   add("--freedom", options.freedom);
   if (options.spec_faults) add("--spec-faults", std::to_string(*options.spec_faults));
   if (options.spec_failing_calls) add("--spec-failing-calls", std::to_string(*options.spec_failing_calls));
   if (options.spec_failures) add("--spec-failures", std::to_string(*options.spec_failures));
   if (options.spec_accesses) words.push_back("--spec-accesses");
   if (options.seed) add("--seed", std::to_string(*options.seed));
-  add("--topology", options.topology);
+  if (options.bundle == nullptr) add("--topology", options.topology);
   if (options.stagger != RunOptions().stagger) add("--stagger", options.stagger);
-  for (const std::string& range : options.ranges) add("--range", range);
-  for (const std::string& set : options.sets) add("--set", set);
+  add_all("--range", &RunOptions::ranges);
+  add_all("--set", &RunOptions::sets);
   add("--time-limit", options.time_limit);
   add("--stuck-after", options.stuck_after);
-  for (const std::string& fault : options.faults) add("--fault", fault);
-  for (const std::string& check : options.checks) add("--check", check);
+  add_all("--fault", &RunOptions::faults);
+  add_all("--check", &RunOptions::checks);
   if (options.poke_period_us != 0) add("--poke-period", std::to_string(options.poke_period_us));
   if (options.call_by_call) words.push_back("--call-by-call");
   if (options.plants_address) words.push_back("--plant-address");
@@ -42,6 +48,10 @@ std::vector<std::string> words_of(const RunOptions& options) {
   for (const std::string& name : options.assume_missing) add("--assume-missing", name);
   if (options.core >= 0) add("--core", std::to_string(options.core));
   add("--second-core", options.second_core);
+  if (options.bundle != nullptr) {
+    words.push_back(options.bundle->path());
+    return words;
+  }
   const bool like_option = std::any_of(options.arguments.begin(), options.arguments.end(),
                                        [](const std::string& argument) { return argument.starts_with('-'); });
   if (like_option) words.push_back("--");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "tools/verbatim/exit_codes.h"
 
 namespace verbatim::supervisor {
+class RecordedFiles;
 struct ProgramCall;
 }
 
@@ -22,6 +24,8 @@ struct AnswerStyle {
   bool json = false;   // a JSON document
   bool is_for_people() const { return !quiet && !json; }
 };
+
+class BundleRun;
 
 struct RunOptions {
   std::vector<std::string> arguments;  // SCENARIO.json, or HOST=COMMAND …
@@ -73,6 +77,9 @@ struct RunOptions {
   bool keep_files = false;  // of the hosts' own folders, to --out
   bool keep_trace = false;  // with calls, to --out
   AnswerStyle style;
+  // A bundle whose run this is (bundle_run.h); nullptr: none.
+  std::shared_ptr<BundleRun> bundle;
+  supervisor::RecordedFiles* recorder = nullptr;  // of the files that programs look at; nullptr: none
   bool verify = false;
   int record_fd = -1;     // for `run --verify`: descriptor of the run's trace
   bool plants_address = false;  // for tests: writes an address into the trace, a fault that `run --verify` must find
@@ -105,7 +112,15 @@ struct ExploreOptions {
   bool keeps_going = false;            // after the first failure
   bool until_failure = false;          // without a time limit
 };
-int explore(const ExploreOptions& options);
+int explore(ExploreOptions options);
+
+struct PackOptions {
+  RunOptions run;                     // a scenario, programs, or a replay file
+  std::string out;                    // the bundle to write
+  std::string root;                   // a folder to pack as a root of files, in place of a run
+  std::vector<std::string> excluded;  // patterns of paths or of names whose content is left out
+};
+int pack(const PackOptions& options);
 
 struct ReplayOptions {
   std::string file;
@@ -175,6 +190,20 @@ struct CompareOptions {
 };
 int compare(const CompareOptions& options);
 
+struct UnpackOptions {
+  std::string file;      // a bundle
+  std::string out;       // a new folder; empty: named after the bundle, in the current folder
+  bool is_list = false;  // only list what is in it
+  AnswerStyle style;
+};
+int unpack(const UnpackOptions& options);
+
+struct VerifyOptions {
+  std::string here, there;  // bundles, folders of run --out, or recordings
+  AnswerStyle style;
+};
+int verify_runs(const VerifyOptions& options);
+
 struct SweepOptions {
   std::string scenario;
   std::vector<std::string> vary;  // each PATH=VALUE,...
@@ -223,7 +252,7 @@ struct DescribeOptions {
 };
 int describe(const DescribeOptions& options);
 int write_schemas(const std::string& folder);
-int run(const RunOptions& options);
+int run(RunOptions options);
 int search_code(const std::string& file);
 
 // `verbatim: sentence` on standard error.

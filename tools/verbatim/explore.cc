@@ -9,6 +9,7 @@
 #include "sim/config/freedom.h"
 #include "sim/explore/strategy.h"
 #include "tools/verbatim/answer.h"
+#include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/exploration.h"
 #include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/install_paths.h"
@@ -17,7 +18,8 @@
 
 namespace verbatim::cli {
 
-int explore(const ExploreOptions& options) {
+int explore(ExploreOptions options) {
+  if (!take_bundle(options.run)) return kUsage;
   config::Diagnostics diagnostics;
   const auto time = parse_limit("--time", options.time, diagnostics);
   const auto shrink_time = parse_limit("--shrink-time", options.shrink_time, diagnostics);

@@ -139,6 +139,23 @@ void add_compare(CLI::App& app, CompareOptions& options) {
   add_answer(verb, options.style);
 }
 
+void add_unpack(CLI::App& app, UnpackOptions& options) {
+  CLI::App* verb = app.add_subcommand("unpack", "Show what a bundle holds, or write its files to a folder");
+  verb->add_option("file", options.file, "a bundle, made by `verbatim pack`")->type_name("")->required();
+  CLI::Option* list = verb->add_flag("--list", options.is_list, "only list its files with their sizes and the paths that they came from");
+  verb->add_option("--out,-o", options.out, "the folder to write: manifest.json, root/ with the machine's files, extra/ with documents (default: the bundle's name without its end)")
+      ->type_name("FOLDER")
+      ->excludes(list);
+  add_answer(verb, options.style);
+}
+
+void add_verify(CLI::App& app, VerifyOptions& options) {
+  CLI::App* verb = app.add_subcommand("verify", "Compare two runs, also of two machines, and name what differs between their inputs");
+  verb->add_option("here", options.here, "a bundle, a recording, or a folder of run --out")->type_name("")->required();
+  verb->add_option("there", options.there, "the other one")->type_name("")->required();
+  add_answer(verb, options.style);
+}
+
 // Warnings of a run are logged when they arise; --quiet leaves only errors unless a level was asked for.
 std::string log_of(const RunOptions& options) { return options.style.quiet && options.log == "warn" ? "error" : options.log; }
 
@@ -211,6 +228,8 @@ int dispatch(int argc, char** argv) {
   add_explore(app, explore_options);
   static ReplayOptions replay_options;
   add_replay(app, replay_options);
+  static PackOptions pack_options;
+  add_pack(app, pack_options);
   static ShellOptions shell_options;
   add_shell(app, shell_options);
   static AttachOptions attach_options;
@@ -229,6 +248,10 @@ int dispatch(int argc, char** argv) {
   add_report(app, report_options);
   static CompareOptions compare_options;
   add_compare(app, compare_options);
+  static UnpackOptions unpack_options;
+  add_unpack(app, unpack_options);
+  static VerifyOptions verify_options;
+  add_verify(app, verify_options);
   static SweepOptions sweep_options;
   add_sweep(app, sweep_options);
   std::string good, bad;
@@ -328,6 +351,8 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("report")) return write_report(report_options);
   if (app.got_subcommand("compare")) return compare(compare_options);
   if (app.got_subcommand("explain")) return explain(explain_options);
+  if (app.got_subcommand("unpack")) return unpack(unpack_options);
+  if (app.got_subcommand("verify")) return verify_runs(verify_options);
   if (manual_verb->parsed()) {
     std::string failure;
     for (const ManualPage& page : manual_pages_of(verb_table(app), hand_written_folder, failure)) {
@@ -366,6 +391,10 @@ int dispatch(int argc, char** argv) {
   if (app.got_subcommand("shell")) {
     set_up_log(shell_options.run.log);
     return cli::shell(shell_options);
+  }
+  if (app.got_subcommand("pack")) {
+    set_up_log(log_of(pack_options.run));
+    return pack(pack_options);
   }
   if (app.got_subcommand("replay")) {
     set_up_log(log_of(replay_options.show));

@@ -290,6 +290,22 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
   add_answer(verb, options.show.style);
 }
 
+void add_pack(CLI::App& app, PackOptions& options) {
+  CLI::App* verb = app.add_subcommand("pack",
+                                      "Run once, and write a file that repeats the run on a machine where nothing is installed:\n"
+                                      "  verbatim pack -o FILE.vbundle [OPTIONS] SCENARIO.json|REPLAY\n"
+                                      "  verbatim pack -o FILE.vbundle [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
+  verb->footer(exit_code_footer());
+  add_what(verb, options.run);
+  verb->add_option("--out,-o", options.out, "the bundle to write")->type_name("FILE")->required();
+  verb->add_option("--root", options.root, "pack all files of this folder, for the key root of scenarios, and run nothing")->type_name("FOLDER");
+  verb->add_option("--exclude", options.excluded, "leave out the content of files whose path or name matches, such as *.pem; a run that opens one ends with exit code 71")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+  take_choice(verb->add_option("--freedom", options.run.freedom, "as in `verbatim run`"), config::freedom_names());
+  add_answer(verb, options.run.style);
+}
+
 void add_shell(CLI::App& app, ShellOptions& options) {
   CLI::App* verb = app.add_subcommand("shell", "Open a terminal on a simulated host, or on several (Ctrl-] shows the next one)");
   verb->footer(exit_code_footer());

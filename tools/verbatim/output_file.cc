@@ -144,13 +144,16 @@ int open_in_place(const Target& target, OutputStream::From from) {
   return ::open(target.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | (target.is_regular() ? O_CREAT | how : 0), 0666);
 }
 
-int write_in_place(const Target& target, std::string_view text) {
+// Writes a document to a descriptor; returns "" or a sentence.
+using Writer = std::function<std::string(int descriptor)>;
+
+std::string write_in_place(const Target& target, const std::string& path, const Writer& write) {
   // If both have the same destination, earlier output must precede.
   if (target.descriptor) flush_standard_output();
   const int descriptor = open_in_place(target, OutputStream::From::kStart);
-  if (descriptor < 0) return errno;
-  const int error = write_all(descriptor, text);
-  return ::close(descriptor) != 0 && error == 0 ? errno : error;
+  if (descriptor < 0) return cannot_write(path, errno);
+  const std::string failure = write(descriptor);
+  return ::close(descriptor) != 0 && failure.empty() ? cannot_write(path, errno) : failure;
 }
 
 // Creates a file in the folder of `target` with default permissions, and stores its path, which is removed
@@ -198,6 +201,13 @@ bool can_write(const std::string& path) {
 bool is_standard_output(const std::string& path) { return descriptor_of(path) == STDOUT_FILENO; }
 
 std::string write_document(const std::string& path, std::string_view text) {
+  return write_document(path, [&](int descriptor) {
+    const int error = write_all(descriptor, text);
+    return error == 0 ? "" : cannot_write(path, error);
+  });
+}
+
+std::string write_document(const std::string& path, const std::function<std::string(int descriptor)>& write) {
   const Target target = target_of(path);
   if (!target.refusal.empty()) return target.refusal;
   const bool has_other_names = target.old && target.old->st_nlink > 1;
@@ -213,15 +223,13 @@ std::string write_document(const std::string& path, std::string_view text) {
     ::close(descriptor);
     ::unlink(beside.c_str());
   } else if (descriptor >= 0) {
-    int error = write_all(descriptor, text);
-    if (::close(descriptor) != 0 && error == 0) error = errno;
-    if (error == 0 && ::rename(beside.c_str(), target.path.c_str()) != 0) error = errno;
-    if (error == 0) return "";
-    ::unlink(beside.c_str());
-    return cannot_write(path, error);
+    std::string failure = write(descriptor);
+    if (::close(descriptor) != 0 && failure.empty()) failure = cannot_write(path, errno);
+    if (failure.empty() && ::rename(beside.c_str(), target.path.c_str()) != 0) failure = cannot_write(path, errno);
+    if (!failure.empty()) ::unlink(beside.c_str());
+    return failure;
   }
-  const int error = write_in_place(target, text);
-  return error == 0 ? "" : cannot_write(path, error);
+  return write_in_place(target, path, write);
 }
 
 ssize_t OutputStream::write(void* stream, const char* bytes, std::size_t size) {

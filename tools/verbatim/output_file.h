@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ bool is_standard_output(const std::string& path);
 
 // Writes all of `text`. Returns a sentence with `path` and the error on failure, else "".
 std::string write_document(const std::string& path, std::string_view text);
+// The same for a document that `write` writes to a descriptor, front to back; it returns "" or a sentence.
+std::string write_document(const std::string& path, const std::function<std::string(int descriptor)>& write);
 
 class OutputStream {
  public:

@@ -8,6 +8,7 @@
 
 #include "sim/config/freedom.h"
 #include "tools/verbatim/answer.h"
+#include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
@@ -31,7 +32,23 @@ void make_absolute(std::string& path) {
 
 }  // namespace
 
-std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
+void take_decisions(const ReplayFile& replay, RunPlan& plan) {
+  plan.schedule = schedule_of(replay.decisions);
+  if (!config::is_free(plan.scenario.freedom)) plan.scenario.freedom = "spec";
+  plan.fail_on = replay.fail_on;
+}
+
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(const std::shared_ptr<BundleRun>& bundle) {
+  RunOptions options = bundle->options();
+  options.bundle = bundle;
+  config::FileTexts files;
+  std::optional<RunPlan> plan = make_plan(options, {{}, &files});
+  if (!plan) return std::nullopt;
+  if (bundle->has_decisions()) take_decisions(bundle->run(), *plan);
+  return std::pair(std::move(*plan), std::move(options));
+}
+
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay, supervisor::RecordedFiles* recorder) {
   if (!replay.working_directory.empty() && ::chdir(replay.working_directory.c_str()) != 0) {
     complain("the folder " + replay.working_directory + ", in which the failure was found, does not exist");
     return std::nullopt;
@@ -42,11 +59,11 @@ std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay) {
     complain(replay.path + " has options that this version does not have, or is damaged");
     return std::nullopt;
   }
+  options->recorder = recorder;
+  if (!take_bundle(*options)) return std::nullopt;
   std::optional<RunPlan> plan = make_plan(*options, {replay.profile_folders, &replay.files});
   if (!plan) return std::nullopt;
-  plan->schedule = schedule_of(replay.decisions);
-  if (!config::is_free(plan->scenario.freedom)) plan->scenario.freedom = "spec";
-  plan->fail_on = replay.fail_on;
+  take_decisions(replay, *plan);
   plan->views_working_folders = true;
   plan->working_snapshot = replay.working_files;
   for (const std::string& change : changes_since(replay.working_files)) spdlog::warn("{} (since the failure was found)", change);
@@ -95,7 +112,9 @@ int replay(ReplayOptions asked) {
     return kUsage;
   }
   std::string failure;
-  std::optional<ReplayFile> file = read_replay(asked.file, &failure);
+  const bool is_packed = bundle::is_bundle(asked.file);
+  const std::shared_ptr<BundleRun> packed = is_packed ? BundleRun::open(asked.file, &failure) : nullptr;
+  std::optional<ReplayFile> file = packed != nullptr ? packed->run() : failure.empty() ? read_replay(asked.file, &failure) : std::nullopt;
   if (!file) {
     complain(failure);
     return kUsage;
@@ -106,7 +125,7 @@ int replay(ReplayOptions asked) {
     complain("so the same run is not possible; --relaxed applies the decisions as far as they fit");
     return kUsage;
   }
-  auto prepared = plan_of(*file);
+  auto prepared = packed != nullptr ? plan_of(packed) : plan_of(*file);
   if (!prepared) return kUsage;
   auto& [plan, options] = *prepared;
   if (!show_as(asked.show, plan, options)) return kUsage;

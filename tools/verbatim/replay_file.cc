@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
@@ -24,7 +25,7 @@ namespace {
 constexpr int kFormat = 2;
 }
 
-std::string write_replay(const std::string& path, const ReplayFile& replay) {
+std::string text_of(const ReplayFile& replay) {
   Json contents = Json::array();
   for (const ReplayFile::Content& content : replay.contents)
     contents.push_back({{"path", content.path}, {"digest", content.digest}});
@@ -47,7 +48,16 @@ std::string write_replay(const std::string& path, const ReplayFile& replay) {
                      {"working_files", to_json(replay.working_files)},
                      {"profile_folders", replay.profile_folders},
                      {"files", files}};
-  return write_document(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string write_replay(const std::string& path, const ReplayFile& replay) { return write_document(path, text_of(replay)); }
+
+bool is_replay(const std::string& path) {
+  std::string begin(64, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin.starts_with("{\n  \"replay\": ");
 }
 
 std::optional<ReplayFile> read_replay(const std::string& path, std::string* failure) {
@@ -128,6 +138,10 @@ ReplayFile replay_of(const RunPlan& plan, const RunOptions& options, const confi
     }
   }
   std::erase_if(paths, [&](const std::string& path) { return path.starts_with(plan.shim_directory + "/"); });
+  if (plan.machine_files != nullptr) {  // they are in the bundle
+    paths.clear();
+    file.working_files = {};
+  }
   file.contents = contents_of(std::move(paths));
   file.freedom = plan.scenario.freedom;
   file.arguments = config::values_of(plan.scenario);

@@ -1,6 +1,7 @@
 // A failure as a file: everything needed to repeat it, and digests that reveal changes since then.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,10 @@ struct ReplayFile {
   KeptDigest digest;                       // of the run
 };
 
+// The file's content.
+std::string text_of(const ReplayFile& replay);
+// Whether the file begins as a replay file.
+bool is_replay(const std::string& path);
 // Returns "" on success, else a sentence.
 std::string write_replay(const std::string& path, const ReplayFile& replay);
 // nullopt, with a sentence that begins with `path`, if the file cannot be used.
@@ -52,8 +57,13 @@ std::vector<ReplayFile::Content> contents_of(std::vector<std::string> paths);
 // One sentence for each file that has changed, is missing, or is not readable.
 std::vector<std::string> changes_since(const ReplayFile& replay);
 
+// Gives the plan the decisions of the replay file.
+void take_decisions(const ReplayFile& replay, RunPlan& plan);
 // The run that repeats the failure; changes to the folder in which it was found. nullopt, after an error
 // message, on failure. `replay` must outlive the loading.
-std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay);
+// `recorder`: as in RunOptions.
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(ReplayFile& replay, supervisor::RecordedFiles* recorder = nullptr);
+// The same of a bundle's run, in the caller's folder.
+std::optional<std::pair<RunPlan, RunOptions>> plan_of(const std::shared_ptr<BundleRun>& bundle);
 
 }  // namespace verbatim::cli

@@ -14,6 +14,7 @@
 
 #include "sim/config/words.h"
 #include "sim/core/time_text.h"
+#include "sim/observe/folder_content.h"
 #include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/kept_digest.h"
 #include "tools/verbatim/recorded_run.h"
@@ -362,6 +363,24 @@ void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& r
   }
 }
 
+namespace {
+
+// Programs and libraries that the run executed, with digests, and without their folders and the simulator's own files.
+nlohmann::ordered_json code_of(const RunPlan& plan, const supervisor::RunResult& result) {
+  std::map<std::string, std::string> digests;
+  if (plan.bundle == nullptr) {
+    for (const std::string& path : result.code_files) {
+      if (path.starts_with(plan.shim_directory + "/")) continue;
+      digests[std::filesystem::path(path).filename().string()] = observe::content_digest(path);
+    }
+  }
+  nlohmann::ordered_json code = nlohmann::ordered_json::array();
+  for (const auto& [name, digest] : digests) code.push_back({{"file", name}, {"digest", digest}});
+  return code;
+}
+
+}  // namespace
+
 std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
                         const ProgramOutput& output) {
   using Json = nlohmann::ordered_json;
@@ -445,6 +464,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"waiting", waiting},
                      {"refused_files", result.refused_files},
                      {"programs", programs},
+                     {"code", code_of(plan, result)},
                      {"cause", to_json(figures.cause)},
                      {"findings", result.findings},
                      {"warnings", warnings},

@@ -18,10 +18,12 @@
 #include "sim/config/reroutes.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
+#include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/root_bundle.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/watch.h"
 
@@ -278,8 +280,44 @@ std::string hint_for_folder(const config::ProgramSpec& program, const std::strin
   return "it lies beside the scenario: add \"cwd\": \".\" to start it in the scenario's folder";
 }
 
-// Checks every program before the first one is started.
-void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
+std::string below(const std::string& folder, const std::string& path) {
+  return path.starts_with('/') ? path : path.empty() ? folder : folder + "/" + path;
+}
+
+// Files of the machine that programs see beside a root of files: the folders that they work in, and what their
+// commands, variables and files name.
+std::vector<std::string> shown_beside_root(const config::ScenarioSpec& scenario, const std::string& folder) {
+  supervisor::MachineFiles& machine = supervisor::real_files();
+  std::vector<std::string> shown;
+  const auto show = [&](const std::string& path) {
+    const std::string real = machine.real_path(path);
+    if (real != "/" && machine.access(real, F_OK) == 0 && std::ranges::find(shown, real) == shown.end()) shown.push_back(real);
+  };
+  for (const config::ProgramSpec& program : scenario.programs) {
+    const std::string works_in = below(folder, program.working_directory);
+    show(works_in);
+    const std::string& command = program.command.empty() ? "" : program.command.front();
+    if (command.find('/') != std::string::npos && !command.starts_with("/usr/") && !command.starts_with("/bin/"))
+      show(below(works_in, command.substr(0, command.rfind('/'))));
+    for (const auto& [path, source] : program.files) show(below(folder, source));
+    for (const auto& [name, value] : program.environment) {
+      if (name != "HOME" && name != "TMPDIR" && value.starts_with('/') && value.find(':') == std::string::npos) show(value);
+    }
+  }
+  return shown;
+}
+
+void open_root(RunPlan& plan, const RunOptions& options, config::Diagnostics& diagnostics) {
+  std::string failure;
+  plan.root = RootBundle::open(plan.scenario.root, supervisor::real_files(), shown_beside_root(plan.scenario, first_folder()), &failure);
+  if (plan.root == nullptr) return diagnostics.add(plan.scenario.file, "/root", failure, "make one with `verbatim pack --root FOLDER -o FILE`");
+  plan.machine_files = &plan.root->files();
+  if (options.recorder != nullptr) options.recorder->record(plan.root->files());
+}
+
+// Checks every program before the first one is started. `folder`: where relative paths begin, if the plan has
+// files in place of the machine's.
+void find_programs(RunPlan& plan, const std::string& folder, config::Diagnostics& diagnostics) {
   const auto is_wrong = [&](const std::string& pointer) {
     return std::ranges::any_of(diagnostics.findings(), [&](const config::Finding& finding) {
       return finding.file == plan.scenario.file && finding.pointer == pointer;
@@ -292,17 +330,23 @@ void find_programs(RunPlan& plan, config::Diagnostics& diagnostics) {
     spec.arguments = program.command;
     spec.environment = program.environment;
     spec.working_directory = program.working_directory;
+    supervisor::MachineFiles* const files = plan.machine_files;
+    const auto native_of = [&](const std::string& path) {
+      return files == nullptr ? path : files->content(files->real_path(below(folder, path)));
+    };
+    if (files != nullptr) spec.working_directory = files->real_path(below(folder, program.working_directory));
     for (const auto& [path, source] : program.files) {
-      std::ifstream file(source, std::ios::binary);
+      const std::string native = native_of(source);
+      std::ifstream file(native, std::ios::binary);
       supervisor::GivenFile& given = spec.files[path];
       given.content.assign(std::istreambuf_iterator<char>(file), {});
-      given.executable = ::access(source.c_str(), X_OK) == 0;
+      given.executable = ::access(native.c_str(), X_OK) == 0;
     }
     spec.start = instant_from_ps(program.start.count());
     spec.background = program.background;
     if (program.kill.count() != 0) spec.kill = instant_from_ps(program.kill.count());
     std::string resolved;
-    const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved);
+    const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved, files);
     if (!reason.empty()) {
       const bool from_file = !plan.scenario.file.empty();
       diagnostics.add(from_file ? plan.scenario.file : "command line",
@@ -385,16 +429,25 @@ std::optional<Duration> parse_series_step(const RunOptions& options, config::Dia
   return options.series_step == "change" ? Duration(0) : parse_limit("--series-step", options.series_step, diagnostics);
 }
 
-std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& load_options) {
+std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOptions& asked_load_options) {
+  config::LoadOptions load_options = asked_load_options;
+  if (options.bundle != nullptr) {
+    *load_options.files = options.bundle->run().files;
+    load_options.profile_folders = options.bundle->run().profile_folders;
+  }
   if (options.arguments.empty()) {
     complain("nothing to run; write `verbatim " + load_options.verb + " SCENARIO.json`, or `verbatim " + load_options.verb +
              " --topology TOPOLOGY.json HOST=COMMAND …`");
     return std::nullopt;
   }
   RunPlan plan;
+  plan.bundle = options.bundle;
+  if (options.bundle != nullptr) plan.machine_files = &options.bundle->files();
   config::Diagnostics diagnostics;
   load(options, load_options, plan.scenario, diagnostics);
-  find_programs(plan, diagnostics);
+  if (!plan.scenario.root.empty() && options.bundle == nullptr) open_root(plan, options, diagnostics);
+  if (options.recorder != nullptr) plan.machine_files = options.recorder;
+  find_programs(plan, options.bundle != nullptr ? options.bundle->run().working_directory : first_folder(), diagnostics);
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
   if (const auto step = parse_series_step(options, diagnostics)) plan.series_step = *step;
@@ -446,10 +499,12 @@ bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
   return false;
 }
 
-int run(const RunOptions& options) {
+int run(RunOptions options) {
+  if (!take_bundle(options)) return kUsage;
   config::FileTexts files;
-  const auto plan = make_plan(options, {profile_folders(), &files});
+  auto plan = make_plan(options, {profile_folders(), &files});
   if (!plan) return kUsage;
+  if (options.bundle != nullptr && options.bundle->has_decisions() && !plan->seeds) take_decisions(options.bundle->run(), *plan);
   if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("run", options.style);
   if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));

@@ -245,6 +245,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;
   supervisor_options.views_working_folders = plan.views_working_folders;
+  supervisor_options.machine_files = plan.machine_files;
   if (!plan.working_snapshot.entries.empty()) supervisor_options.working_snapshot = &plan.working_snapshot;
   supervisor_options.terminal_user = plan.terminal_user;
   supervisor_options.late_accesses = late_accesses;

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "tools/verbatim/debugger.h"
 
 namespace verbatim::cli {
+
+class RootBundle;
 
 struct SeedRange {
   std::int64_t first = 1, last = 1;
@@ -37,6 +40,9 @@ struct RunPlan {
   std::optional<DebuggerSpec> debugger;
   supervisor::TerminalUser* terminal_user = nullptr;  // see SupervisorOptions
   bool views_working_folders = false;          // see SupervisorOptions
+  std::shared_ptr<BundleRun> bundle;           // of this run; nullptr: none
+  std::shared_ptr<RootBundle> root;            // of the scenario; nullptr: none
+  supervisor::MachineFiles* machine_files = nullptr;  // see SupervisorOptions
   supervisor::FolderSnapshot working_snapshot;  // see SupervisorOptions; no entries: none
   std::string fail_on;  // regular expression (ECMAScript): a matching line of output makes the run a failure; empty: none
 };

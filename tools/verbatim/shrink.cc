@@ -1,3 +1,4 @@
+#include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/shrink.h"
 
 #include <algorithm>
@@ -242,7 +243,9 @@ int shrink(const ShrinkOptions& asked) {
     return kUsage;
   }
   std::string failure;
-  std::optional<ReplayFile> file = read_replay(asked.file, &failure);
+  const bool is_packed = bundle::is_bundle(asked.file);
+  const std::shared_ptr<BundleRun> packed = is_packed ? BundleRun::open(asked.file, &failure) : nullptr;
+  std::optional<ReplayFile> file = packed != nullptr ? packed->run() : failure.empty() ? read_replay(asked.file, &failure) : std::nullopt;
   if (!file) {
     complain(failure);
     return kUsage;
@@ -254,7 +257,7 @@ int shrink(const ShrinkOptions& asked) {
   if (!can_write(asked.out)) return kUsage;
   std::error_code error;
   const std::string out = std::filesystem::absolute(asked.out.empty() ? asked.file : asked.out, error).string();
-  auto prepared = plan_of(*file);
+  auto prepared = packed != nullptr ? plan_of(packed) : plan_of(*file);
   if (!prepared) return kUsage;
   auto& [plan, options] = *prepared;
   options.jobs = asked.jobs;

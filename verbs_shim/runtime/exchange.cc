@@ -272,6 +272,18 @@ void report_call(const protocol::ReportedCall& call) {
   hand_over();
 }
 
+long ask_about_view(std::int64_t step, std::int64_t argument) {
+  ThreadSlot& slot = *my_slot;
+  slot.request = Request::kView;
+  slot.arguments[0] = step;
+  slot.arguments[1] = argument;
+  hand_over();
+  const Raised raised(slot);
+  const long result = slot.result;
+  if (raised.count != 0) raised.raise_all(program_mask());
+  return result;
+}
+
 void await_token(Waiting waiting) {
   ThreadSlot& slot = *my_slot;
   if (!protocol::look_for(slot.go, waiting.looks, [] { __builtin_ia32_pause(); }) &&

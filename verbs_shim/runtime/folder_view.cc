@@ -23,7 +23,7 @@ using protocol::ViewStep;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 long ask(ViewStep step, std::int64_t argument) {
-  return exchange(protocol::Request::kView, 0, {static_cast<long>(step), argument, 0, 0, 0, 0});
+  return ask_about_view(static_cast<std::int64_t>(step), argument);
 }
 
 std::int64_t use_of_open(long flags) {
@@ -67,7 +67,7 @@ long prepare_in_view(long number, const long (&a)[6], const protocol::PathCall& 
     case PathUse::kExecute:
       return prepare_in_view(native_path, protocol::kViewOpens);
     case PathUse::kWorkIn:
-      return prepare_in_view(native_path, protocol::kViewLists);
+      return prepare_in_view(native_path, 0);
     case PathUse::kChange:
       return prepare_in_view(native_path, number == SYS_truncate ? protocol::kViewWrites | protocol::kViewOpens
                                                                  : std::int64_t{protocol::kViewLists});

@@ -89,9 +89,13 @@ bool is_own(const PathRow& row) {
   return row.seen_length != row.real_length || memcmp(text + row.seen, text + row.real, row.seen_length) != 0;
 }
 
-bool is_in_tree(const char* path) {
-  return protocol::path_is_in_tree(path) && row_of(path, true) == nullptr;
+// A row but the one of "/", which all paths are below.
+const PathRow* folder_row_of(const char* path) {
+  const PathRow* const row = row_of(path, true);
+  return row != nullptr && row->seen_length > 0 ? row : nullptr;
 }
+
+bool is_in_tree(const char* path) { return protocol::path_is_in_tree(path) && folder_row_of(path) == nullptr; }
 
 // `from` with the beginning that a row replaces; false: the result is too long.
 bool replaced(const char* from, const PathRow& row, bool by_seen, char (&to)[kPathRoom]) {
@@ -197,7 +201,7 @@ bool leads_to_row(const Text& done, const char* rest) {
     if (is_word(rest + at, length, "..")) return false;
     ahead.append("/", 1);
     ahead.append(rest + at, length);
-    if (row_of(ahead.bytes, true) != nullptr) return true;
+    if (folder_row_of(ahead.bytes) != nullptr) return true;
   }
   return false;
 }
@@ -349,7 +353,10 @@ bool lies_in_own(char (&target)[kPathRoom], long size) {
 
 bool seen_from_real(char (&real)[kPathRoom]) {
   const PathRow* const row = row_of(real, false);
-  return row == nullptr || replaced(real, *row, false, real);
+  if (row == nullptr) return true;
+  if (!replaced(real, *row, false, real)) return false;
+  if (real[0] == 0) memcpy(real, "/", 2);
+  return true;
 }
 
 bool is_own_file(long fd) {

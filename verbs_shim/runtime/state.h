@@ -145,6 +145,8 @@ TrappedJump follow_trapped_jump(void* context);
 // Reports to the supervisor that the system call at `address` has trapped `traps` times. Changes no state of
 // the shim.
 protocol::CallReplacement report_trapped_call(std::uint64_t address, std::uint32_t traps);
+// Makes the request kView. It is no call of the program: rows of polls and of clock reads continue.
+long ask_about_view(std::int64_t step, std::int64_t argument);
 
 // Reads the virtual clock as a program does. Consecutive reads without another call between them cost more
 // and more, so that polling a clock is a wait. `first_cost_ps`: cost of the first read of a row.

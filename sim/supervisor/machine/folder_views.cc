@@ -1,6 +1,5 @@
 #include "sim/supervisor/machine/folder_views.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -12,6 +11,7 @@
 #include <filesystem>
 
 #include "sim/supervisor/machine/file_copy.h"
+#include "sim/supervisor/machine/file_times.h"
 #include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/machine/run_folder.h"
 
@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::int64_t kLargeFile = std::int64_t{16} << 20;  // bytes; larger files are not copied for reading
 constexpr std::uint64_t kFirstMade = std::uint64_t{1} << 40;  // above the inode numbers of most file systems
-constexpr int kNsPerSecond = 1'000'000'000;
-
-std::int64_t ns_of(const timespec& time) { return time.tv_sec * std::int64_t{kNsPerSecond} + time.tv_nsec; }
-timespec time_of(std::int64_t ns) {
-  const std::int64_t part = (ns % kNsPerSecond + kNsPerSecond) % kNsPerSecond;
-  return {(ns - part) / kNsPerSecond, part};
-}
 
 void set_time(const std::string& path, const timespec& modified) {
   const timespec both[2] = {modified, modified};
@@ -50,13 +43,15 @@ std::string kind_of(mode_t mode) {
                           : "device";
 }
 
-FolderViews::FolderViews(std::string place, std::vector<std::string> originals, const FolderSnapshot* expected)
-    : place_(std::move(place)) {
+FolderViews::FolderViews(std::string place, std::vector<std::string> originals, const FolderSnapshot* expected,
+                         MachineFiles* all)
+    : place_(std::move(place)), files_(all != nullptr ? *all : real_files()), views_all_(all != nullptr) {
+  if (views_all_) originals = {""};
   std::ranges::sort(originals);
   for (std::string& original : originals) {
     const bool is_inside =
         std::ranges::any_of(originals_, [&](const std::string& outer) { return is_below(original, outer); });
-    if (original.size() > 1 && !is_inside) originals_.push_back(std::move(original));
+    if ((original.size() > 1 || views_all_) && !is_inside) originals_.push_back(std::move(original));
   }
   has_root_.resize(originals_.size());
   if (expected == nullptr) return;
@@ -73,9 +68,9 @@ std::string FolderViews::copy_of(const std::string& path) const {
 std::string FolderViews::original_of(const std::string& copy) const {
   for (std::size_t i = 0; i < originals_.size(); ++i) {
     const std::string root = place_ + "/" + std::to_string(i);
-    if (is_below(copy, root)) return originals_[i] + copy.substr(root.size());
+    if (is_below(copy, root)) return copy.size() == root.size() && views_all_ ? "/" : originals_[i] + copy.substr(root.size());
   }
-  return "";
+  return files_.name_of(copy);
 }
 
 FolderViews::Known* FolderViews::known(const struct stat& status) {
@@ -87,7 +82,7 @@ FolderViews::Known* FolderViews::known(const struct stat& status) {
 bool FolderViews::is_copy_of(const std::string& copy, const struct stat& original) {
   struct stat status;
   const Known* const found = lstat(copy.c_str(), &status) == 0 ? known(status) : nullptr;
-  return found != nullptr && !found->original.empty() && found->status.st_dev == original.st_dev &&
+  return found != nullptr && found->has_original() && found->status.st_dev == original.st_dev &&
          found->status.st_ino == original.st_ino;
 }
 
@@ -109,7 +104,7 @@ int FolderViews::make_roots() {
 // Creates one entry without its content. Devices are left out.
 int FolderViews::make_entry(const std::string& copy, const std::string& original) {
   struct stat status;
-  if (lstat(original.c_str(), &status) != 0) return errno == ENOENT ? 0 : errno;
+  if (const int error = files_.status(original, status); error != 0) return error == ENOENT ? 0 : error;
   if (const auto found = expected_.find(original); found != expected_.end())
     status.st_mtim = time_of(found->second->modified_ns);
   if (device_ == 0) device_ = status.st_dev;
@@ -117,11 +112,9 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
   if (S_ISDIR(status.st_mode)) {
     if (mkdir(copy.c_str(), 0700) != 0) return errno;
   } else if (S_ISLNK(status.st_mode)) {
-    char target[4096];
-    const ssize_t size = readlink(original.c_str(), target, sizeof target - 1);
-    if (size < 0) return errno;
-    target[size] = 0;
-    if (symlink(target, copy.c_str()) != 0) return errno;
+    std::string target;
+    if (const int error = files_.target(original, target); error != 0) return error;
+    if (symlink(target.c_str(), copy.c_str()) != 0) return errno;
   } else if (S_ISREG(status.st_mode)) {
     const Id id = {status.st_dev, status.st_ino};
     const auto first = status.st_nlink > 1 ? linked_.find(id) : linked_.end();
@@ -146,38 +139,46 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
   set_time(copy, status.st_mtim);
   struct stat made;
   if (lstat(copy.c_str(), &made) != 0) return errno;
-  const bool is_pending = S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size > 0);
-  known_[{made.st_dev, made.st_ino}] = {original, status, is_pending, 0};
+  Known& known = known_[{made.st_dev, made.st_ino}];
+  known = {};
+  known.original = original;
+  known.status = status;
+  known.is_pending = S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size > 0);
   met_[original] = {original, kind_of(status.st_mode), S_ISDIR(status.st_mode) ? 0 : status.st_size, ns_of(status.st_mtim), "",
                     false};
   return 0;
 }
 
-// After an error the folder stays pending; entries already created stay.
-int FolderViews::expand(const std::string& copy, Known& folder) {
-  DIR* const entries = opendir(folder.original.c_str());
-  if (entries == nullptr) return errno == ENOENT ? 0 : errno;
-  std::vector<std::string> names;
-  while (const dirent* const entry = readdir(entries)) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != ".." && !is_run_folder(name)) names.push_back(name);
-  }
-  closedir(entries);
-  std::ranges::sort(names);
-  chmod(copy.c_str(), 0700);
+// Creates the entries `names` that were not created before. The folder keeps its mode and time. After an error
+// the other entries are created.
+int FolderViews::make_entries(const std::string& copy, const struct stat& status, Known& folder,
+                              std::span<const std::string> names) {
   int error = 0;
+  bool is_open = false;
   for (const std::string& name : names) {
+    if (!folder.made.insert(name).second || is_run_folder(name)) continue;
+    if (!is_open && (status.st_mode & 0300) != 0300) chmod(copy.c_str(), 0700);
+    is_open = true;
     const int failed = make_entry(copy + "/" + name, folder.original + "/" + name);
     if (failed != 0 && failed != EEXIST && error == 0) error = failed;
   }
-  chmod(copy.c_str(), folder.status.st_mode & 07777);
-  set_time(copy, folder.status.st_mtim);
+  if (!is_open) return 0;
+  if ((status.st_mode & 0300) != 0300) chmod(copy.c_str(), status.st_mode & 07777);
+  set_time(copy, status.st_mtim);
+  return error;
+}
+
+// Creates all entries of a folder.
+int FolderViews::expand(const std::string& copy, const struct stat& status, Known& folder) {
+  std::vector<std::string> names;
+  if (const int error = files_.names(folder.original, names); error != 0) return error == ENOENT ? 0 : error;
+  const int error = make_entries(copy, status, folder, names);
   if (error == 0) folder.is_pending = false;
   return error;
 }
 
 int FolderViews::fill(const std::string& copy, Known& file) {
-  const Descriptor from(open(file.original.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor from(open(files_.content(file.original).c_str(), O_RDONLY | O_CLOEXEC));
   if (from.get() < 0) return errno;
   struct stat status;
   if (stat(copy.c_str(), &status) != 0) return errno;
@@ -203,9 +204,8 @@ FolderViews::Prepared FolderViews::prepare(const std::string& path, std::int64_t
   if (seen.empty()) return {0, path};
   const std::size_t view = static_cast<std::size_t>(std::stoul(path.substr(place_.size() + 1)));
   if (const int error = make_root(view); error != 0) return {error, path};
-  const auto is_refused = [](const Known* found) {
-    return found != nullptr && !found->original.empty() && faccessat(AT_FDCWD, found->original.c_str(), W_OK, AT_EACCESS) != 0 &&
-           errno == EACCES;
+  const auto is_refused = [this](const Known* found) {
+    return found != nullptr && found->has_original() && !files_.may_change(found->original);
   };
   const std::size_t root = place_.size() + 1 + std::to_string(view).size();
   for (std::size_t end = root;; end = path.find('/', end + 1)) {
@@ -215,9 +215,13 @@ FolderViews::Prepared FolderViews::prepare(const std::string& path, std::int64_t
     if (lstat(at.c_str(), &status) != 0) return {0, path};  // the kernel will report the error
     Known* const found = known(status);
     if (S_ISDIR(status.st_mode)) {
-      const bool is_used = !is_last || (use & ~protocol::kViewWrites) != 0;
-      if (found != nullptr && found->is_pending && is_used) {
-        if (const int error = expand(at, *found); error != 0) return {error, path};
+      if (found != nullptr && found->is_pending) {
+        const std::string next = is_last ? "" : path.substr(end + 1, path.find('/', end + 1) - end - 1);
+        const bool is_listed = is_last && (use & protocol::kViewLists) != 0;
+        const int error = is_listed           ? expand(at, status, *found)
+                          : !next.empty()     ? make_entries(at, status, *found, std::span(&next, 1))
+                                              : 0;
+        if (error != 0) return {error, path};
       }
       const bool is_above = !is_last && (path.find('/', end + 1) == std::string::npos ||
                                          path.find('/', end + 1) + 1 >= path.size());
@@ -236,11 +240,35 @@ FolderViews::Prepared FolderViews::prepare(const std::string& path, std::int64_t
       return {0, path};
     }
     opened_[found->original] = true;
-    const Descriptor original(open(found->original.c_str(), O_RDONLY | O_CLOEXEC));
+    const std::string content = files_.content(found->original);
+    const Descriptor original(open(content.c_str(), O_RDONLY | O_CLOEXEC));
     if (original.get() < 0) return {errno, path};
-    if (!writes && (found->status.st_size >= kLargeFile || is_elf(original.get()))) return {0, found->original};
+    if (!writes && (found->status.st_size >= kLargeFile || is_elf(original.get()))) {
+      if (content != found->original) note_in_place(original.get(), *found);
+      return {0, content};
+    }
     return {fill(at, *found), path};
   }
+}
+
+// The attributes of a file used in place are those of `original`.
+void FolderViews::note_in_place(int file, const Known& original) {
+  struct stat used;
+  if (fstat(file, &used) != 0) return;
+  Known& in_place = known_[{used.st_dev, used.st_ino}];
+  in_place.original = original.original;
+  in_place.status = original.status;
+  in_place.is_in_place = true;
+}
+
+std::string FolderViews::executable(const std::string& seen, const std::string& native) {
+  const std::string program = files_.executable(seen, native);
+  struct stat status;
+  const Known* const found = program != native && lstat(native.c_str(), &status) == 0 ? known(status) : nullptr;
+  if (found == nullptr) return program;
+  const Descriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() >= 0) note_in_place(file.get(), Known(*found));
+  return program;
 }
 
 void FolderViews::note_made(std::uint64_t device, std::uint64_t inode) {
@@ -260,7 +288,7 @@ void FolderViews::look(protocol::ViewedFile& file) {
   if (!known_.contains(id)) note_made(file.device, file.inode);
   const Known& found = known_.at(id);
   constexpr std::int64_t kBlock = 4096, kSector = 512;
-  file.has_original = !found.original.empty();
+  file.has_original = found.has_original();
   file.links = 0;
   file.block_size = kBlock;
   file.blocks = (file.size + kBlock - 1) / kBlock * (kBlock / kSector);
@@ -278,10 +306,12 @@ void FolderViews::look(protocol::ViewedFile& file) {
   file.block_size = status.st_blksize;
   file.user = status.st_uid;
   file.group = status.st_gid;
-  if (S_ISDIR(status.st_mode)) file.seen_size = status.st_size;
-  if (S_ISDIR(status.st_mode)) file.blocks = status.st_blocks;
+  if (S_ISDIR(status.st_mode) || found.is_in_place) {
+    file.seen_size = status.st_size;
+    file.blocks = status.st_blocks;
+  }
   const bool is_same_size = S_ISDIR(status.st_mode) || file.size == status.st_size;
-  file.is_unchanged = is_same_size && file.modified_ns == ns_of(status.st_mtim);
+  file.is_unchanged = found.is_in_place || (is_same_size && file.modified_ns == ns_of(status.st_mtim));
   if (file.is_unchanged == 0) return;
   file.links = status.st_nlink;
   file.blocks = status.st_blocks;
@@ -309,11 +339,11 @@ bool FolderViews::drop_unchanged_in(const std::string& folder) {
     struct stat status;
     if (lstat(path.c_str(), &status) != 0) continue;
     const Known* const found = known(status);
-    const bool has_original = found != nullptr && !found->original.empty();
+    const bool has_original = found != nullptr && found->has_original();
     bool is_dropped = false;
     if (has_original && S_ISDIR(status.st_mode)) {
       is_dropped = drop_unchanged_in(path) && rmdir(path.c_str()) == 0;
-    } else if (struct stat original; has_original && lstat(original_of(path).c_str(), &original) == 0 &&
+    } else if (struct stat original; has_original && files_.status(original_of(path), original) == 0 &&
                                      is_copy_of(path, original)) {
       const bool is_same = status.st_size == found->status.st_size && ns_of(status.st_mtim) == ns_of(found->status.st_mtim);
       is_dropped = is_same && unlink(path.c_str()) == 0;

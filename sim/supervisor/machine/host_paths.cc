@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "sim/core/check.h"
@@ -29,9 +30,65 @@ std::string HostPaths::copy_in_view(const std::string& native) const {
   return views_ == nullptr ? "" : views_->copy_of(native);
 }
 
+// The view of "/" does not contain what a row stores elsewhere, such as the host's own folders.
+std::string HostPaths::copy_of_seen(const std::string& seen) const {
+  const auto* const row = row_of_seen(seen);
+  const bool is_elsewhere = row != nullptr && row->first != row->second && !machines_.contains(row->first);
+  return is_elsewhere && views_all() ? "" : copy_in_view(native(seen));
+}
+
+std::string HostPaths::executable(const std::string& seen) const {
+  if (!views_all()) return native_in_use(seen, protocol::kViewOpens);
+  const std::string native = follow(seen, true, protocol::kViewOpens).native;
+  return views_->executable(seen, native);
+}
+
+HostPaths::Followed HostPaths::follow(const std::string& path, bool follows_last, std::int64_t use) const {
+  constexpr int kMostLinks = 40;  // the limit of Linux
+  const bool has_slash = path.size() > 1 && path.ends_with('/');
+  std::vector<std::string> rest = parts_of(path);
+  std::ranges::reverse(rest);
+  std::string done;
+  int links = 0;
+  const auto with_rest = [&] {
+    std::string whole = done;
+    for (; !rest.empty(); rest.pop_back()) whole += "/" + rest.back();
+    return whole;
+  };
+  while (!rest.empty()) {
+    const std::string part = std::move(rest.back());
+    rest.pop_back();
+    if (part == ".") continue;
+    const std::string before = done;
+    if (part == "..") {
+      done = parent_of(done);
+      continue;
+    }
+    done += "/" + part;
+    if (in_tree(done)) {
+      const std::string whole = with_rest();
+      return {0, whole, whole};
+    }
+    if (rest.empty() && !follows_last && !has_slash) break;
+    char target[PATH_MAX];
+    const ssize_t size = readlink(native_in_use(done, 0).c_str(), target, sizeof target);
+    if (size < 0 && errno == EINVAL) continue;
+    if (size < 0) {
+      done = with_rest();
+      break;
+    }
+    if (++links > kMostLinks) return {ELOOP, done, done};
+    const std::string link(target, static_cast<std::size_t>(size));
+    done = link.starts_with('/') ? "" : before;
+    const std::vector<std::string> parts = parts_of(link);
+    rest.insert(rest.end(), parts.rbegin(), parts.rend());
+  }
+  return {0, done.empty() ? "/" : done, native_in_use(done, use)};
+}
+
 std::string HostPaths::native_in_use(const std::string& seen, std::int64_t use) const {
   std::string real = native(seen);
-  if (const std::string copy = copy_in_view(real); !copy.empty()) return views_->prepare(copy, use).path;
+  if (const std::string copy = copy_of_seen(seen); !copy.empty()) return views_->prepare(copy, use).path;
   if (folders_ == nullptr) return real;
   // Deeper paths cannot exist before their folder does.
   const std::string above = real.substr(0, real.rfind('/'));
@@ -78,7 +135,8 @@ bool HostPaths::in_tree(const std::string& path) const {
 std::vector<HostPaths::Row> HostPaths::table() const {
   std::vector<Row> table;
   for (const auto& [seen, real] : rows_) {
-    const std::string copy = copy_in_view(real);
+    const bool is_elsewhere = views_all() && seen != real && !machines_.contains(seen);
+    const std::string copy = is_elsewhere ? "" : copy_in_view(real);
     const bool is_shared = std::ranges::find(shared_, real) != shared_.end();
     table.push_back({seen, copy.empty() ? real : copy, !copy.empty(), is_shared});
   }
@@ -88,6 +146,9 @@ std::vector<HostPaths::Row> HostPaths::table() const {
     if (row != nullptr && row->first == folder) continue;
     const std::string copy = copy_in_view(folder);
     table.push_back({folder, copy.empty() ? folder : copy, !copy.empty(), copy.empty()});
+  }
+  if (views_all()) {
+    for (const std::string& root : views_->files().roots()) table.push_back({"", root, true, false});
   }
   std::ranges::stable_sort(table, [](const Row& a, const Row& b) { return a.seen.size() > b.seen.size(); });
   return table;

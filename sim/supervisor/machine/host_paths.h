@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,11 @@ class HostPaths {
   // The host path `seen` refers to the native path `real`: absolute paths without "." and "..", without a
   // trailing slash. If both are equal, the machine's files are visible there.
   void add(const std::string& seen, const std::string& real);
+  // The same for a file of the machine.
+  void show(const std::string& seen, const std::string& real) {
+    add(seen, real);
+    machines_.insert(seen);
+  }
 
   // Folders created when a path first leads there.
   void set_folders(std::shared_ptr<const OwnFolders> folders) { folders_ = std::move(folders); }
@@ -51,6 +57,20 @@ class HostPaths {
   // for a file in a view.
   std::string native_in_use(const std::string& seen, std::int64_t use = protocol::kViewLists) const;
   std::string seen(const std::string& native) const;
+
+  // Follows the links of `path` as a program of the host would. `follows_last`: also a link at its end.
+  // `error`: 0 or ELOOP. `seen` has no links as far as it exists; `native` is for immediate use, as by
+  // native_in_use(). A path into a tree ends there, with both as they are.
+  struct Followed {
+    int error = 0;
+    std::string seen, native;
+  };
+  Followed follow(const std::string& path, bool follows_last, std::int64_t use) const;
+  // Native path for exec of the program at `seen`.
+  std::string executable(const std::string& seen) const;
+  // Whether all of the machine's files are seen through a view (folder_views.h).
+  bool views_all() const { return views_ != nullptr && views_->views_all(); }
+
   // Whether `path`, without "." and "..", is at or below a row.
   bool has_row(const std::string& path) const { return row_of_seen(path) != nullptr; }
   // Whether the supervisor generates the files at `path` (trees).
@@ -73,7 +93,9 @@ class HostPaths {
   };
   std::vector<Row> table() const;
   std::string copy_in_view(const std::string& native) const;  // "": in no view
+  std::string copy_of_seen(const std::string& seen) const;    // "": in no view
   std::vector<std::pair<std::string, std::string>> rows_;  // longer names first
+  std::set<std::string> machines_;  // `seen` of rows for files of the machine
   std::shared_ptr<const OwnFolders> folders_;
   std::shared_ptr<FolderViews> views_;
   std::vector<std::string> shared_;

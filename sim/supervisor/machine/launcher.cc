@@ -28,6 +28,7 @@
 #include "sim/supervisor/code/elf_tables.h"
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/machine/needed_libraries.h"
+#include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/machine/waiting.h"
 #include "verbs_shim/protocol/environment.h"
 #include "verbs_shim/protocol/layout.h"
@@ -39,7 +40,7 @@ namespace {
 // Size unit of the strings; every page of them is filled and mapped for every program.
 constexpr std::size_t kStringsUnit = 16 * 1024;
 
-std::string resolve(const std::string& name, const std::string& working_directory) {
+std::string resolve(const std::string& name, const std::string& working_directory, const NativeOf& native_of) {
   const auto absolute = [&](std::string path) {
     if (path.starts_with('/')) return path;
     // The path is relative to the program's working directory.
@@ -49,6 +50,7 @@ std::string resolve(const std::string& name, const std::string& working_director
       const std::string caller = getcwd(buffer, sizeof buffer) != nullptr ? buffer : "/";
       base = base.empty() ? caller : caller + "/" + base;
     }
+    if (native_of) return normal_path(base + "/" + path);
     // Canonical folder, so that every spelling gives the path by which the hosts' folders are known.
     std::error_code error;
     const std::filesystem::path whole = base + "/" + path, folder = std::filesystem::weakly_canonical(whole.parent_path(), error);
@@ -59,7 +61,7 @@ std::string resolve(const std::string& name, const std::string& working_director
   for (std::size_t start = 0; start <= path.size();) {
     const std::size_t end = std::min(path.find(':', start), path.size());
     const std::string candidate = path.substr(start, end - start) + "/" + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (access((native_of ? native_of(candidate) : candidate).c_str(), X_OK) == 0) return candidate;
     start = end + 1;
   }
   return {};
@@ -89,16 +91,17 @@ std::string inspect_image(const std::string& path, const std::string& bytes, std
   return path + " is statically linked, so the verbs library cannot be put in its place; link it dynamically";
 }
 
-Inspection inspect_file(const std::string& path, int depth) {
+Inspection inspect_file(const std::string& path, const NativeOf& native_of, int depth) {
+  const std::string native = native_of ? native_of(path) : path;
   struct stat status;
-  if (stat(path.c_str(), &status) != 0) return {path + ": " + std::strerror(errno), !is_error_of_file(errno)};
+  if (stat(native.c_str(), &status) != 0) return {path + ": " + std::strerror(errno), !is_error_of_file(errno)};
   if (!S_ISREG(status.st_mode)) return {path + " is not a file"};
-  if (access(path.c_str(), X_OK) != 0) return {path + " is not executable"};
+  if (access(native.c_str(), X_OK) != 0) return {path + " is not executable"};
   // Linux executes it, but makes the process undumpable: the simulator could not access its memory.
-  if (access(path.c_str(), R_OK) != 0) {
+  if (access(native.c_str(), R_OK) != 0) {
     return {path + " may be executed but not read, so that its memory cannot be reached; make it readable (chmod a+r)"};
   }
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(native, std::ios::binary);
   std::string bytes(4096, '\0');
   if (file.is_open()) file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!file.is_open() || file.bad()) return {path + " cannot be read: " + std::strerror(errno), true};
@@ -108,7 +111,7 @@ Inspection inspect_file(const std::string& path, int depth) {
     const std::size_t start = bytes.find_first_not_of(" \t", 2);
     const std::size_t end = bytes.find_first_of(" \t\n", start);
     if (start == std::string::npos || end == std::string::npos) return {path + " names no interpreter"};
-    return inspect_file(bytes.substr(start, end - start), depth + 1);
+    return inspect_file(bytes.substr(start, end - start), native_of, depth + 1);
   }
   if (!bytes.starts_with(ELFMAG)) return {path + " is neither a program nor a script that names its interpreter"};
   return {inspect_image(path, bytes, file)};
@@ -283,7 +286,23 @@ void add_to_loader(std::vector<std::string>& environment, const std::string& nam
   environment.insert(environment.begin(), name + "=" + (value.empty() ? ours : value + ":" + ours));
 }
 
-// Argv, envp and the file name together fill a whole number of units, whatever paths they contain.
+// The arguments as execve(2) passes them: those of a script follow its interpreter.
+std::vector<std::string> executed_arguments(const LaunchRequest& request) {
+  std::vector<std::string> arguments = request.arguments;
+  std::string path = request.path;
+  for (int depth = 0; depth < 5; ++depth) {
+    std::vector<std::string> words = interpreter_of(path).value_or(std::vector<std::string>());
+    if (words.empty()) break;
+    words.push_back(path);
+    if (!arguments.empty()) arguments.erase(arguments.begin());
+    arguments.insert(arguments.begin(), words.begin(), words.end());
+    path = words.front();
+  }
+  return arguments;
+}
+
+// Argv, envp and the file name together fill a whole number of units, whatever paths they contain. The file name
+// counts as the longest one: the size does not depend on where the machine has the file.
 std::vector<std::string> padded_environment(const LaunchRequest& request) {
   const std::string through = "/proc/self/fd/" + std::to_string(request.own_descriptors + protocol::kShimDirectoryFd) + "/";
   std::vector<std::string> environment = request.environment;
@@ -291,12 +310,13 @@ std::vector<std::string> padded_environment(const LaunchRequest& request) {
   add_to_loader(environment, "LD_PRELOAD",
                 through + "libverbatim_runtime.so:" + through + "libibverbs.so.1:" + through + "libmlx5.so.1");
   if (!request.first_library.empty()) environment.front().insert(sizeof "LD_PRELOAD=" - 1, request.first_library + ":");
-  std::size_t size = request.path.size() + 1;
-  for (const std::string& text : request.arguments) size += text.size() + 1;
+  std::size_t size = PATH_MAX;
+  for (const std::string& text : executed_arguments(request)) size += text.size() + 1;
   for (const std::string& text : environment) size += text.size() + 1;
   const std::string pad = "VERBATIM_PAD=";
   size += pad.size() + 1;
-  environment.push_back(pad + std::string((kStringsUnit - size % kStringsUnit) % kStringsUnit, 'x'));
+  const std::size_t rest_of_name = PATH_MAX - std::min<std::size_t>(request.path.size() + 1, PATH_MAX);
+  environment.push_back(pad + std::string((kStringsUnit - size % kStringsUnit) % kStringsUnit + rest_of_name, 'x'));
   return environment;
 }
 
@@ -315,11 +335,28 @@ bool is_error_of_file(int error) {
   return std::ranges::find(kErrors, error) != std::end(kErrors);
 }
 
-Inspection inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved) {
-  const std::string path = resolve(name, working_directory);
+Inspection inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved,
+                           const NativeOf& native_of) {
+  const std::string path = resolve(name, working_directory, native_of);
   if (path.empty()) return {"there is no program \"" + name + "\" in " + kProgramPath};
   if (resolved != nullptr) *resolved = path;
-  return inspect_file(path, 0);
+  return inspect_file(path, native_of, 0);
+}
+
+std::optional<std::vector<std::string>> interpreter_of(const std::string& path) {
+  std::string line;
+  std::ifstream file(path, std::ios::binary);
+  if (file.is_open()) std::getline(file, line);
+  if (!file.is_open() || file.bad()) return std::nullopt;
+  if (!line.starts_with("#!")) return std::vector<std::string>();
+  const std::size_t start = line.find_first_not_of(" \t", 2);
+  if (start == std::string::npos) return std::vector<std::string>();
+  const std::size_t end = std::min(line.find_first_of(" \t", start), line.size());
+  std::vector<std::string> words = {line.substr(start, end - start)};
+  const std::size_t rest = line.find_first_not_of(" \t", end);
+  const std::size_t last = line.find_last_not_of(" \t");
+  if (rest != std::string::npos) words.push_back(line.substr(rest, last - rest + 1));
+  return words;
 }
 
 bool asks_for_privilege(const std::string& path) {

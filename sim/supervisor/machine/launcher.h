@@ -7,6 +7,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,11 +26,17 @@ struct Inspection {
   bool is_refused_by_machine = false;  // its file could not be read: the reason says nothing about the file
 };
 
-// Resolves `name` as execvp would.
-Inspection inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved);
+// Resolves `name` as execvp would. `native_of`: path to read for an absolute path; empty: the path itself.
+using NativeOf = std::function<std::string(const std::string& path)>;
+Inspection inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved,
+                           const NativeOf& native_of = {});
 
 // Whether execve(2) fails with `error` because of the file or the arguments. All other errors are the machine's.
 bool is_error_of_file(int error);
+
+// Interpreter and its one argument (the rest of the line) from a script's #! line; empty for other files. nullopt:
+// the machine does not let the file be read.
+std::optional<std::vector<std::string>> interpreter_of(const std::string& path);
 
 // Whether the file has a set-user-id or set-group-id bit. The program runs with the caller's
 // rights all the same.

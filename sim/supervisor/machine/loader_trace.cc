@@ -1,6 +1,7 @@
 #include "sim/supervisor/machine/loader_trace.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +14,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <utility>
 
 #include "sim/core/check.h"
 #include "sim/supervisor/code/processor.h"
@@ -21,7 +24,9 @@
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/machine/remote_calls.h"
 #include "sim/supervisor/spec/resource_limits.h"
+#include "verbs_shim/protocol/folder_view.h"
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/region.h"
 
 namespace verbatim::supervisor {
@@ -41,6 +46,8 @@ bool in_reach(std::uint64_t area, std::uint64_t begin, std::uint64_t end) {
   constexpr std::uint64_t kReach = (1ull << 31) - protocol::kPatchAreaSize;
   return (begin > area ? begin - area : area - begin) < kReach && (end > area ? end - area : area - end) < kReach;
 }
+
+std::string last_part_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_clock(const Mapping& mapping) { return mapping.name == "[vdso]" || mapping.name.starts_with("[vvar"); }
 
@@ -152,7 +159,7 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
                                   {AT_SECURE, 0},  // no program gains privilege
                                   {AT_RANDOM, 0},
                                   {AT_HWCAP2, 0},
-                                  {AT_EXECFN, places.stack.moved(given[AT_EXECFN])},
+                                  {AT_EXECFN, places.stack.moved(program_name_at(given[AT_EXECFN]))},
                                   {AT_PLATFORM, 0},
                                   {AT_MINSIGSTKSZ, kSignalFrameSize},
                                   {AT_NULL, 0}};
@@ -172,11 +179,23 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
       !memory_.write(random, std::as_bytes(std::span(params_.random_bytes)))) {
     return false;
   }
-  const std::string& seen = params_.seen_path;
-  if (!seen.empty() && !memory_.write(given[AT_EXECFN], std::as_bytes(std::span(seen.c_str(), seen.size() + 1))))
-    return false;
+  if (const std::string& seen = params_.seen_path; !seen.empty()) {
+    // The end of the padding before it is cut off if `seen` is the longer one.
+    const std::string text = '\0' + seen;
+    if (!memory_.write(program_name_at(given[AT_EXECFN]) - 1, std::as_bytes(std::span(text.c_str(), text.size() + 1)))) return false;
+  }
   registers.rsp = places.stack.moved(begin);
   return true;
+}
+
+// The file name ends where the kernel's ends.
+std::uint64_t LoaderTrace::program_name_at(std::uint64_t given) {
+  if (params_.seen_path.empty()) return given;
+  if (name_end_ == 0) {
+    const auto name = memory_.load_string(given, PATH_MAX);
+    name_end_ = given + (name ? name->size() + 1 : 0);
+  }
+  return name_end_ - params_.seen_path.size() - 1;
 }
 
 // Populates the file, loader and stack pages that every program uses, one call per mapping: page faults cost
@@ -221,6 +240,9 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
     clocks.push_back(i);
     calls.push_back({SYS_munmap, {all[i].begin, all[i].end - all[i].begin}, 0});
   }
+  // The kernel names the process after the file that it executes.
+  if (name_end_ != 0)
+    calls.push_back({SYS_prctl, {PR_SET_NAME, name_end_ - 1 - last_part_of(params_.seen_path).size()}, 0});
   auto made = make_calls(pid_, memory_, registers.rip, calls);
   if (!made) return fail(kRefused);
   if (!made->at(nearest.header) || !made->at(nearest.code)) return fail_as_unsuitable(kTaken);
@@ -392,6 +414,7 @@ void LoaderTrace::follow(std::span<const int> pipes, std::span<std::string> outp
     if (signal == kSystemCallStop) {
       signal = 0;
       in_system_call_ = !in_system_call_;
+      if (params_.native_path) in_system_call_ ? on_path_call(registers) : on_path_answer(registers);
       if (in_system_call_ || registers.orig_rax != SYS_mmap || (registers.rdx & PROT_EXEC) == 0) continue;
       on_mapped(registers.rax, registers.rsi, static_cast<int>(registers.r8), registers.r9);
     } else if (signal == SIGTRAP) {
@@ -412,6 +435,58 @@ void LoaderTrace::follow(std::span<const int> pipes, std::span<std::string> outp
     }
     if (!error_.empty()) return;
   }
+}
+
+namespace {
+
+// Argument `index` of a system call.
+unsigned long long& argument_of(user_regs_struct& registers, int index) {
+  unsigned long long* const arguments[] = {&registers.rdi, &registers.rsi, &registers.rdx,
+                                           &registers.r10, &registers.r8,  &registers.r9};
+  return *arguments[index];
+}
+
+}  // namespace
+
+// Replaces the path of the loader's call by that of the file which the program sees. The shim's libraries, which
+// are named by descriptors, stay as they are.
+void LoaderTrace::on_path_call(user_regs_struct& registers) {
+  const protocol::PathCall* const call = protocol::path_call(registers.orig_rax);
+  if (call == nullptr) return;
+  const protocol::PathArgument& path = call->paths[0];
+  const auto text = memory_.load_string(argument_of(registers, path.path), PATH_MAX);
+  if (!text || text->empty() || text->starts_with("/proc/self/fd/")) return;
+  const bool is_relative = !text->starts_with('/');
+  if (is_relative && path.folder >= 0 && static_cast<int>(argument_of(registers, path.folder)) != AT_FDCWD) return;
+  const user_regs_struct before = registers;
+  if ((registers.orig_rax == SYS_readlink || registers.orig_rax == SYS_readlinkat) && *text == "/proc/self/exe") {
+    answers_link_ = true;
+    registers.orig_rax = ~0ull;  // the kernel does nothing
+  } else {
+    std::array<long long, 6> arguments;
+    for (int i = 0; i < 6; ++i) arguments[static_cast<std::size_t>(i)] = static_cast<long long>(argument_of(registers, i));
+    const bool opens = path.use == protocol::PathUse::kOpen;
+    const std::string native = params_.native_path(*text, protocol::follows(*call, path, arguments), opens ? protocol::kViewOpens : 0);
+    constexpr std::uint64_t kBelowStack = 8192;  // free below the loader's frame
+    const std::uint64_t at = registers.rsp - kBelowStack;
+    if (native.size() >= PATH_MAX || !memory_.write(at, std::as_bytes(std::span(native.c_str(), native.size() + 1)))) return;
+    argument_of(registers, path.path) = at;
+  }
+  replaced_ = before;
+  succeeds(ptrace(PTRACE_SETREGS, pid_, nullptr, &registers));
+}
+
+void LoaderTrace::on_path_answer(user_regs_struct& registers) {
+  if (!replaced_) return;
+  for (int i = 0; i < 6; ++i) argument_of(registers, i) = argument_of(*replaced_, i);
+  if (std::exchange(answers_link_, false)) {
+    const int path = replaced_->orig_rax == SYS_readlink ? 0 : 1;
+    const std::size_t size = std::min<std::size_t>(params_.program.size(), argument_of(registers, path + 2));
+    const auto bytes = std::as_bytes(std::span(params_.program).first(size));
+    registers.rax = memory_.write(argument_of(registers, path + 1), bytes) ? size : static_cast<unsigned long long>(-EFAULT);
+  }
+  replaced_.reset();
+  succeeds(ptrace(PTRACE_SETREGS, pid_, nullptr, &registers));
 }
 
 // Emulates an instruction of the loader, or of other code before the shim, that no jump could replace.

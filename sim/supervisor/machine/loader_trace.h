@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,7 +37,11 @@ struct LoaderTraceParams {
   // built with ThreadSanitizer: its libraries are at other addresses (layout.h)
   bool has_thread_sanitizer = false;
   Credentials credentials;
-  std::string seen_path;  // AT_EXECFN if it differs from the native path; not longer than that
+  std::string seen_path;  // AT_EXECFN; empty: the native path
+  // Native path of a path that the loader names, `use` as in FolderViews::prepare(). Empty: programs see the
+  // machine's files. With it every system call is examined.
+  std::function<std::string(const std::string& path, bool follows_last, std::int64_t use)> native_path;
+  std::string program;  // target of /proc/self/exe, with `native_path`
 };
 
 class LoaderTrace {
@@ -64,6 +69,7 @@ class LoaderTrace {
   std::optional<FirstStack> read_stack(std::uint64_t stack_pointer);
   std::optional<Places> find_places(const std::vector<Mapping>& all, const FirstStack& stack, std::uint64_t stack_pointer);
   std::optional<std::vector<Elf64_Phdr>> program_headers(std::uint64_t at, std::uint64_t count);
+  std::uint64_t program_name_at(std::uint64_t given);
   bool write_stack(FirstStack stack, const Places& places, user_regs_struct& registers);
   bool make_room(std::vector<Mapping>& all, const Places& places, user_regs_struct& registers);
   static void move(const Move& part, std::vector<Mapping>& all, std::vector<RemoteCall>& calls);
@@ -77,6 +83,8 @@ class LoaderTrace {
   // Continues until the next stop. Returns the stop's signal; 0: the process has ended.
   int next_stop(int signal, std::span<const int> pipes, std::span<std::string> output);
   bool answer_trap(user_regs_struct& registers);
+  void on_path_call(user_regs_struct& registers);
+  void on_path_answer(user_regs_struct& registers);
   void on_mapped(std::uint64_t address, std::uint64_t length, int fd, std::uint64_t offset);
   void detach(int signal = 0);
   bool fail(std::string why) {
@@ -99,6 +107,10 @@ class LoaderTrace {
   };
   std::vector<Watched> watched_;
   bool in_system_call_ = false;
+  // A call whose path was replaced, until it returns: registers of its arguments, and whether it is answered here.
+  std::optional<user_regs_struct> replaced_;
+  bool answers_link_ = false;
+  std::uint64_t name_end_ = 0;  // end of the file name on the stack, if it is replaced
   std::string error_;
   bool is_unsuitable_ = false;
 };

@@ -155,6 +155,10 @@ void RunFolder::view_working_folders(const std::vector<ProgramSpec>& programs, c
   views_ = std::make_shared<FolderViews>(path_ + kViews, working_folders(programs), expected);
 }
 
+void RunFolder::view_machine(MachineFiles& files) {
+  views_ = std::make_shared<FolderViews>(path_ + kViews, std::vector<std::string>(), nullptr, &files);
+}
+
 // The lock file contains the pid, and one line for each folder.
 void RunFolder::share_working_folders(const std::vector<ProgramSpec>& programs) {
   shared_ = working_folders(programs);
@@ -263,7 +267,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   hosts_.push_back({host.name, own, {}, {}});
   const auto real_path = [this](const std::string& path) {
     auto [it, is_new] = real_paths_.try_emplace(path);
-    if (is_new) it->second = real_path_of(path);
+    if (is_new) it->second = files().real_path(path.starts_with('/') ? path : fs::absolute(path).string());
     return it->second;
   };
   std::vector<std::string> folders(std::begin(kOwnFolders), std::end(kOwnFolders));
@@ -281,7 +285,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     const bool home = std::ranges::find(kOwnFolders, folder) == std::end(kOwnFolders);
     plan(*to_make, own, own + folder).mode = home ? 0700 : folder == "/run" ? 0755 : 01777;
     // A machine may lack the parent folder of a home.
-    if (const std::string above = folder_of(folder); home && !above.empty() && !fs::exists(above))
+    if (const std::string above = folder_of(folder); home && !above.empty() && files().access(above, F_OK) != 0)
       paths.add(above, own + above);
     paths.add(folder, own + folder);
   }
@@ -292,8 +296,10 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     if (place == real) return;  // visible through a row above
     // If a link below a visible folder leads elsewhere, no folder is created: it is the machine's.
     if (strictly_below(place, own)) plan(*to_make, own, is_folder ? place : folder_of(place));
-    paths.add(seen, real);
+    paths.show(seen, real);
   };
+  // Native path of a file of the machine.
+  const auto content = [this](const std::string& path) { return files().content(files().real_path(path)); };
   const auto show_file = [&](const std::string& file) {
     for (const std::string& name : {normal_path(file), real_path(file)}) {
       show(folder_of(name), real_path(folder_of(name)), true);
@@ -305,14 +311,15 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     show(real_path(works_in), real_path(works_in), true);
     if (works_in.starts_with('/')) show(normal_path(works_in), real_path(works_in), true);
     std::string file;
-    if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file).reason.empty())
+    if (program->arguments.empty() ||
+        !inspect_program(program->arguments[0], program->working_directory, &file, content).reason.empty())
       continue;
     show_file(file);
     // Paths in the command, such as a script, are visible together with their folder.
     for (std::size_t i = 1; i < program->arguments.size(); ++i) {
       const std::string& named = program->arguments[i];
       struct stat status;
-      if (!named.starts_with('/') || stat(named.c_str(), &status) != 0) continue;
+      if (!named.starts_with('/') || files().stat(named, status) != 0) continue;
       S_ISDIR(status.st_mode) ? show(normal_path(named), real_path(named), true) : show_file(named);
     }
   }
@@ -329,7 +336,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
         const std::size_t end = std::min(value.find(':', start), value.size());
         const std::string one = value.substr(start, end - start);
         struct stat status;
-        if (one.starts_with('/') && stat(one.c_str(), &status) == 0)
+        if (one.starts_with('/') && files().stat(one, status) == 0)
           show(normal_path(one), real_path(one), S_ISDIR(status.st_mode));
         start = end + 1;
       }
@@ -379,7 +386,7 @@ KeptFiles RunFolder::keep_in(const std::string& folder, const std::function<bool
   if (views_ == nullptr) return all;
   int number = 0;
   for (const std::string& copy : views_->drop_unchanged()) {
-    const std::string name = ++number == 1 ? "working-folder" : "working-folder-" + std::to_string(number);
+    const std::string name = views_->views_all() ? "machine" : ++number == 1 ? "working-folder" : "working-folder-" + std::to_string(number);
     keep_one(copy, name, "files of " + views_->original_of(copy));
   }
   return all;

@@ -50,11 +50,15 @@ class RunFolder {
   // Makes programs see copies of their working folders; called before add_host(). `expected`:
   // as in FolderViews.
   void view_working_folders(const std::vector<ProgramSpec>& programs, const FolderSnapshot* expected);
+  // Makes programs see all files of the machine as `files` has them, through a view of "/"; called before
+  // add_host(). `files` outlives the views.
+  void view_machine(MachineFiles& files);
   // Lets programs work in the folders themselves, and publishes this to other runs; called before add_host().
   void share_working_folders(const std::vector<ProgramSpec>& programs);
   // Pid of another run with the same temporary folder whose programs also work in `folder`; 0: none.
   pid_t other_run_in(const std::string& folder) const;
   const FolderViews* views() const { return views_.get(); }
+  const std::string& path() const { return path_; }
 
   struct Host {
     std::string name;
@@ -69,6 +73,7 @@ class RunFolder {
   KeptFiles keep_in(const std::string& folder, const std::function<bool()>& is_interrupted);
 
  private:
+  MachineFiles& files() const { return views_ == nullptr ? real_files() : views_->files(); }
   void keep(const std::string& keeper_program);
   void release_keeper();
   // False: the folder is another run's, or was removed as a leftover.

@@ -23,6 +23,7 @@ namespace verbatim::supervisor {
 
 struct LaunchRequest;
 struct LaunchedProcess;
+class MachineFiles;
 class RunAfterRun;
 class TerminalUser;
 
@@ -89,6 +90,10 @@ struct SupervisorOptions {
   // `working_snapshot`: modification times there that replace the machine's, or nullptr.
   bool views_working_folders = false;
   const FolderSnapshot* working_snapshot = nullptr;
+  // Files that programs see in place of the machine's, through a copy-on-write view of "/"; outlives the run.
+  // nullptr: the machine's. A path without an answer ends the run, or with `lets_unknown_calls_through` is
+  // missing, and the run is weak.
+  MachineFiles* machine_files = nullptr;
   std::string keep_files_in;  // folder for copies of the files in the hosts' own folders; empty: none
   // Called at the end for each host that had programs: the files left in the host's own folders, which are
   // below `folder`; `made_first` are folders that no program has created. Returned sentences become warnings.

@@ -225,6 +225,9 @@ RunSummary summary_of(const nlohmann::json& report) {
   add_collectives(run, member(report, "collectives"));
   add_ports(run, member(report, "ports"));
   add_inputs(run, report);
+  if (const nlohmann::json& code = member(report, "code"); code.is_array()) {
+    for (const nlohmann::json& file : code) run.code.emplace_back(text_of(file, "file"), text_of(file, "digest"));
+  }
   return run;
 }
 

@@ -60,6 +60,9 @@ struct RunSummary {
   // The run's inputs: names and texts, in the same order for all runs. Equal texts mean equal inputs.
   std::vector<std::pair<std::string, std::string>> inputs;
 
+  // Names of programs and libraries, and digests of their content.
+  std::vector<std::pair<std::string, std::string>> code;
+
   std::vector<std::pair<std::string, std::string>> settings;  // of a sweep's point: short names and values
 
   // The class of all flows; nullptr if there were none.

@@ -1,0 +1,133 @@
+// A run as one file: everything that its programs have seen of the machine, and documents that repeat it.
+//
+// Layout; numbers are little-endian:
+//   "verbatim-bundle 1\n"; the number is the version
+//   contents  one zstd frame for each included content, in the order of the index, without gaps
+//   index     one zstd frame (bundle_index.h): manifest, contents with sizes and checksums, looks, documents
+//   end       40 bytes: size of the index compressed (8) and raw (8), XXH3-128 of its frame (16), "bundled\n"
+// Each content is stored once, however many paths have it. Checksums are XXH3-128 of the raw content.
+//
+// A bundle is untrusted input. Its index has at most kMostIndex bytes, its contents at most
+// most_content_bytes(), and each frame expands to its declared size. Paths are checked when it is opened
+// (bundle_paths.h).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/bundle/descriptor_io.h"
+#include "sim/supervisor/spec/machine_look.h"
+
+namespace verbatim::bundle {
+
+inline constexpr std::string_view kBundleBegin = "verbatim-bundle 1\n";
+// A bundle of any version begins with these bytes.
+inline constexpr std::string_view kBundleMark = "verbatim-bundle ";
+
+// Whether the file begins with kBundleMark.
+bool is_bundle(const std::string& path);
+
+// Limits in bytes. Programs are compressed to a third, text to a tenth; hence a constant plus a factor.
+inline constexpr std::uint64_t kMostIndex = std::uint64_t{64} << 20;
+constexpr std::uint64_t most_index_bytes(std::uint64_t compressed) {
+  return std::min(kMostIndex, (std::uint64_t{1} << 20) + 256 * std::min(compressed, kMostIndex));
+}
+constexpr std::uint64_t most_content_bytes(std::uint64_t file_bytes) {
+  return (std::uint64_t{256} << 20) + 256 * file_bytes;
+}
+
+// Content of a look: a file of this machine to read.
+struct ContentSource {
+  ContentSource(std::string native) : path(std::move(native)) {}
+  ContentSource(const char* native) : path(native) {}
+
+  std::string path;
+  bool is_included = true;  // false: the bundle has only size and checksum
+};
+
+// Writes a bundle to `descriptor`, front to back. `content_of` is called for each look with has_content, with
+// its path; `documents` are further files, by name in the bundle ("run.json", "scenario/topology.json"):
+// native paths. Returns a sentence if a file cannot be read, a path or limit would make the bundle
+// unreadable, or writing fails, else "".
+std::string write_bundle(int descriptor, std::string_view manifest, const supervisor::MachineLooks& looks,
+                         const std::function<ContentSource(const std::string& path)>& content_of,
+                         const std::map<std::string, std::string>& documents);
+
+// Size and checksum of a content.
+struct BundleContent {
+  std::uint64_t bytes = 0;       // raw
+  std::uint64_t compressed = 0;  // 0: not included
+  std::string checksum;          // 32 digits
+  bool is_included() const { return compressed != 0; }
+};
+
+struct BundleIndex {
+  std::string manifest;  // JSON; not interpreted here
+  std::vector<BundleContent> contents;
+  supervisor::MachineLooks looks;
+  // Numbers of contents, by the paths of looks with has_content, and by the names of documents.
+  std::map<std::string, std::uint32_t> looks_contents, documents;
+};
+
+class FrameReader;
+struct NewFile;
+
+class Bundle {
+ public:
+  // nullopt, with a sentence that begins with `path`, if the file is no bundle, has another version, or is
+  // damaged outside of its contents.
+  static std::optional<Bundle> open(const std::string& path, std::string* failure);
+
+  const std::string& manifest() const { return index_.manifest; }
+  const supervisor::MachineLooks& looks() const { return index_.looks; }
+  const BundleIndex& index() const { return index_; }
+  // nullptr: the bundle has no content of this path.
+  const BundleContent* content_of(const std::string& look) const;
+  // At most `most` bytes of an included content, from its beginning; fewer if it is damaged.
+  std::string beginning_of(const BundleContent& content, std::size_t most) const;
+  std::uint64_t file_bytes() const { return file_bytes_; }
+  // Of manifest, looks and all contents, in 32 digits.
+  std::string checksum() const;
+
+  // Reads every content. Returns one sentence for each damaged one, which names its files.
+  std::vector<std::string> damage() const;
+  // A document's text of at most `most` bytes. nullopt, with a sentence, if it is missing, damaged or longer.
+  std::optional<std::string> document(const std::string& name, std::string* failure,
+                                      std::uint64_t most = std::uint64_t{64} << 20) const;
+
+  // Writes each included content to its path below FOLDER/root and each document to FOLDER/extra/NAME.
+  // `folder` exists or its parent does; neither "root" nor "extra" may exist in it. Folders have mode 0700,
+  // files the recorded permissions with 0400 and the recorded time, documents 0600. Each is a file of its
+  // own: programs see device and inode numbers of files. Returns "" or a sentence; then some files are
+  // missing.
+  std::string extract(const std::string& folder) const;
+  // The same for the content of one look; the file appears with all its content. Several processes may do it.
+  std::string extract_file(const std::string& look, const std::string& folder) const;
+
+ private:
+  Bundle() = default;
+  // Reads a content, part by part. Returns "" or the end of a sentence: "is damaged: …".
+  std::string read_content(FrameReader& reader, std::uint32_t number,
+                           const std::function<bool(std::string_view part)>& take) const;
+  // Writes the file as `name` into the folder `at`; `folder` is for sentences. Returns "" or a sentence.
+  std::string write_file(FrameReader& reader, const NewFile& file, int at, const std::string& name,
+                         const std::string& folder) const;
+  // The paths and documents with this content, as text.
+  std::string users_of(std::uint32_t number) const;
+
+  std::string path_;
+  OwnedDescriptor file_;
+  std::uint64_t file_bytes_ = 0;
+  BundleIndex index_;
+  std::vector<std::uint64_t> offsets_;  // of the contents' frames in the file
+};
+
+}  // namespace verbatim::bundle

@@ -1,0 +1,64 @@
+// zstd frames of a bundle, compressed and expanded in parts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+namespace verbatim::bundle {
+
+// One frame in memory.
+std::string compressed_frame(std::string_view bytes);
+// The inverse for a frame that expands to exactly `bytes` bytes. Returns false if it does not, or is damaged.
+bool expand_frame(std::string_view frame, std::uint64_t bytes, std::string* to);
+
+class FrameWriter {
+ public:
+  explicit FrameWriter(int descriptor);
+  ~FrameWriter();
+
+  // Each returns 0 or an errno. end() ends the frame; the next bytes begin another one.
+  int add(std::string_view bytes) { return write(bytes, false); }
+  int end() { return write({}, true); }
+  // Bytes written to the descriptor since the beginning of the frame.
+  std::uint64_t frame_bytes() const { return frame_bytes_; }
+  void begin() { frame_bytes_ = 0; }
+
+ private:
+  struct Free {
+    void operator()(ZSTD_CCtx_s* context) const;
+  };
+  int write(std::string_view bytes, bool is_end);
+
+  int descriptor_;
+  std::unique_ptr<ZSTD_CCtx_s, Free> context_;
+  std::string out_;
+  std::uint64_t frame_bytes_ = 0;
+};
+
+class FrameReader {
+ public:
+  FrameReader();
+  ~FrameReader();
+
+  // Takes parts of the expanded content; false ends reading.
+  using Taker = std::function<bool(std::string_view part)>;
+  // Expands the frame of `compressed` bytes at `offset` of a file, which has exactly `bytes` bytes when
+  // expanded. Returns "", the finding, or "stopped" if `take` returned false.
+  std::string read(int descriptor, std::uint64_t offset, std::uint64_t compressed, std::uint64_t bytes,
+                   const Taker& take);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DCtx_s* context) const;
+  };
+  std::unique_ptr<ZSTD_DCtx_s, Free> context_;
+  std::string in_, out_;
+};
+
+}  // namespace verbatim::bundle
