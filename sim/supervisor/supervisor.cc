@@ -296,12 +296,12 @@ std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* r
   if (program.arguments.empty()) return "the command is empty";
   NativeOf native_of;
   if (files != nullptr) native_of = [files](const std::string& path) { return files->content(files->real_path(path)); };
-  return inspect_program(program.arguments[0], program.working_directory, resolved_path, native_of);
+  return inspect_program(program.arguments[0], program.working_directory, resolved_path, native_of).reason;
 }
 
 void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }
 
-void Supervisor::tell_calls_to(std::function<void(const ProgramCall&)> listener) {
+void Supervisor::report_calls_to(std::function<void(const ProgramCall&)> listener) {
   impl_->report_calls_to(std::move(listener));
 }
 

@@ -76,7 +76,7 @@ class Supervisor {
   void use_failing_calls(FailingCalls& calls);
   // `listener` gets every call of a program that reaches the shim, at its begin and at its end. Complete only
   // with Mode::kCallByCall: in slices the polls of a parked thread are not executed. Called before run().
-  void tell_calls_to(std::function<void(const ProgramCall&)> listener);
+  void report_calls_to(std::function<void(const ProgramCall&)> listener);
 
   // Runs the programs until all have ended and SupervisorOptions::has_other_work returns false, no event is
   // left, or a limit is reached. Leaves no process behind. Called once.

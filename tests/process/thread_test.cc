@@ -116,32 +116,32 @@ TEST_F(ThreadTest, a_late_thread_resumes_later_and_remembers_the_choice) {
   EXPECT_EQ(thread().next_event_time(), at_ps(5000) + kAfterWait.delay(1));
   thread().wake();
   EXPECT_EQ(thread().next_event_time(), at_ps(700) + kAfterWait.delay(1));
-  const auto late = thread().take_late();
+  const auto late = thread().delays.take_late();
   ASSERT_TRUE(late);
   EXPECT_EQ(late->site, kAfterWait.name);
   EXPECT_EQ(late->occurrence, 0u);
-  EXPECT_FALSE(thread().take_late());
-  EXPECT_EQ(thread().scheduling_delay(kAfterWait), kAfterWait.delay(1));
-  EXPECT_EQ(thread().take_late()->occurrence, 1u);
+  EXPECT_FALSE(thread().delays.take_late());
+  EXPECT_EQ(thread().delays.choose(kAfterWait), kAfterWait.delay(1));
+  EXPECT_EQ(thread().delays.take_late()->occurrence, 1u);
   choices_.answer = 0;
-  EXPECT_EQ(thread().scheduling_delay(kBeforeCall), Duration::zero());
-  EXPECT_FALSE(thread().take_late());
+  EXPECT_EQ(thread().delays.choose(kBeforeCall), Duration::zero());
+  EXPECT_FALSE(thread().delays.take_late());
 }
 
 TEST_F(ThreadTest, delays_of_own_calls_are_drawn_ahead_of_each_kind) {
-  thread().expect_lateness(slot());
+  thread().delays.draw_ahead(slot(), thread().process().traps_accesses);
   EXPECT_EQ(choices_.sites.size(), 3u * 8) << "eight of each kind at first";
   for (const std::int64_t calls : slot().calls_until_late) EXPECT_EQ(calls, 8);
-  EXPECT_EQ(thread().take_late_call(slot(), protocol::OwnCall::kPost), Duration::zero()) << "none is due";
+  EXPECT_EQ(thread().delays.take_call(slot(), protocol::OwnCall::kPost), Duration::zero()) << "none is due";
   slot().calls_until_late[1] = 0;
   choices_.sites.clear();
   choices_.answer = 1;
-  EXPECT_EQ(thread().take_late_call(slot(), protocol::OwnCall::kPost), Duration::zero()) << "drawn before";
+  EXPECT_EQ(thread().delays.take_call(slot(), protocol::OwnCall::kPost), Duration::zero()) << "drawn before";
   EXPECT_EQ(choices_.sites, std::vector<std::string>{std::string(kBeforePost.name)});
   EXPECT_EQ(slot().calls_until_late[1], 1) << "the next call is late";
   slot().calls_until_late[1] = 0;
-  EXPECT_EQ(thread().take_late_call(slot(), protocol::OwnCall::kPost), kBeforePost.delay(1));
-  const auto late = thread().take_late();
+  EXPECT_EQ(thread().delays.take_call(slot(), protocol::OwnCall::kPost), kBeforePost.delay(1));
+  const auto late = thread().delays.take_late();
   ASSERT_TRUE(late);
   EXPECT_EQ(late->site, kBeforePost.name);
   EXPECT_EQ(late->occurrence, 8u);
@@ -150,11 +150,11 @@ TEST_F(ThreadTest, delays_of_own_calls_are_drawn_ahead_of_each_kind) {
 }
 
 TEST_F(ThreadTest, twice_as_many_choices_are_drawn_each_time) {
-  thread().expect_lateness(slot());
+  thread().delays.draw_ahead(slot(), thread().process().traps_accesses);
   std::vector<std::int64_t> drawn;
   for (int i = 0; i < 9; ++i) {
     slot().calls_until_late[0] = 0;
-    (void)thread().take_late_call(slot(), protocol::OwnCall::kOther);
+    (void)thread().delays.take_call(slot(), protocol::OwnCall::kOther);
     drawn.push_back(slot().calls_until_late[0]);
   }
   EXPECT_EQ(drawn, (std::vector<std::int64_t>{16, 32, 64, 128, 256, 512, 1024, 1024, 1024}));
@@ -187,14 +187,14 @@ TEST_F(ThreadTest, a_dead_thread_has_no_events) {
 TEST_F(ThreadTest, records_are_emitted_at_their_times_or_before_the_next_action) {
   std::vector<std::pair<int, std::int64_t>> emitted;
   for (const int ps : {300, 300, 800}) {
-    thread().emit_at(at_ps(ps), [&emitted, ps, this] { emitted.emplace_back(ps, to_ps(engine_.now())); });
+    thread().early_records.emit_at(at_ps(ps), [&emitted, ps, this] { emitted.emplace_back(ps, to_ps(engine_.now())); });
   }
-  thread().emit_due();
+  thread().early_records.emit_due();
   EXPECT_TRUE(emitted.empty());
   engine_.run_until(at_ps(299));
   {
     Engine::Ahead ahead(engine_, at_ps(300));
-    thread().emit_due();
+    thread().early_records.emit_due();
   }
   EXPECT_EQ(emitted.size(), 2u);
   engine_.run();
@@ -215,13 +215,13 @@ TEST_F(ThreadTest, a_signal_interrupts_a_wait_unless_it_is_masked) {
   thread().block({}, kNever, "an event");
   thread().add_masked({.signal = 10});
   EXPECT_EQ(thread().next_event_time(), kNever);
-  EXPECT_FALSE(thread().has_signal());
-  thread().await_signals(1u << 9);
-  EXPECT_TRUE(thread().has_signal()) << "it waits for this one";
-  EXPECT_TRUE(thread().masked().empty());
+  EXPECT_FALSE(thread().signals.has_deliverable());
+  thread().signals.await(1u << 9);
+  EXPECT_TRUE(thread().signals.has_deliverable()) << "it waits for this one";
+  EXPECT_TRUE(thread().signals.masked.empty());
   thread().add_masked({.signal = 10});
   EXPECT_EQ(thread().next_event_time(), at_ps(700));
-  EXPECT_EQ(thread().next_signal(), 10);
+  EXPECT_EQ(thread().signals.next(), 10);
 }
 
 TEST_F(ThreadTest, repeated_calls_that_find_nothing_are_recognised) {
@@ -229,7 +229,7 @@ TEST_F(ThreadTest, repeated_calls_that_find_nothing_are_recognised) {
   EXPECT_FALSE(thread().is_repeated_poll());
   const auto empty = [this](std::int64_t first) {
     call(SYS_read, first);
-    return thread().repeats_empty_call(true);
+    return thread().empty_calls.add(thread().call(), true);
   };
   EXPECT_FALSE(empty(1));
   EXPECT_TRUE(empty(1));
@@ -237,7 +237,7 @@ TEST_F(ThreadTest, repeated_calls_that_find_nothing_are_recognised) {
   EXPECT_FALSE(empty(2)) << "other arguments";
   EXPECT_TRUE(empty(1)) << "one of the last few";
   call(SYS_read, 1);
-  EXPECT_FALSE(thread().repeats_empty_call(false));
+  EXPECT_FALSE(thread().empty_calls.add(thread().call(), false));
   EXPECT_FALSE(thread().is_repeated_poll());
   EXPECT_FALSE(empty(1)) << "another series";
   for (std::int64_t other = 10; other < 13; ++other) EXPECT_FALSE(empty(other));
@@ -247,47 +247,47 @@ TEST_F(ThreadTest, repeated_calls_that_find_nothing_are_recognised) {
   EXPECT_FALSE(empty(10));
   EXPECT_TRUE(empty(13));
   call(SYS_nanosleep, 5);
-  (void)thread().repeats_empty_call(true);
-  EXPECT_TRUE(thread().repeats_empty_call(true));
+  (void)thread().empty_calls.add(thread().call(), true);
+  EXPECT_TRUE(thread().empty_calls.add(thread().call(), true));
   EXPECT_FALSE(thread().is_repeated_poll()) << "a sleep";
 }
 
 TEST_F(ThreadTest, a_result_holds_until_a_file_of_the_call_changes_or_closes) {
   auto file = std::make_shared<AnyFile>(), other = std::make_shared<AnyFile>();
   call(SYS_read, 1);
-  (void)thread().repeats_empty_call(true);
-  EXPECT_EQ(known_places(thread().still_empty(protocol::kAllKnownCalls)), 0u) << "no result yet";
-  EXPECT_EQ(thread().keep_empty_call(-11, Duration(0), {}, {file}), 1u | 1u << protocol::kKeptAtShift);
+  (void)thread().empty_calls.add(thread().call(), true);
+  EXPECT_EQ(known_places(thread().empty_calls.still_empty(protocol::kAllKnownCalls)), 0u) << "no result yet";
+  EXPECT_EQ(thread().empty_calls.keep_result(-11, Duration(0), {}, {file}), 1u | 1u << protocol::kKeptAtShift);
   call(SYS_read, 2);
-  (void)thread().repeats_empty_call(true);
-  EXPECT_EQ(thread().keep_empty_call(-11, Duration(9), {1, 2}, {file, other}),
+  (void)thread().empty_calls.add(thread().call(), true);
+  EXPECT_EQ(thread().empty_calls.keep_result(-11, Duration(9), {1, 2}, {file, other}),
             3u | 2u << protocol::kKeptAtShift);
-  const Thread::KnownCalls known = thread().still_empty(2);
+  const KnownCalls known = thread().empty_calls.still_empty(2);
   EXPECT_EQ(known[0], nullptr) << "not asked for";
   ASSERT_NE(known[1], nullptr);
   EXPECT_EQ(known[1]->result, -11);
   EXPECT_EQ(known[1]->slept, Duration(9));
   EXPECT_EQ(known[1]->memory, (std::vector<std::uint8_t>{1, 2}));
   other->change();
-  EXPECT_EQ(known_places(thread().still_empty(protocol::kAllKnownCalls)), 1u);
+  EXPECT_EQ(known_places(thread().empty_calls.still_empty(protocol::kAllKnownCalls)), 1u);
   file.reset();
-  EXPECT_EQ(known_places(thread().still_empty(protocol::kAllKnownCalls)), 0u);
+  EXPECT_EQ(known_places(thread().empty_calls.still_empty(protocol::kAllKnownCalls)), 0u);
 }
 
 TEST_F(ThreadTest, a_thread_that_was_found_spinning_pokes_itself_for_64_slices) {
-  thread().start_slice(100);
-  EXPECT_EQ(thread().poke_after_us(), 0u);
-  thread().spin_found();
+  thread().poke.start_slice(100);
+  EXPECT_EQ(thread().poke.after_us(), 0u);
+  thread().poke.spin_found();
   for (int i = 0; i < 64; ++i) {
-    thread().start_slice(100);
-    EXPECT_EQ(thread().poke_after_us(), 100u) << i;
+    thread().poke.start_slice(100);
+    EXPECT_EQ(thread().poke.after_us(), 100u) << i;
   }
-  thread().spin_not_found();
-  EXPECT_EQ(thread().poke_after_us(), 200u);
-  for (int i = 0; i < 20; ++i) thread().spin_not_found();
-  EXPECT_EQ(thread().poke_after_us(), 100'000u);
-  thread().start_slice(100);
-  EXPECT_EQ(thread().poke_after_us(), 0u);
+  thread().poke.spin_not_found();
+  EXPECT_EQ(thread().poke.after_us(), 200u);
+  for (int i = 0; i < 20; ++i) thread().poke.spin_not_found();
+  EXPECT_EQ(thread().poke.after_us(), 100'000u);
+  thread().poke.start_slice(100);
+  EXPECT_EQ(thread().poke.after_us(), 0u);
 }
 
 // Two looks in a turn, at 0 and 300 of 1000 ps. Its second poll comes after a read and a write of memory.

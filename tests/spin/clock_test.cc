@@ -57,7 +57,7 @@ class ClockLoop : public testing::Test {
       }
     }
   }
-  void expect_told(Loop loop) {
+  void expect_reported(Loop loop) {
     const std::int64_t end = counter_at(kClock.look_ps + kClock.counter_ps + 40'000 * kTurn) + 3;
     const Registers first = stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end));
     execute(first, 0);
@@ -312,8 +312,8 @@ TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o2) { expec
 TEST_F(CallingLoop, quotients_of_either_sign_o0) { expect_quotients(loops_o0::poll_until_quotient); }
 TEST_F(CallingLoop, quotients_of_either_sign_o2) { expect_quotients(loops_o2::poll_until_quotient); }
 
-TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
-TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }
+TEST_F(ClockLoop, o0) { expect_reported(loops_o0::poll_timed); }
+TEST_F(ClockLoop, o2) { expect_reported(loops_o2::poll_timed); }
 
 // A system call that returns no data: only the known call, with the memory that it reads.
 TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {

@@ -150,7 +150,7 @@ void Exploration::report_quirks() {
   if (quirks != 0)
     answer_.print(
         "a failure found here but not with freedom spec can occur only on hardware that violates the "
-        "specification in this way:\n");
+        "specification as follows:\n");
   for (std::size_t i = 0; i < std::size(hca::kQuirks); ++i) {
     if ((quirks & hca::bit_of(static_cast<hca::Quirk>(i))) == 0) continue;
     answer_.print("  %s: %s\n", std::string(hca::kQuirks[i].name).c_str(),

@@ -145,7 +145,7 @@ int replay(ReplayOptions asked) {
   else if (is_same)
     answer.print_failure("replay: the same failure%s: %s\n", has_same_digest ? ", with the same digest" : "", file->summary.c_str());
   else
-    answer.print_failure("replay: the run ended in another way than the recorded one (%s)\n", file->summary.c_str());
+    answer.print_failure("replay: the run ended differently from the recorded one (%s)\n", file->summary.c_str());
   answer.document().update({{"same_failure", is_same}, {"same_digest", has_same_digest}, {"summary", file->summary}});
   if (!file->digest.is_comparable()) {
     complain("warning: " + file->path + ": " + file->digest.why_not());

@@ -259,11 +259,11 @@ void Grader::collect(const WorkerPool::Ended& ended) {
 std::vector<std::string> Grader::judge(const Criterion& criterion, const Run& run, bool ever_sleeps) const {
   if (!run.failure.empty()) return run.failure;
   if (criterion.polls_after_arming && !run.order_mistake.empty())
-    return {run.order_mistake, "so: after ibv_req_notify_cq poll until the CQ is empty, and only then sleep"};
+    return {run.order_mistake, "what to do: after ibv_req_notify_cq poll until the CQ is empty, and only then sleep"};
   if (criterion.polls_after_arming && !ever_sleeps)
     return {"the program never sleeps for a completion event (ibv_get_cq_event)"};
   if (criterion.has_no_rnr_naks && run.rnr_naks != 0)
-    return {std::to_string(run.rnr_naks) + " times a message came for which no receive was posted (RNR NAK)"};
+    return {std::to_string(run.rnr_naks) + " times a message arrived without a posted receive (RNR NAK)"};
   if (criterion.most_packets != 0 && run.packets > criterion.most_packets)
     return {std::to_string(run.packets) + " packets were sent; the limit is " + std::to_string(criterion.most_packets)};
   if (criterion.most_pauses && run.pauses > *criterion.most_pauses)
