@@ -63,8 +63,9 @@ class Supervisor {
   ~Supervisor();
 
   // Resolves the program as execvp does and returns why it cannot be simulated: not found, not executable,
-  // static, set-user-id, foreign architecture. Empty: it can. Starts nothing.
-  static std::string reject_reason(const ProgramSpec& program, std::string* resolved_path);
+  // static, set-user-id, foreign architecture, a symbol version that the libraries in `shim_directory` lack
+  // (empty: versions are not compared). Empty: it can. Starts nothing.
+  static std::string reject_reason(const ProgramSpec& program, const std::string& shim_directory, std::string* resolved_path);
 
   // Tries every facility of this machine or container that a run needs. Runs are possible
   // if none is kMissing.
