@@ -40,7 +40,7 @@ std::string hint_for_arguments(const RunOptions& options, const std::string& oth
 bool is_program(const std::string& word) {
   supervisor::ProgramSpec spec;
   spec.arguments = {word};
-  return !word.empty() && supervisor::Supervisor::reject_reason(spec, nullptr).empty();
+  return !word.empty() && supervisor::Supervisor::reject_reason(spec, "", nullptr).empty();
 }
 
 // Hint for an argument that is not HOST=COMMAND.
@@ -348,7 +348,7 @@ void find_programs(RunPlan& plan, const std::string& folder, config::Diagnostics
     spec.background = program.background;
     if (program.kill.count() != 0) spec.kill = instant_from_ps(program.kill.count());
     std::string resolved;
-    const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved, files);
+    const std::string reason = supervisor::Supervisor::reject_reason(spec, shim_directory(), &resolved, files);
     if (!reason.empty()) {
       const bool from_file = !plan.scenario.file.empty();
       diagnostics.add(from_file ? plan.scenario.file : "command line",
