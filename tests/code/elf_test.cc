@@ -268,7 +268,7 @@ TEST(Launcher, a_program_whose_parts_lie_before_its_beginning_is_refused) {
   file.add(std::string(4096, '\0'));
   Content bytes = file.bytes();
   reinterpret_cast<Elf64_Ehdr*>(bytes.data())->e_phnum = 1;
-  EXPECT_THAT(supervisor::inspect_program(written(bytes, "no_parts"), "/", nullptr),
+  EXPECT_THAT(supervisor::inspect_program(written(bytes, "no_parts"), "/", nullptr).reason,
               testing::HasSubstr("is statically linked"));
 }
 
