@@ -292,7 +292,7 @@ const Object& hca_profile_table() {
          bind<&P::endpoint>({.key = "endpoint",
                              .kind = Kind::kText,
                              .doc = "full: all of an adapter; light: flows alone, and no programs: each step of a message takes "
-                                    "what it takes an idle adapter of this profile, and a host takes kilobytes of memory",
+                                    "the time of an idle adapter of this profile, and a host takes kilobytes of memory",
                              .choices = {"full", "light"}}),
          clock<&P::core_clock_hz>("core_clock", "clock of the adapter's stages"),
          bind_object<&P::pcie>({.key = "pcie", .kind = Kind::kObject, .doc = "connection to host memory"},

@@ -90,7 +90,7 @@ const Object& flow_table() {
                                                 .max = 15})),
        bind<&F::traffic_class>({.key = "traffic_class",
                                 .kind = Kind::kInteger,
-                                .doc = "on Ethernet: of the IP headers of its packets and their answers; the upper six bits are the DSCP",
+                                .doc = "on Ethernet: traffic class in the IP headers of its packets and their answers; the upper six bits are the DSCP",
                                 .max = 255}),
        without_default(bind<&F::acknowledgement_traffic_class>(
            {.key = "acknowledgement_traffic_class",

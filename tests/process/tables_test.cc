@@ -48,7 +48,7 @@ std::string program_table() {
 }
 
 std::string passing_table() {
-  std::string table = "What is let through, and why it may:\n\n| call | why |\n|---|---|\n";
+  std::string table = "Calls that the filter lets through, and the reason:\n\n| call | why |\n|---|---|\n";
   for (const protocol::PassingCall& call : protocol::kPassingCalls) {
     table += "| `" + std::string(protocol::system_call(call.number).name) + "` | " + call.reason + " |\n";
   }
@@ -72,7 +72,7 @@ std::string name_of(CallClass call_class) {
 
 std::string gate_table() {
   std::string table =
-      "What the shim may call for itself, by the only code that enters the kernel with calls that trap elsewhere; any other call\n"
+      "Calls that the shim makes for itself, by the only code that enters the kernel with calls that trap elsewhere; any other call\n"
       "from there ends the program:\n\n| call | why |\n|---|---|\n";
   for (const protocol::GateClass& allowed : protocol::kGateClasses) {
     table += "| class " + name_of(allowed.call_class) + " | " + allowed.reason + " |\n";
@@ -88,8 +88,8 @@ std::string control_table() {
     std::string names;
     for (const protocol::ControlOption& option : protocol::kControlOptions) {
       if (option.kind != kind) continue;
-      const bool tells = kind == protocol::ControlKind::kFixed;
-      const std::string value = !tells              ? ""
+      const bool has_value = kind == protocol::ControlKind::kFixed;
+      const std::string value = !has_value          ? ""
                                 : option.value >= 0 ? " (" + std::to_string(option.value) + ")"
                                                     : std::string(" (") + strerrorname_np(-option.value) + ")";
       names += (names.empty() ? "`" : ", `") + std::string(option.name) + "`" + value;
@@ -97,10 +97,10 @@ std::string control_table() {
     return names;
   };
   using protocol::ControlKind;
-  return "Options of `prctl` (`verbs_shim/protocol/process_control.h`); any other is EINVAL, told by name.\n\n"
+  return "Options of `prctl` (`verbs_shim/protocol/process_control.h`); any other gets EINVAL and a warning with its name.\n\n"
          "| who answers | options |\n|---|---|\n| the kernel | " +
          of_kind(ControlKind::kKernel) + " |\n| the supervisor | " + of_kind(ControlKind::kCredentials) +
-         " |\n| kept and told, without effect | " + of_kind(ControlKind::kSetting) + ", " + of_kind(ControlKind::kStored) +
+         " |\n| stored and returned, without effect | " + of_kind(ControlKind::kSetting) + ", " + of_kind(ControlKind::kStored) +
          " |\n| always the same | " + of_kind(ControlKind::kFixed) + " |\n";
 }
 
@@ -139,7 +139,7 @@ std::string call_table() {
     }
     return names;
   };
-  return "Of " + std::to_string(all) + " system calls of x86-64 (`verbs_shim/protocol/system_calls.h`):\n\n" +
+  return std::to_string(all) + " system calls of x86-64 (`verbs_shim/protocol/system_calls.h`):\n\n" +
          table + "\n" + passing_table() + "\n" + gate_table() + "\n" + control_table() + "\nRefused with EPERM, as to a program without privilege: " + with_errno(EPERM) +
          ".\n\nRefused with ENOSYS, as by an older kernel, unless `--strict=warn` lets them reach the "
          "machine: " +
@@ -179,7 +179,7 @@ const std::vector<Coverage> kCoverage = {
     {"signals between programs", "signal_between signal_at_start signal_child_ended queued_signals signal_thread two_programs"},
     {"alarm, setitimer, timer_create", "interval_timers posix_timers timer_threads"},
     {"timerfd, eventfd, signalfd", "timerfd_modes eventfd_modes signalfd_modes"},
-    {"signals that tell of descriptors (O_ASYNC, F_SETSIG)", "file_signals"},
+    {"signals on readiness of descriptors (O_ASYNC, F_SETSIG)", "file_signals"},
     {"events of files (inotify)",
      "inotify inotify_processes Simulated.watches_of_what_is_not_the_hosts_own_are_told_of "
      "Simulated.programs_of_a_host_hear_of_each_others_files_and_of_no_other_hosts Simulated.tail_follows_a_name"},

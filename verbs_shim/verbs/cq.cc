@@ -248,9 +248,9 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
     return refuse(refuse_with(EINVAL, "ibv_create_cq_ex: unknown bits in comp_mask %#x", attributes->comp_mask));
   }
   if ((attributes->wc_flags & ~kSupported) != 0) {
-    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_cq_ex: of wc_flags %#llx the device does not have %#llx",
-                              static_cast<unsigned long long>(attributes->wc_flags),
-                              static_cast<unsigned long long>(attributes->wc_flags & ~kSupported)));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_cq_ex: the device lacks %#llx of wc_flags %#llx",
+                              static_cast<unsigned long long>(attributes->wc_flags & ~kSupported),
+                              static_cast<unsigned long long>(attributes->wc_flags)));
   }
   const bool in_domain = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0;
   auto* parent = in_domain ? object<Pd>(attributes->parent_domain) : nullptr;

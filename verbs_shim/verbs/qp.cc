@@ -283,9 +283,10 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   bool extended = (mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   std::uint64_t supported = supported_send_ops(attributes->qp_type);
   if (extended && (attributes->send_ops_flags & ~supported) != 0) {
-    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp_ex: of send_ops_flags %#llx type %d does not have %#llx",
-                              static_cast<unsigned long long>(attributes->send_ops_flags), static_cast<int>(attributes->qp_type),
-                              static_cast<unsigned long long>(attributes->send_ops_flags & ~supported)));
+    return refuse(refuse_with(EOPNOTSUPP, "ibv_create_qp_ex: type %d lacks %#llx of send_ops_flags %#llx",
+                              static_cast<int>(attributes->qp_type),
+                              static_cast<unsigned long long>(attributes->send_ops_flags & ~supported),
+                              static_cast<unsigned long long>(attributes->send_ops_flags)));
   }
 
   CreateRequest request{};

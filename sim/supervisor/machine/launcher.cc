@@ -441,7 +441,8 @@ LaunchedProcess launch(const LaunchRequest& request) {
       int error = 0;
       if (read(error_pipe[0], &error, sizeof error) != sizeof error) error = ECHILD;
       launched.error = "cannot execute " + request.path + ": " + std::strerror(error);
-      launched.is_refused_by_machine = !is_error_of_file(error);
+      // ECHILD: the kernel has killed it in execve(2), because segments of the file cannot be mapped.
+      launched.is_refused_by_machine = error != ECHILD && !is_error_of_file(error);
       launched.pid = -1;
     } else {
       LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);
