@@ -285,6 +285,8 @@ TEST_F(CallingLoop, milliseconds_o0) { expect_milliseconds(loops_o0::poll_until_
 TEST_F(CallingLoop, milliseconds_o2) { expect_milliseconds(loops_o2::poll_until_millisecond); }
 TEST_F(CallingLoop, floating_o0) { expect_milliseconds(loops_o0::poll_until_floating); }
 TEST_F(CallingLoop, floating_o2) { expect_milliseconds(loops_o2::poll_until_floating); }
+TEST_F(CallingLoop, scaled_o0) { expect_milliseconds(loops_o0::poll_until_scaled); }
+TEST_F(CallingLoop, scaled_o2) { expect_milliseconds(loops_o2::poll_until_scaled); }
 TEST_F(CallingLoop, distance_o0) { expect_milliseconds(loops_o0::poll_until_distance); }
 TEST_F(CallingLoop, distance_o2) { expect_milliseconds(loops_o2::poll_until_distance); }
 TEST_F(CallingLoop, halves_of_a_vector_o0) { expect_milliseconds(loops_o0::poll_until_halves); }
