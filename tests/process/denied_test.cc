@@ -146,7 +146,7 @@ TEST(Denied, arguments_are_answered_or_refused_by_name) {
             "a file: 0\nthe holder of a lock is known: 1\na file of the adapter: EACCES\n"
             "a link that is not followed: ELOOP\n/dev/net/tun: ENOENT\n/dev/kmsg: ENOENT\n/dev/mem: ENOENT\n"
             "packets: EAFNOSUPPORT\nmachines: EAFNOSUPPORT\nraw: EAFNOSUPPORT\nkeys: EPERM\nquotas: EPERM\n"
-            "the time: EPERM\nupper capabilities: 1\neveryone else: 0\nno one else: ESRCH\n")
+            "the time: EPERM\none capability more: EPERM\neveryone else: 0\nno one else: ESRCH\n")
       << run.story();
   const std::string all = run.report["warnings"].dump();
   for (const char* refused :
