@@ -206,6 +206,22 @@ TEST(CallFrames, a_name_that_stands_for_a_longer_one_stays_as_it_is) {
   EXPECT_EQ(function_at(bytes, kFileAt + 16).value().name, "box::Pair<int>::sum");
 }
 
+TEST(CallFrames, names_of_the_table_of_all_symbols_come_first) {
+  MadeFile file;
+  const std::uint64_t names = file.add(std::string("\0whole\0exported\0other\0", 22));
+  const std::uint64_t all = file.add(std::vector{function_symbol(kFileAt, 16, 1)});
+  const std::uint64_t exported = file.add(std::vector{function_symbol(kFileAt, 16, 7), function_symbol(kFileAt + 16, 16, 16)});
+  file.add_section(SHT_NULL, 0, 0);
+  file.add_section(SHT_STRTAB, names, 22);
+  file.add_section(SHT_SYMTAB, all, sizeof(Elf64_Sym), 0, 1);
+  file.add_section(SHT_DYNSYM, exported, 2 * sizeof(Elf64_Sym), 0, 1);
+  const Content bytes = file.bytes();
+  EXPECT_EQ(function_at(bytes, kFileAt).value().name, "whole");
+  EXPECT_EQ(function_at(bytes, kFileAt + 16).value().name, "other") << "it is exported only";
+  EXPECT_EQ(exported_function(bytes, "exported").value().begin, kFileAt);
+  EXPECT_FALSE(exported_function(bytes, "whole"));
+}
+
 // A DWARF 5 unit with `count` files that all have the same name; each takes four bytes in the table.
 Content with_lines(const std::string& name, std::uint32_t count) {
   MadeFile file;

@@ -1,6 +1,7 @@
 // Calls with dangerous arguments that could reach the machine: each is answered as on any machine, or refused.
 #include <asm/prctl.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/membarrier.h>
 #include <linux/mempolicy.h>
@@ -127,6 +128,8 @@ static void use_files(void) {
   int status;
   EXPECT(waitpid(child, &status, 0) == child);
   tell("the holder of a lock is known", status == 0);
+  tell("a file of the adapter", open("/sys/class/infiniband/none", O_CREAT | O_WRONLY, 0600));
+  tell("a link that is not followed", open("/sys/class/infiniband/mlx5_0", O_RDONLY | O_NOFOLLOW));
   tell("/dev/net/tun", open("/dev/net/tun", O_RDWR));
   tell("/dev/kmsg", open("/dev/kmsg", O_RDWR));
   tell("/dev/mem", open("/dev/mem", O_RDWR));
@@ -139,10 +142,33 @@ static void use_files(void) {
   sync();
 }
 
+static void keep_capabilities(void) {
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct before[2], after[2];
+  EXPECT(syscall(SYS_capget, &header, before) == 0 && syscall(SYS_capset, &header, before) == 0);
+  EXPECT(syscall(SYS_capget, &header, after) == 0 && memcmp(before, after, sizeof before) == 0);
+  before[1].permitted = 1u << (CAP_CHECKPOINT_RESTORE - 32);
+  tell("one capability more", syscall(SYS_capset, &header, before));
+}
+
+// On Linux this would end most programs of the machine.
+static void signal_all(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    while (1) pause();
+  }
+  tell("everyone else", kill(-1, SIGUSR1));
+  int status;
+  EXPECT(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1);
+  tell("no one else", kill(-1, SIGUSR1));
+}
+
 int main(void) {
   control_itself();
   schedule();
   use_memory();
   use_files();
+  keep_capabilities();
+  signal_all();
   return 0;
 }

@@ -143,9 +143,10 @@ TEST(Denied, arguments_are_answered_or_refused_by_name) {
             "copied: 8\nto: 8\na whole clone: EOPNOTSUPP\nflags of the file system: ENOTTY\na terminal: 0\n"
             "an owner: EINVAL\nno owner of a pipe: 0\nan owner of a pipe: 0\nits signal: 0\na lease: EINVAL\n"
             "a watch: EINVAL\na character device: EPERM\na block device: EPERM\n"
-            "a file: 0\nthe holder of a lock is known: 1\n/dev/net/tun: ENOENT\n/dev/kmsg: ENOENT\n/dev/mem: ENOENT\n"
+            "a file: 0\nthe holder of a lock is known: 1\na file of the adapter: EACCES\n"
+            "a link that is not followed: ELOOP\n/dev/net/tun: ENOENT\n/dev/kmsg: ENOENT\n/dev/mem: ENOENT\n"
             "packets: EAFNOSUPPORT\nmachines: EAFNOSUPPORT\nraw: EAFNOSUPPORT\nkeys: EPERM\nquotas: EPERM\n"
-            "the time: EPERM\n")
+            "the time: EPERM\none capability more: EPERM\neveryone else: 0\nno one else: ESRCH\n")
       << run.story();
   const std::string all = run.report["warnings"].dump();
   for (const char* refused :

@@ -285,6 +285,8 @@ TEST_F(CallingLoop, milliseconds_o0) { expect_milliseconds(loops_o0::poll_until_
 TEST_F(CallingLoop, milliseconds_o2) { expect_milliseconds(loops_o2::poll_until_millisecond); }
 TEST_F(CallingLoop, floating_o0) { expect_milliseconds(loops_o0::poll_until_floating); }
 TEST_F(CallingLoop, floating_o2) { expect_milliseconds(loops_o2::poll_until_floating); }
+TEST_F(CallingLoop, scaled_o0) { expect_milliseconds(loops_o0::poll_until_scaled); }
+TEST_F(CallingLoop, scaled_o2) { expect_milliseconds(loops_o2::poll_until_scaled); }
 TEST_F(CallingLoop, distance_o0) { expect_milliseconds(loops_o0::poll_until_distance); }
 TEST_F(CallingLoop, distance_o2) { expect_milliseconds(loops_o2::poll_until_distance); }
 TEST_F(CallingLoop, halves_of_a_vector_o0) { expect_milliseconds(loops_o0::poll_until_halves); }
@@ -386,6 +388,32 @@ TEST_F(ClockLoop, a_call_of_the_kernel_destroys_two_registers) {
   EXPECT_TRUE(kept.proven) << kept.refusal.describe();
   EXPECT_EQ(prove({0x85, 0xc9}).refusal.reason, Reason::kUndefinedValue) << "test %ecx, %ecx";
   EXPECT_EQ(prove({0x45, 0x85, 0xdb}).refusal.reason, Reason::kUndefinedValue) << "test %r11d, %r11d";
+}
+
+// A copy of bytes that change in each turn changes as well, and has no rule.
+TEST_F(ClockLoop, a_string_is_copied_from_bytes_that_do_not_change) {
+  alignas(4096) static std::uint8_t code[4096];
+  alignas(64) static std::uint64_t words[32];
+  const auto prove = [&](std::uint8_t source) {
+    // mov %rbx, %rdi; mov $1, %esi; mov %rbp, %rdx; call *%r12; incq (%r13); lea source(%r13), %rsi; lea 64(%r13), %rdi;
+    // movsq
+    std::vector<std::uint8_t> loop = {0x48, 0x89, 0xdf, 0xbe, 1,    0,    0,    0,    0x48, 0x89, 0xea, 0x41, 0xff, 0xd4, 0x49,
+                                      0xff, 0x45, 0,    0x49, 0x8d, 0x75, source, 0x49, 0x8d, 0x7d, 64,   0x48, 0xa5};
+    loop.insert(loop.end(), {0xeb, static_cast<std::uint8_t>(-static_cast<int>(loop.size()) - 2)});
+    std::copy(loop.begin(), loop.end(), code);
+    Registers entry = stack_.call(code, address(&state_.cq), 1, address(state_.wc));
+    *stack_.top() = address(code) + 14;
+    entry.rip = entry.gpr[kR12] = kPoll;
+    entry.gpr[kRbx] = entry.gpr[kRdi];
+    entry.gpr[kRbp] = entry.gpr[kRdx];
+    entry.gpr[kR13] = address(words);
+    return prover_.prove_poll_loop(entry, is_poll, memory_, {});
+  };
+  const PollLoopProof constant = prove(32);
+  EXPECT_TRUE(constant.proven) << constant.refusal.describe();
+  const PollLoopProof growing = prove(0);
+  EXPECT_FALSE(growing.proven);
+  EXPECT_EQ(growing.refusal.reason, Reason::kGrowingPart) << growing.refusal.describe();
 }
 
 }  // namespace

@@ -66,6 +66,33 @@ TEST_F(Known, clearing_a_register_needs_nothing) {
   EXPECT_TRUE(run({0xf8, 0x19, 0xc9}));
 }
 
+TEST_F(Known, a_division_of_a_word_leaves_its_remainder_in_the_upper_byte) {
+  EXPECT_TRUE(run({0xb8, 7, 0, 0, 0, 0xb1, 2, 0xf6, 0xf1}));  // mov eax, 7; mov cl, 2; div cl
+  EXPECT_EQ(thread.state.registers.gpr[kRax] & 0xffff, 0x0103u);
+  EXPECT_TRUE(run({0xb8, 0x9b, 0xff, 0, 0, 0xb1, 2, 0xf6, 0xf9}));  // mov eax, 0xff9b; mov cl, 2; idiv cl: -101 / 2
+  EXPECT_EQ(thread.state.registers.gpr[kRax] & 0xffff, 0xffceu);
+  // mov eax, 7; mov ecx, 2; mov edx, 0; div cx
+  EXPECT_TRUE(run({0xb8, 7, 0, 0, 0, 0xb9, 2, 0, 0, 0, 0xba, 0, 0, 0, 0, 0x66, 0xf7, 0xf1}));
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 3u);
+  EXPECT_EQ(thread.state.registers.gpr[kRdx], 1u);
+}
+
+TEST_F(Known, flags_that_are_undefined_after_an_instruction_are_not_used) {
+  EXPECT_FALSE(run({0xb8, 7, 0, 0, 0, 0xb1, 2, 0xf6, 0xf1, 0x74, 0}));  // div cl; jz
+  EXPECT_EQ(reason(), Reason::kUndefinedValue);
+  // mov ecx, 5; mov edx, 6; andn eax, ecx, edx
+  const std::vector<std::uint8_t> andn = {0xb9, 5, 0, 0, 0, 0xba, 6, 0, 0, 0, 0xc4, 0xe2, 0x70, 0xf2, 0xc2};
+  const auto then = [&](std::uint8_t jump) {
+    std::vector<std::uint8_t> code = andn;
+    code.insert(code.end(), {jump, 0});
+    return run(code);
+  };
+  EXPECT_TRUE(then(0x74)) << "jz";
+  EXPECT_EQ(thread.state.registers.gpr[kRax], 2u);
+  EXPECT_TRUE(then(0x72)) << "jc";
+  EXPECT_FALSE(then(0x7a)) << "jp";
+}
+
 TEST_F(Known, a_byte_of_a_register_is_known_alone) {
   EXPECT_TRUE(run({0xb1, 7, 0x0f, 0xb6, 0xc1}));  // mov cl, 7; movzx eax, cl
   EXPECT_EQ(thread.state.registers.gpr[kRax], 7u);

@@ -274,6 +274,15 @@ void poll_until_floating(LoopState* s, long end) {
   }
 }
 
+// Products and differences of numbers that have bounds.
+void poll_until_scaled(LoopState* s, long end) {
+  long now[2];
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->timeofday(now, nullptr);
+    if (static_cast<double>(now[1]) * 1e-3 - 2.0 >= static_cast<double>(end) - 2.0) break;
+  }
+}
+
 // Signs cleared and set in vector registers.
 void poll_until_distance(LoopState* s, long end) {
   long now[2];

@@ -62,6 +62,7 @@ struct LoopState {
   void poll_until_second(LoopState*, long end); \
   void poll_until_millisecond(LoopState*, long end); \
   void poll_until_floating(LoopState*, long end); \
+  void poll_until_scaled(LoopState*, long end); \
   void poll_until_distance(LoopState*, long end); \
   void poll_until_halves(LoopState*, long end); \
   void poll_writing_over(LoopState*, long end); \

@@ -51,6 +51,10 @@ static void operations(void) {
   EXPECT(fails(semget(IPC_PRIVATE, 0, 0600), EINVAL) && fails(semget(IPC_PRIVATE, 32001, 0600), EINVAL));
   struct semid_ds state;
   EXPECT(semctl(id, 0, IPC_STAT, (union semun){.buf = &state}) == 0 && state.sem_nsems == 3 && state.sem_otime != 0);
+  state.sem_perm.mode = 0640;
+  EXPECT(semctl(id, 0, IPC_SET, (union semun){.buf = &state}) == 0);
+  EXPECT(fails(semctl(id, 0, IPC_SET, (union semun){.buf = (void*)8}), EFAULT));
+  EXPECT(semctl(id, 0, IPC_STAT, (union semun){.buf = &state}) == 0 && (state.sem_perm.mode & 0777) == 0640);
   EXPECT(semctl(id, 0, IPC_RMID) == 0 && fails(value(id, 0), EINVAL));
 }
 
