@@ -326,7 +326,7 @@ TEST(Compare, what_is_no_run_is_refused_all_at_once) {
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(run.err, HasSubstr("verbatim: empty is no folder of a run: it has no run.json"));
   EXPECT_THAT(run.err, HasSubstr("verbatim: damaged/run.json: "));
-  EXPECT_THAT(run.err, HasSubstr("verbatim: other does not say how a run has ended"));
+  EXPECT_THAT(run.err, HasSubstr("verbatim: other is not the report of a run"));
   EXPECT_THAT(run.err, HasSubstr("verbatim: there is no none"));
   EXPECT_THAT(run.err, HasSubstr("verbatim: s.json "));
   EXPECT_THAT(folder.run({"compare", "empty"}).err, HasSubstr("one run is no comparison"));

@@ -158,7 +158,7 @@ TEST_P(WorkingFolder, a_run_has_the_same_digest_with_and_without) {
 }
 
 TEST_P(WorkingFolder, a_replay_says_what_has_changed_and_shows_the_times_of_its_snapshot) {
-  const std::string command = script("stat -c %Y sub/deep/g; cat log sub/deep/g; ls sub/deep; exit 3");
+  const std::string command = script("stat -c %Y sub/deep/g; cat log sub/deep/g; ls sub/deep; test -e other && test -e sub/f; exit 3");
   const std::string replay = replay_of(command);
   const std::string first = output_of(verbatim({"replay", replay}, "/"));
   const timespec times[2] = {{5000, 0}, {5000, 0}};

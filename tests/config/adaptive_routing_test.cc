@@ -195,9 +195,9 @@ TEST(AdaptiveRouting, what_cannot_use_it_is_said) {
   EXPECT_EQ(findings_of(kAdaptive), "");
   EXPECT_NE(findings_of(kAdaptive, "in_order").find("/load_balancing/by: no adapter here can put packets into order"), std::string::npos);
   EXPECT_NE(findings_of(R"("routing_engine": "ar_updn", )", "in_order").find("/load_balancing/by: no adapter here"), std::string::npos);
-  EXPECT_NE(findings_of(std::string(R"("routing_engine": "updn, lash", )") + kAdaptive).find("/load_balancing/by: the routing engine lash lays one way"), std::string::npos);
+  EXPECT_NE(findings_of(std::string(R"("routing_engine": "updn, lash", )") + kAdaptive).find("/load_balancing/by: the routing engine lash computes one path"), std::string::npos);
   EXPECT_NE(findings_of(R"("load_balancing": {"by": "flowlet"}, )").find("/load_balancing/by: switches of InfiniBand do not follow flowlets"), std::string::npos);
-  EXPECT_NE(findings_of(std::string(R"("subnet_manager": "none", )") + kAdaptive).find("/load_balancing/by: the simulation manages no subnet here"), std::string::npos);
+  EXPECT_NE(findings_of(std::string(R"("subnet_manager": "none", )") + kAdaptive).find("/load_balancing/by: the simulation does not manage this subnet"), std::string::npos);
   EXPECT_NE(findings_of(R"("routing_engine": "ar_lash", )").find("/routing_engine: there is no routing engine \"ar_lash\""), std::string::npos);
 }
 

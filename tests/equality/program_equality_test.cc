@@ -331,8 +331,8 @@ TEST(ProgramEquality, a_conversation_in_python_over_tcp) {
       "    s.sendall(bytes(random.randrange(97, 123) for j in range(i * 10 + 1)))\n"
       "    print(time.time_ns(), s.recv(1000), flush=True)\n"
       "s.close()\n";
-  expect_equal(run_both({.commands = {"server=/usr/bin/python3 -I -c \"" + server + "\"",
-                                      "client=/usr/bin/python3 -I -c \"" + client + "\""}}));
+  expect_equal(run_both({.commands = {"server=/usr/bin/python3 -I -S -c \"" + server + "\"",
+                                      "client=/usr/bin/python3 -I -S -c \"" + client + "\""}}));
 }
 
 TEST(ProgramEquality, programs_of_the_process_suite) {

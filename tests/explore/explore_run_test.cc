@@ -77,7 +77,7 @@ TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
   // Ends shortly before the failure.
   const Finished early = verbatim({"replay", "--quiet", "--until", "100ms", replay_});
   EXPECT_EQ(early.code, 4) << early.err;
-  EXPECT_NE(early.out.find("replay: the run ended in another way"), std::string::npos) << early.out;
+  EXPECT_NE(early.out.find("replay: the run ended differently from the recorded one"), std::string::npos) << early.out;
 }
 
 // The numbers of the lines that contain `text`, as a regular expression: "file.c:(43|52)\b".
@@ -294,7 +294,7 @@ TEST_F(Explore, a_program_that_has_changed_is_refused_by_name) {
   EXPECT_NE(strict.err.find(program + " has changed"), std::string::npos) << strict.err;
   const Finished relaxed = verbatim({"replay", "--quiet", "--relaxed", replay_});
   EXPECT_EQ(relaxed.code, 0) << relaxed.err;
-  EXPECT_NE(relaxed.out.find("replay: the run ended in another way"), std::string::npos) << relaxed.out;
+  EXPECT_NE(relaxed.out.find("replay: the run ended differently from the recorded one"), std::string::npos) << relaxed.out;
 }
 
 TEST_F(Explore, shrink_bisect_and_focus_work_on_what_was_found) {

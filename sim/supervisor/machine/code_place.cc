@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -12,15 +11,15 @@
 
 #include "sim/supervisor/code/line_table.h"
 #include "sim/supervisor/machine/file_content.h"
+#include "sim/supervisor/machine/memory_places.h"
 
 namespace verbatim::supervisor {
 
 namespace {
 
 std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", native_pid));
   MappedFile file;
-  for (std::string line; std::getline(maps, line);) {
+  for (const std::string& line : lines_of_mappings(native_pid)) {
     std::istringstream words(line);
     std::uint64_t from = 0, to = 0;
     char dash = 0;

@@ -321,12 +321,33 @@ void FolderViews::look(protocol::ViewedFile& file) {
 }
 
 std::vector<std::string> FolderViews::drop_unchanged() {
+  make_links_of_changed_files();
   std::vector<std::string> left;
   for (std::size_t i = 0; i < originals_.size(); ++i) {
     const std::string root = place_ + "/" + std::to_string(i);
     if (has_root_[i] && !drop_unchanged_in(root)) left.push_back(root);
   }
   return left;
+}
+
+// Other names of a changed file are changed as well, also those that no path has led to.
+void FolderViews::make_links_of_changed_files() {
+  struct stat status;
+  const bool has_changed = std::ranges::any_of(linked_, [&](const auto& linked) {
+    if (lstat(linked.second.c_str(), &status) != 0) return true;
+    const Known* const found = known(status);
+    return found == nullptr || status.st_size != found->status.st_size || ns_of(status.st_mtim) != ns_of(found->status.st_mtim);
+  });
+  if (!has_changed) return;
+  std::vector<std::string> entered;
+  for (const auto& [id, folder] : known_) {
+    if (folder.is_pending && !folder.made.empty()) entered.push_back(folder.original);
+  }
+  for (const std::string& original : entered) {
+    const std::string copy = copy_of(original);
+    if (lstat(copy.c_str(), &status) != 0) continue;
+    if (Known* const folder = known(status); folder != nullptr && folder->is_pending) expand(copy, status, *folder);
+  }
 }
 
 // Returns whether the folder is then empty.

@@ -92,6 +92,7 @@ class FolderViews {
   int fill(const std::string& copy, Known& file);
   Known* known(const struct stat& status);
   bool is_copy_of(const std::string& copy, const struct stat& original);
+  void make_links_of_changed_files();
   bool drop_unchanged_in(const std::string& folder);
 
   std::string place_;

@@ -67,13 +67,13 @@ std::string resolve(const std::string& name, const std::string& working_director
   return {};
 }
 
-// Reason why the ELF image with these first bytes cannot run under the shim; empty: it can.
-std::string inspect_image(const std::string& path, const std::string& bytes, std::istream& file) {
+// Whether the ELF image with these first bytes can run under the shim.
+Inspection inspect_image(const std::string& path, const std::string& bytes, std::istream& file) {
   Elf64_Ehdr header;
-  if (bytes.size() < sizeof header) return path + " is not a program";
+  if (bytes.size() < sizeof header) return {path + " is not a program"};
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64) {
-    return path + " is built for another architecture; only 64-bit x86 programs can be simulated";
+    return {path + " is built for another architecture; only 64-bit x86 programs can be simulated"};
   }
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment;
@@ -83,12 +83,14 @@ std::string inspect_image(const std::string& path, const std::string& bytes, std
     std::string interpreter(segment.p_filesz, '\0');
     file.clear();
     file.seekg(static_cast<std::streamoff>(segment.p_offset));
-    if (!file.read(interpreter.data(), static_cast<std::streamsize>(interpreter.size()))) continue;
+    file.read(interpreter.data(), static_cast<std::streamsize>(interpreter.size()));
+    if (file.bad()) return {path + " cannot be read: " + std::strerror(errno), true};
+    if (!file) continue;
     interpreter.resize(std::strlen(interpreter.c_str()));
     if (interpreter == "/lib64/ld-linux-x86-64.so.2") return {};
-    return path + " uses the loader " + interpreter + "; only programs of the GNU C library can be simulated";
+    return {path + " uses the loader " + interpreter + "; only programs of the GNU C library can be simulated"};
   }
-  return path + " is statically linked, so the verbs library cannot be put in its place; link it dynamically";
+  return {path + " is statically linked, so the verbs library cannot be put in its place; link it dynamically"};
 }
 
 Inspection inspect_file(const std::string& path, const NativeOf& native_of, int depth) {
@@ -114,7 +116,7 @@ Inspection inspect_file(const std::string& path, const NativeOf& native_of, int 
     return inspect_file(bytes.substr(start, end - start), native_of, depth + 1);
   }
   if (!bytes.starts_with(ELFMAG)) return {path + " is neither a program nor a script that names its interpreter"};
-  return {inspect_image(path, bytes, file)};
+  return inspect_image(path, bytes, file);
 }
 
 void fix_limits() {

@@ -59,10 +59,19 @@ std::optional<std::uint64_t> bias_of(const std::vector<Mapping>& all, const Load
 
 }  // namespace
 
+std::vector<std::string> lines_of_mappings(pid_t pid) {
+  for (int tries = 0; tries < 2; ++tries) {
+    std::vector<std::string> lines;
+    std::ifstream file(fmt::format("/proc/{}/maps", pid));
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    if (!file.bad()) return lines;
+  }
+  return {};
+}
+
 std::vector<Mapping> mappings_of(pid_t pid) {
   std::vector<Mapping> all;
-  std::ifstream file(fmt::format("/proc/{}/maps", pid));
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : lines_of_mappings(pid)) {
     Mapping mapping{};
     char rights[5] = {};
     int name = 0;
@@ -75,7 +84,6 @@ std::vector<Mapping> mappings_of(pid_t pid) {
     if (name > 0) mapping.name = line.substr(static_cast<std::size_t>(name));
     all.push_back(std::move(mapping));
   }
-  if (file.bad()) all.clear();
   return all;
 }
 

@@ -27,6 +27,8 @@ struct Mapping {
   std::string name;
 };
 
+// Lines of /proc/PID/maps, which is read once more if reading fails; none: it cannot be read.
+std::vector<std::string> lines_of_mappings(pid_t pid);
 std::vector<Mapping> mappings_of(pid_t pid);
 
 // Addresses [begin, end) are moved by `by`, modulo 2^64.
