@@ -200,6 +200,18 @@ TEST_F(Pack, refuses_a_root_as_a_run_and_a_run_as_a_root) {
   EXPECT_THAT(as_root.err, AllOf(HasSubstr("/root"), HasSubstr("verbatim pack --root")));
 }
 
+TEST_F(Pack, has_a_recording_on_request) {
+  const std::string page = folder_.path() + "/report.html";
+  ASSERT_EQ(pack("sh -c 'echo hello'").code, 0);
+  const cli::Finished without = verbatim({"report", "-o", page, bundle_});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("verbatim pack --record"));
+  ASSERT_EQ(pack("sh -c 'echo hello'", {"--record"}).code, 0);
+  const cli::Finished with = verbatim({"report", "-o", page, bundle_});
+  EXPECT_EQ(with.code, 0) << with.err;
+  EXPECT_TRUE(fs::exists(page));
+}
+
 TEST_F(Pack, has_no_leftovers) {
   const support::TemporaryFolder temporary;
   ASSERT_EQ(pack("true").code, 0);

@@ -119,6 +119,7 @@ struct PackOptions {
   RunOptions run;                     // a scenario, programs, or a replay file
   std::string out;                    // the bundle to write
   std::string root;                   // a folder to pack as a root of files, in place of a run
+  bool records = false;               // the bundle also has a recording of the run
   std::vector<std::string> excluded;  // patterns of paths or of names whose content is left out
 };
 int pack(const PackOptions& options);
@@ -166,6 +167,7 @@ struct GradeOptions {
   std::string folder, lab;  // lab: a number, a name or a folder; empty: named by the folder
   std::string seeds_file;   // replaces the lab's seeds
   std::string junit, gradescope;  // files; empty: none
+  std::string pack;  // a bundle of the submission to write; empty: none
   bool call_by_call = false;
   AnswerStyle style;
 };

@@ -104,10 +104,11 @@ void add_lab(CLI::App& app, LabOptions& options) {
 
 void add_grade(CLI::App& app, GradeOptions& options) {
   CLI::App* verb = app.add_subcommand("grade", "Give points for the program in a folder");
-  verb->add_option("folder", options.folder, "the folder of a submission")->type_name("")->required();
+  verb->add_option("folder", options.folder, "the folder of a submission, or a bundle made by --pack")->type_name("")->required();
   verb->add_option("--lab", options.lab, "the lab: a number, a name or a folder (default: the one that lab.json in the folder names)")->type_name("LAB");
   verb->add_option("--seeds-file", options.seeds_file, "use the seeds in this file instead of the lab's own")->type_name("FILE");
   verb->add_option("--junit", options.junit, "write the points as JUnit XML to this file, too")->type_name("FILE");
+  verb->add_option("--pack", options.pack, "write the submission, its program and what its runs look at to this bundle, which grade accepts in place of the folder on any machine")->type_name("FILE");
   verb->add_option("--gradescope", options.gradescope, "write the points as Gradescope reads them (results.json) to this file, too")->type_name("FILE");
   verb->add_flag("--call-by-call", options.call_by_call)->group("");  // an oracle: results must not change
   add_answer(verb, options.style);

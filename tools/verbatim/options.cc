@@ -300,6 +300,7 @@ void add_pack(CLI::App& app, PackOptions& options) {
   add_what(verb, options.run);
   verb->add_option("--out,-o", options.out, "the bundle to write")->type_name("FILE")->required();
   verb->add_option("--root", options.root, "pack all files of this folder, for the key root of scenarios, and run nothing")->type_name("FOLDER");
+  verb->add_flag("--record", options.records, "put a recording into the bundle: report, ladder, explain and compare read it without a run");
   verb->add_option("--exclude", options.excluded, "leave out the content of files whose path or name matches, such as *.pem; a run that opens one ends with exit code 71")
       ->type_name("PATTERN")
       ->allow_extra_args(false);

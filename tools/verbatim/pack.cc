@@ -11,11 +11,14 @@
 #include "sim/bundle/bundle.h"
 #include "sim/bundle/bundle_paths.h"
 #include "sim/config/freedom.h"
+#include "sim/supervisor/machine/run_folder.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/output_file.h"
+#include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/root_bundle.h"
 #include "tools/verbatim/run_plan.h"
@@ -95,6 +98,13 @@ int pack(const PackOptions& asked) {
   if (options.bundle != nullptr && has_decisions) take_decisions(options.bundle->run(), *plan);
   if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("pack", options.style);
+  std::optional<TemporaryFolder> recorded;
+  std::map<std::string, std::string> documents;
+  if (asked.records) {
+    recorded.emplace(supervisor::temporary_folder() + "/verbatim-pack-XXXXXX");
+    options.record = recorded->path() + "/" + kRecordingOfBundle;
+    documents[kRecordingOfBundle] = options.record;
+  }
   RunReport report;
   const int code = run_once(*plan, options, &report, &answer);
   if (report.outcome.empty()) return answer.end(code);
@@ -123,7 +133,7 @@ int pack(const PackOptions& asked) {
   }
   const auto write = [&](int descriptor) {
     return bundle::write_bundle(descriptor, bundle_manifest(run, has_decisions), looks,
-                                [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, {});
+                                [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, documents);
   };
   if (const std::string failure = write_document(asked.out, write); !failure.empty()) {
     complain(failure);
