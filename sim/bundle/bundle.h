@@ -114,8 +114,9 @@ class Bundle {
   // own: programs see device and inode numbers of files. Returns "" or a sentence; then some files are
   // missing.
   std::string extract(const std::string& folder) const;
-  // The same for the content of one look; the file appears with all its content. Several processes may do it.
-  std::string extract_file(const std::string& look, const std::string& folder) const;
+  // The same for the content of one look, at `path` below FOLDER/root; the file appears with all its content. Several
+  // processes may do it.
+  std::string extract_file(const std::string& look, const std::string& folder, const std::string& path) const;
 
  private:
   Bundle() = default;

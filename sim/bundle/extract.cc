@@ -105,7 +105,7 @@ std::string Bundle::extract(const std::string& folder) const {
   return "";
 }
 
-std::string Bundle::extract_file(const std::string& look, const std::string& folder) const {
+std::string Bundle::extract_file(const std::string& look, const std::string& folder, const std::string& path) const {
   const auto number = index_.looks_contents.find(look);
   if (number == index_.looks_contents.end() || !index_.contents[number->second].is_included())
     return printable(path_) + ": it has no content of " + printable(look);
@@ -115,7 +115,7 @@ std::string Bundle::extract_file(const std::string& look, const std::string& fol
   const OwnedDescriptor base(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (base.get() < 0) return failed(folder, errno);
   const supervisor::MachineLook& found = index_.looks.at(look);
-  const NewFile file = {number->second, permissions_of(found), "root" + look, found.attributes.modified_ns};
+  const NewFile file = {number->second, permissions_of(found), "root" + path, found.attributes.modified_ns};
   Folders folders(base.get());
   const auto [at, name] = folders.of(file.path);
   if (at < 0) return failed(folder + "/" + file.path, errno);

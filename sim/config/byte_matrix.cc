@@ -70,7 +70,7 @@ std::optional<ByteMatrix> read_byte_matrix(std::string_view text, const std::str
   }
   if (diagnostics.findings().size() != before) return std::nullopt;
   if (!sends) {
-    refuse("", "nobody sends anything", "give some pair of hosts bytes");
+    refuse("", "no host sends bytes", "give some pair of hosts bytes");
     return std::nullopt;
   }
   return matrix;

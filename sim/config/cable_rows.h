@@ -29,7 +29,7 @@ Field pfc_row() {
            {.key = "ends",
             .kind = Kind::kText,
             .doc =
-                "which pause and are paused: both, or \"a\" or \"b\" of the link alone (of a generated one \"a\" is the host, or the "
+                "ends that pause and are paused: both, or \"a\" or \"b\" of the link alone (of a generated one \"a\" is the host, or the "
                 "lower switch); the other one knows no pauses and drops what finds no space. Needs allow_mismatch",
             .choices = {"both", "a", "b"}}),
        bind<&P::lossless_priorities>(
@@ -39,7 +39,7 @@ Field pfc_row() {
                    "find no space"}),
        bind<&P::quanta>({.key = "quanta",
                          .kind = Kind::kInteger,
-                         .doc = "of 512 bit times, for which a frame asks; it is repeated after half of them",
+                         .doc = "pause that a frame asks for, in units of 512 bit times; it is repeated after half of them",
                          .min = 1,
                          .max = 65535}),
        bind<&P::response>(
@@ -50,7 +50,7 @@ Field pfc_row() {
        bind<&P::headroom>(
            {.key = "headroom",
             .kind = Kind::kText,
-            .doc = "of each lossless priority of a port, for what comes after the decision to pause: bound: no traffic "
+            .doc = "room of each lossless priority of a port for bytes that arrive after the decision to pause: bound: no traffic "
                    "can need more; sonic: the formula of SONiC for Mellanox switches, for 4200-byte packets; or a size"})});
   return bind_object<Member>({.key = "pfc", .kind = Kind::kObject, .doc = "with flow_control pfc"}, table);
 }

@@ -33,7 +33,7 @@ void check_congestion_control(const hca::CongestionControl& control, const std::
   const P all = hca::complete(point, row->defaults(hca::Rate::of_mbps(1'000)));
   for (const auto& [key, most] : {std::pair("rpg_max_rate", all.rpg_max_rate), std::pair("rate_to_set_on_first_cnp", all.rate_to_set_on_first_cnp)}) {
     if (most == 0 || most >= all.rpg_min_rate) continue;
-    add(key, rate_text(most) + " is below rpg_min_rate, " + rate_text(all.rpg_min_rate), "0 stands for the rate of the line");
+    add(key, rate_text(most) + " is below rpg_min_rate, " + rate_text(all.rpg_min_rate), "0 means the rate of the line");
   }
   constexpr std::int64_t kMostOfDevice = 32767;
   if (row->name == "dcqcn-nv" && all.rpg_byte_reset > kMostOfDevice) {

@@ -34,10 +34,10 @@ Field node_row() {
   using N = NodeSpec;
   static const Object table = make_object<N>(
       "a node", "identity of a node in an InfiniBand subnet; what is left out follows from the order of names",
-      {without_default(bind<&N::guid_text>({.key = "guid", .kind = Kind::kText, .doc = "of the node, such as \"0x0002c90200000001\""})),
-       without_default(bind<&N::port_guid_text>({.key = "port_guid", .kind = Kind::kText, .doc = "of the adapter's port; of a switch that of the node"})),
-       without_default(bind<&N::system_guid_text>({.key = "system_guid", .kind = Kind::kText, .doc = "of the system's image; left out: that of the node"})),
-       without_default(bind<&N::lid>({.key = "lid", .kind = Kind::kInteger, .doc = "that the simulated subnet manager gives", .min = 1, .max = 0xbfff})),
+      {without_default(bind<&N::guid_text>({.key = "guid", .kind = Kind::kText, .doc = "node GUID, such as \"0x0002c90200000001\""})),
+       without_default(bind<&N::port_guid_text>({.key = "port_guid", .kind = Kind::kText, .doc = "GUID of the adapter's port; a switch has that of the node"})),
+       without_default(bind<&N::system_guid_text>({.key = "system_guid", .kind = Kind::kText, .doc = "system image GUID; left out: that of the node"})),
+       without_default(bind<&N::lid>({.key = "lid", .kind = Kind::kInteger, .doc = "LID that the simulated subnet manager assigns", .min = 1, .max = 0xbfff})),
        without_default(bind<&N::description>({.key = "description", .kind = Kind::kText, .doc = "NodeDescription, up to 63 bytes; left out: of an adapter the host and the device, of a switch its name"})),
        without_default(bind<&N::device_id>({.key = "device_id", .kind = Kind::kInteger, .doc = "in NodeInfo; left out: that of the profile", .min = 1, .max = 0xffff}))});
   return bind_object<Member>({.key = "node", .kind = Kind::kObject, .doc = "on InfiniBand: identity in the subnet, as imported fabrics have it"}, table);
@@ -102,7 +102,7 @@ const Object& host_table() {
             .doc = "IPv4 address on the management network; left out: 10.0.0.1, 10.0.0.2, … in the order of the file"}),
        bind_object<&H::huge_pages>({.key = "huge_pages",
                                     .kind = Kind::kObject,
-                                    .doc = "what programs get for MAP_HUGETLB, whatever the machine has"},
+                                    .doc = "size of the pages that programs get for MAP_HUGETLB, whatever the machine has"},
                                    huge_pages),
        bind<&H::open_files>({.key = "open_files",
                              .kind = Kind::kInteger,
@@ -148,10 +148,10 @@ const Object& link_table() {
                        .required = true,
                        .doc = "speed and width, such as \"EDR 4x\", or a data rate, such as \"100 Gbps\""}),
        bind<&L::length_mm>(
-           {.key = "length", .kind = Kind::kLength, .doc = "of the cable", .min = 0, .max = 100'000'000}),
+           {.key = "length", .kind = Kind::kLength, .doc = "length of the cable", .min = 0, .max = 100'000'000}),
        bind<&L::delay_fs_per_mm>({.key = "delay_per_length",
                                   .kind = Kind::kDelayPerLength,
-                                  .doc = "of the cable; copper 4.6 ns/m, fibre 4.96 ns/m",
+                                  .doc = "delay of the cable per metre; copper 4.6 ns/m, fibre 4.96 ns/m",
                                   .min = 0,
                                   .max = 100'000}),
        bind<&L::transceiver_delay>(
@@ -161,7 +161,7 @@ const Object& link_table() {
             .max = kSecondPs}),
        bind<&L::fec>({.key = "fec",
                       .kind = Kind::kText,
-                      .doc = "forward error correction: a byte comes out when its whole block has come in",
+                      .doc = "forward error correction: a byte leaves the decoder when its whole block has arrived",
                       .choices = fec_names()}),
        without_default(bind<&L::start_bytes>(
            {.key = "start_bytes",
@@ -245,7 +245,7 @@ const Object& management_network_table() {
   using M = ManagementNetworkSpec;
   static const Object table = make_object<M>(
       "the management network",
-      "what TCP and UDP between hosts run over; every pair is connected, and nothing is lost but by faults",
+      "network for TCP and UDP between hosts; every pair is connected, and nothing is lost but by faults",
       {bind<&M::latency>({.key = "latency",
                           .kind = Kind::kDuration,
                           .doc = "one way",
@@ -265,7 +265,7 @@ const Object& load_balancing_table() {
       "load balancing", "how switches choose among equally good outputs",
       {bind<&L::by>({.key = "by",
                      .kind = Kind::kText,
-                     .doc = "flow: the hash of a flow chooses, and it keeps its way (on InfiniBand: the forwarding table); flowlet: a flow that has paused may take another; "
+                     .doc = "flow: the hash of a flow chooses, and it keeps its path (on InfiniBand: the forwarding table); flowlet: a flow that has paused may take another; "
                             "packet: each packet of an RDMA WRITE takes its own, from adapters that can put packets into order "
                             "(profile key gap_time), which do so then; on InfiniBand this is adaptive routing, to such adapters",
                      .choices = {"flow", "flowlet", "packet"}}),
@@ -274,7 +274,7 @@ const Object& load_balancing_table() {
        bind<&L::grade_bytes>({.key = "grade",
                               .kind = Kind::kSize,
                               .doc = "with flowlet and packet: ports are compared by what waits there, in steps of this size, up to seven; "
-                                     "chance takes one of the best; 0: one of all",
+                                     "one of the best is taken at random; 0: one of all",
                               .max = std::int64_t{1} << 30})});
   return table;
 }
@@ -294,7 +294,7 @@ const Object& topology_table() {
                              .choices = {"infiniband", "roce"}}),
        bind<&T::subnet_manager>({.key = "subnet_manager",
                                  .kind = Kind::kText,
-                                 .doc = "who gives addresses and tables to an InfiniBand subnet: the simulation, before the "
+                                 .doc = "subnet manager that gives addresses and tables to an InfiniBand subnet: the simulation, before the "
                                         "first packet, or a program on one of the hosts, such as OpenSM: until then ports are in Init",
                                  .choices = {"simulated", "none"}}),
        bind_object<&T::congestion_control>({.key = "congestion_control",
@@ -303,14 +303,14 @@ const Object& topology_table() {
                                            subnet_congestion_table()),
        bind<&T::ecmp_seed>({.key = "ecmp_seed",
                             .kind = Kind::kText,
-                            .doc = "on Ethernet: what the hash of a flow is mixed with where several ports lead on by ways of one length; "
+                            .doc = "on Ethernet: number mixed into the hash of a flow where several ports are on paths of equal length; "
                                    "own: a number of each switch, drawn by its name from the run's seed; same: one number for all "
                                    "switches, so that every tier splits flows as the one before it and most ways stay empty "
                                    "(polarisation)",
                             .choices = {"own", "same"}}),
        bind_object<&T::load_balancing>({.key = "load_balancing",
                                         .kind = Kind::kObject,
-                                        .doc = "what takes one of several ports that lead on by ways of one length"},
+                                        .doc = "unit that chooses one of several ports on paths of equal length"},
                                        load_balancing_table()),
        interface_mtu_row<&T::interface_mtu>("on Ethernet: MTU of all adapters' interfaces, bytes; RDMA's active_mtu is the greatest whose packets "
                                             "fit: 1024 with 1500, 4096 with 9000"),
@@ -350,7 +350,7 @@ const Object& topology_table() {
        bind_objects<&T::links>({.key = "links", .kind = Kind::kObjects, .doc = "the cables"}, link_table()),
        bind_objects<&T::partitions>({.key = "partitions",
                                      .kind = Kind::kObjects,
-                                     .doc = "who may talk with whom by which P_Key; each host's table has "
+                                     .doc = "P_Keys and the hosts that may communicate with them; each host's table has "
                                             "the default partition first, then the "
                                             "others by number"},
                                     partition_table()),

@@ -17,12 +17,12 @@ const Object& tier_table() {
       {for_people("description", "for people"),
        without_default(
            bind<&T::switch_profile>({.key = "switch", .kind = Kind::kReference, .doc = "profile of the tier's switches"})),
-       without_default(bind<&T::rate>({.key = "rate", .kind = Kind::kLinkRate, .doc = "of the tier's cables"})),
+       without_default(bind<&T::rate>({.key = "rate", .kind = Kind::kLinkRate, .doc = "rate of the tier's cables"})),
        without_default(bind<&T::length_mm>(
-           {.key = "length", .kind = Kind::kLength, .doc = "of the tier's cables", .max = kMostCableMm})),
+           {.key = "length", .kind = Kind::kLength, .doc = "length of the tier's cables", .max = kMostCableMm})),
        without_default(bind<&T::delay_fs_per_mm>({.key = "delay_per_length",
                                                   .kind = Kind::kDelayPerLength,
-                                                  .doc = "of the tier's cables",
+                                                  .doc = "delay of the tier's cables per metre",
                                                   .max = kMostDelayFsPerMm})),
        without_default(bind<&T::cables>({.key = "cables",
                                          .kind = Kind::kInteger,
@@ -43,17 +43,17 @@ const Object& tiers_table() {
     return Field{.key = key, .kind = Kind::kObject, .doc = doc};
   };
   static const Object table = make_object<T>(
-      "the tiers", "what is different in one tier of a shape",
+      "the tiers", "differences of one tier of a shape",
       {for_people("description", "for people"),
        bind_object<&T::host>(row("host", "cables between hosts and switches"), tier_table()),
        bind_object<&T::leaf>(row("leaf", "leaves, and their cables upwards"), tier_table()),
-       bind_object<&T::agg>(row("agg", "of fat_tree with 3 tiers: aggregation switches, and their cables to cores"),
+       bind_object<&T::agg>(row("agg", "fat_tree with 3 tiers: aggregation switches, and their cables to cores"),
                             tier_table()),
-       bind_object<&T::core>(row("core", "of fat_tree with 3 tiers: cores"), tier_table()),
+       bind_object<&T::core>(row("core", "fat_tree with 3 tiers: cores"), tier_table()),
        bind_object<&T::spine>(row("spine", "spines, and of dragonfly_plus their cables to other groups"), tier_table()),
-       bind_object<&T::router>(row("router", "of dragonfly: routers, and cables within a group"), tier_table()),
-       bind_object<&T::global>(row("global", "of dragonfly: cables between groups"), tier_table()),
-       bind_object<&T::switches>(row("switch", "of torus and hyperx: switches, and the cables between them"),
+       bind_object<&T::router>(row("router", "dragonfly: routers, and cables within a group"), tier_table()),
+       bind_object<&T::global>(row("global", "dragonfly: cables between groups"), tier_table()),
+       bind_object<&T::switches>(row("switch", "torus and hyperx: switches, and the cables between them"),
                                  tier_table())});
   return table;
 }
@@ -87,9 +87,9 @@ const Object& generator_table() {
            {.key = "hosts", .kind = Kind::kInteger, .required = true, .doc = "number of hosts", .min = 1, .max = 43'904}),
        number_row<&G::hosts_per_leaf>(
            "hosts_per_leaf",
-           "of leaf_spine: hosts at each leaf, left out: 4; of rail: hosts of a group, left out: 32 at most"),
+           "leaf_spine: hosts at each leaf, left out: 4; rail: hosts of a group, left out: 32 at most"),
        number_row<&G::spines>(
-           "spines", "of leaf_spine: number of spines, left out: 2; of rail, left out: as many as oversubscription says"),
+           "spines", "leaf_spine: number of spines, left out: 2; rail: left out: as many as oversubscription says"),
        bind<&G::rails>({.key = "rails",
                         .kind = Kind::kInteger,
                         .doc = "adapters of each host: mlx5_0, mlx5_1, …; of leaf_spine and rail each rail has leaves of "
@@ -97,43 +97,43 @@ const Object& generator_table() {
                         .min = 1,
                         .max = 8}),
        number_row<&G::cables_per_spine>("cables_per_spine",
-                                        "of leaf_spine and rail: cables from each leaf to each spine, left out: 1"),
-       number_row<&G::k>("k", "of fat_tree: ports of each switch; left out: the least number with places for the hosts", 2,
+                                        "leaf_spine and rail: cables from each leaf to each spine, left out: 1"),
+       number_row<&G::k>("k", "fat_tree: ports of each switch; left out: the least number with places for the hosts", 2,
                          254),
        without_default(bind<&G::tiers>({.key = "tiers",
                                         .kind = Kind::kInteger,
-                                        .doc = "of fat_tree: tiers of switches, 2 or 3; left out: 3",
+                                        .doc = "fat_tree: tiers of switches, 2 or 3; left out: 3",
                                         .numbers = {2, 3}})),
        without_default(bind<&G::oversubscription>(
            {.key = "oversubscription",
             .kind = Kind::kText,
             .doc =
-                "of fat_tree and rail: ports down to ports up of a switch below the top, such as \"2:1\"; left out: 1:1"})),
+                "fat_tree and rail: ports down to ports up of a switch below the top, such as \"2:1\"; left out: 1:1"})),
        number_row<&G::cables>(
            "cables",
-           "of fat_tree, dragonfly (within groups), dragonfly_plus (within groups), torus and hyperx: cables side by side "
+           "fat_tree, dragonfly (within groups), dragonfly_plus (within groups), torus and hyperx: cables side by side "
            "between two switches that are joined; left out: 1"),
-       number_row<&G::a>("a", "of dragonfly: routers of a group"),
-       number_row<&G::p>("p", "of dragonfly: hosts of a router; of dragonfly_plus: of a leaf"),
-       number_row<&G::h>("h", "of dragonfly: cables from a router to other groups; of dragonfly_plus: from a spine"),
+       number_row<&G::a>("a", "dragonfly: routers of a group"),
+       number_row<&G::p>("p", "dragonfly: hosts of a router; dragonfly_plus: hosts of a leaf"),
+       number_row<&G::h>("h", "dragonfly: cables from a router to other groups; dragonfly_plus: cables from a spine"),
        number_row<&G::groups>(
-           "groups", "of dragonfly and dragonfly_plus: number of groups; left out: as many as the hosts need", 1, 40'000),
-       number_row<&G::leaves_per_group>("leaves_per_group", "of dragonfly_plus"),
-       number_row<&G::spines_per_group>("spines_per_group", "of dragonfly_plus"),
+           "groups", "dragonfly and dragonfly_plus: number of groups; left out: as many as the hosts need", 1, 40'000),
+       number_row<&G::leaves_per_group>("leaves_per_group", "dragonfly_plus: leaves of a group"),
+       number_row<&G::spines_per_group>("spines_per_group", "dragonfly_plus: spines of a group"),
        without_default(bind<&G::dimensions>(
            {.key = "dimensions",
             .kind = Kind::kText,
-            .doc = "of torus and hyperx: switches in each dimension, such as \"4x4x2\"; of torus an m behind a size "
+            .doc = "torus and hyperx: switches in each dimension, such as \"4x4x2\"; for torus an m behind a size "
                    "leaves this dimension's rows open, as of a mesh"})),
        number_row<&G::hosts_per_switch>("hosts_per_switch",
-                                        "of torus and hyperx: hosts at each switch; left out: as many as have to be"),
-       bind_object<&G::per_tier>({.key = "per_tier", .kind = Kind::kObject, .doc = "what is different in one tier"},
+                                        "torus and hyperx: hosts at each switch; left out: the least number for the hosts"),
+       bind_object<&G::per_tier>({.key = "per_tier", .kind = Kind::kObject, .doc = "differences of one tier"},
                                  tiers_table()),
        without_default(bind<&G::names>(
            {.key = "names",
             .kind = Kind::kText,
             .doc =
-                "of switches: number: leaf0, leaf1, …; place: pod3-leaf2 and the like; left out: number for star, leaf_spine "
+                "names of switches: number: leaf0, leaf1, …; place: pod3-leaf2 and the like; left out: number for star, leaf_spine "
                 "and fat_tree, place for other shapes",
             .choices = {"number", "place"}})),
        bind<&G::host_names>(
@@ -151,11 +151,11 @@ const Object& generator_table() {
        bind<&G::rate>({.key = "rate",
                        .kind = Kind::kLinkRate,
                        .required = true,
-                       .doc = "of every cable: speed and width, such as \"EDR 4x\", or a data rate, such as \"100 Gbps\""}),
-       bind<&G::length_mm>({.key = "length", .kind = Kind::kLength, .doc = "of every cable", .max = kMostCableMm}),
+                       .doc = "rate of every cable: speed and width, such as \"EDR 4x\", or a data rate, such as \"100 Gbps\""}),
+       bind<&G::length_mm>({.key = "length", .kind = Kind::kLength, .doc = "length of every cable", .max = kMostCableMm}),
        bind<&G::delay_fs_per_mm>({.key = "delay_per_length",
                                   .kind = Kind::kDelayPerLength,
-                                  .doc = "of every cable; copper 4.6 ns/m, fibre 4.96 ns/m",
+                                  .doc = "delay of every cable per metre; copper 4.6 ns/m, fibre 4.96 ns/m",
                                   .max = kMostDelayFsPerMm}),
        flow_control_row<&G::flow_control>(),
        pfc_row<&G::pfc>()});

@@ -43,12 +43,12 @@ const Object& pcie_table() {
                                                {128, 256, 512, 1024, 2048, 4096}),
          choice_of<&P::read_completion_boundary_bytes>(
              "read_completion_boundary_bytes", "RCB: completions but the last of a request end at its multiples", {64, 128}),
-         count<&P::write_header_bytes>("write_header_bytes", "of a memory write TLP with framing and LCRC", 0,
+         count<&P::write_header_bytes>("write_header_bytes", "overhead of a memory write TLP, with framing and LCRC", 0,
                                        64),
-         count<&P::read_header_bytes>("read_header_bytes", "of a memory read TLP with framing and LCRC", 1,
+         count<&P::read_header_bytes>("read_header_bytes", "overhead of a memory read TLP, with framing and LCRC", 1,
                                       64),
          count<&P::completion_header_bytes>("completion_header_bytes",
-                                            "of a completion TLP with framing and LCRC", 0, 64),
+                                            "overhead of a completion TLP, with framing and LCRC", 0, 64),
          count<&P::outstanding_reads>("outstanding_reads", "read requests in flight at the most (tags)", 1,
                                       1024),
          count<&P::dllp_interval_bytes>(
@@ -75,12 +75,12 @@ const Object& wqe_layout_table() {
     using L = hca::WqeLayout;
     Object object = make_object<L>(
         "a layout of work requests",
-        "what is read to fetch one: a header, but of a receive none, then 16 bytes per scatter entry or the inline data, "
+        "bytes read to fetch one: a header, but of a receive none, then 16 bytes per scatter entry or the inline data, "
         "in whole lines",
         {source_row(),
          count<&L::line_bytes>("line_bytes", "bytes of a line of a send request; 0: the whole ring entry is read", 0, 4096),
-         count<&L::header_bytes>("header_bytes", "of requests of connections, bytes", 1, 4096),
-         count<&L::datagram_header_bytes>("datagram_header_bytes", "of requests of datagrams, bytes", 1, 4096),
+         count<&L::header_bytes>("header_bytes", "header of a connection's requests, bytes", 1, 4096),
+         count<&L::datagram_header_bytes>("datagram_header_bytes", "header of datagram requests, bytes", 1, 4096),
          count<&L::receive_line_bytes>("receive_line_bytes", "bytes of a line of a receive; 0: the whole ring entry is read",
                                        0, 4096)});
     object.annotated = true;
@@ -97,8 +97,8 @@ const Object& atomics_table() {
         {source_row(),
          count<&A::locks>("locks", "locks of memory locations: an atomic takes number (address mod locks)", 1, 1 << 20),
          count<&A::in_flight>("in_flight",
-                              "atomics under way at the most, and those that wait for a lock let others pass; 0: any "
-                              "number, and what comes behind one that waits, waits",
+                              "most atomics in progress at a time; those that wait for a lock let others pass; 0: any "
+                              "number, and atomics behind one that waits also wait",
                               0, 65536)});
     object.annotated = true;
     return object;
@@ -110,7 +110,7 @@ const Object& cache_table() {
   static const Object table = [] {
     using C = hca::CacheProfile;
     Object object = make_object<C>(
-        "a cache", "of what lies in host memory; the least recently used entry goes first",
+        "a cache", "entries of tables in host memory; the least recently used entry goes first",
         {source_row(), count<&C::entries>("entries", "entries; 0: everything is always there", 0, 1 << 24),
          count<&C::entry_bytes>("entry_bytes", "read over PCI Express on a miss", 1, 4096),
          count<&C::miss_slots>("miss_slots", "misses being read at a time, at the most", 1, 1024)});
@@ -124,7 +124,7 @@ const Object& interrupt_table() {
   static const Object table = [] {
     using I = hca::InterruptProfile;
     Object object = make_object<I>(
-        "interrupts", "what is written to wake a program, behind the completion queue entry and before event_latency",
+        "interrupts", "write that wakes a program, after the completion queue entry and before event_latency",
         {source_row(),
          count<&I::event_bytes>("event_bytes", "an event queue entry; 0: neither it nor the message is modelled", 0,
                                 4096),
@@ -139,7 +139,7 @@ const Object& ack_timer_table() {
   static const Object table = [] {
     using A = hca::AckTimerProfile;
     Object object = make_object<A>(
-        "a transport timer", "what firmware makes of the transport timer, beyond the specification",
+        "a transport timer", "rounding of the transport timer by firmware, beyond the specification",
         {source_row(),
          count<&A::least_exponent>(
              "least_exponent",
@@ -162,7 +162,7 @@ const Object& loss_recovery_table() {
   static const Object table = [] {
     using L = hca::LossRecoveryProfile;
     Object object = make_object<L>(
-        "recovery from losses", "what it takes beside the stages that every packet passes, and what is sent again",
+        "recovery from losses", "delays beside the stages that every packet passes, and the packets that are sent again",
         {source_row(),
          duration<&L::nak_generation>("nak_generation", "request behind a gap checked to its NAK entering the acknowledge stage"),
          duration<&L::nak_reaction>("nak_reaction", "such a NAK checked to packets being made again"),
@@ -219,19 +219,19 @@ const Object& congestion_control_table() {
     for (const hca::ControllerRow& row : hca::controller_rows()) controllers.push_back(row.name);
     Object object = make_object<C>(
         "congestion control",
-        "of an Ethernet port: which packets carry ECN, which marks are answered by notifications (CNP), and how the rate of a queue "
+        "congestion control of an Ethernet port: which packets carry ECN, which marks are answered by notifications (CNP), and how the rate of a queue "
         "pair follows those; parameters of the rate that are left out are the controller's own",
         {source_row(),
          bind<&C::controller>({.key = "controller",
                                .kind = Kind::kText,
-                               .doc = "of the rate of each connection: dcqcn-nv as adapters document it, dcqcn-paper of SIGCOMM 2015, "
+                               .doc = "algorithm that sets the rate of each connection: dcqcn-nv as adapters document it, dcqcn-paper of SIGCOMM 2015, "
                                       "dcqcn-ns3 of HPCC's simulator; timely and swift by round trips; hpcc by telemetry of switches",
                                .choices = controllers}),
          flag<&C::ecn_capable>("ecn_capable", "requests and READ responses of connections carry ECT(0), so that switches mark them"),
          duration<&C::min_time_between_cnps>("min_time_between_cnps", "marks within this time of a notification are not answered"),
          bind<&C::cnp_scope>({.key = "cnp_scope",
                               .kind = Kind::kText,
-                              .doc = "of which notifications min_time_between_cnps counts: of all, of those to one address, or of those of one queue pair",
+                              .doc = "scope of min_time_between_cnps: all notifications of the port, those to one address, or those of one queue pair",
                               .choices = {std::begin(hca::kCnpScopeNames), std::end(hca::kCnpScopeNames)}}),
          size<&C::cnp_receive_buffer_bytes>("cnp_receive_buffer",
                                             "packets that find so much in the adapter's receive buffer, themselves included, are answered "
@@ -255,7 +255,7 @@ const Object& congestion_control_table() {
          rate.operator()<&P::rate_to_set_on_first_cnp>("rate_to_set_on_first_cnp",
                                                        "rate from the first notification on; 0 bps: that of the line", 0),
          period.operator()<&P::rate_reduce_monitor_period>("rate_reduce_monitor_period", "between cuts"),
-         period.operator()<&P::base_round_trip>("base_round_trip", "of a full packet that nothing delays, for hpcc and swift"),
+         period.operator()<&P::base_round_trip>("base_round_trip", "round trip of a full packet without queueing, for hpcc and swift"),
          clamp.operator()<&P::clamp_tgt_rate>("clamp_tgt_rate", "each cut sets the target of the recovery to the rate before it"),
          clamp.operator()<&P::clamp_tgt_rate_after_time_inc>("clamp_tgt_rate_after_time_inc",
                                                              "so does a cut that follows an increase by the timer")});
@@ -362,13 +362,13 @@ const Object& hca_profile_table() {
                                       0, kMany),
          flag<&P::end_to_end_credits>(
              "end_to_end_credits",
-             "acknowledgements tell how many receives are posted, and SENDs wait for them"),
+             "acknowledgements grant credits for the posted receives, and SENDs wait for them"),
          flag<&P::coalesce_acknowledgements>(
              "coalesce_acknowledgements",
              "an acknowledgement is left out when a later one of its queue pair already waits behind it"),
          flag<&P::reuse_qp_numbers>(
              "reuse_qp_numbers",
-             "the number of a destroyed queue pair goes to the next that is made, else it comes again when all have been used"),
+             "the number of a destroyed queue pair is given to the next one; otherwise it is used again after all others"),
          count<&P::blueflame_bytes>(
              "blueflame_bytes",
              "greatest work request, of one with inline data, that the processor pushes behind "
@@ -378,7 +378,7 @@ const Object& hca_profile_table() {
                                                     "the completion stage takes the entry of a receive when "
                                                     "the payload has left for the host, else at once"),
          bind_object<&P::ack_timer>(
-             {.key = "ack_timer", .kind = Kind::kObject, .doc = "what firmware makes of the transport timer"},
+             {.key = "ack_timer", .kind = Kind::kObject, .doc = "rounding of the transport timer by firmware"},
              ack_timer_table()),
          bind_object<&P::loss_recovery>(
              {.key = "loss_recovery", .kind = Kind::kObject, .doc = "recovery from lost packets"}, loss_recovery_table()),
@@ -403,7 +403,7 @@ const Object& hca_profile_table() {
          count<&P::max_srq>("max_srq", "attribute", 0, kMany),
          count<&P::max_srq_wr>("max_srq_wr", "attribute", 0, 1 << 20),
          count<&P::max_srq_sge>("max_srq_sge", "attribute", 0, 255),
-         count<&P::max_num_tags>("max_num_tags", "of shared receive queues with tag matching (ibv_tm_caps)", 0, 1 << 16),
+         count<&P::max_num_tags>("max_num_tags", "tags of shared receive queues with tag matching (ibv_tm_caps)", 0, 1 << 16),
          count<&P::max_tag_operations>("max_tag_operations", "likewise, max_ops", 1, 1 << 16),
          count<&P::max_tag_sge>("max_tag_sge", "likewise, max_sge", 1, 255),
          count<&P::max_flow>("max_flow", "flow rules on Ethernet at the most", 0, kMany),
@@ -414,7 +414,7 @@ const Object& hca_profile_table() {
                                        protocol::CreateRwqTable::kMostQueues),
          duration<&P::delay_drop_timeout>("delay_drop_timeout",
                                           "how long a frame waits for a receive at a work queue that delays drops"),
-         count<&P::cache_line_bytes>("cache_line_bytes", "of the host, to which padded writes are filled up", 16, 256),
+         count<&P::cache_line_bytes>("cache_line_bytes", "cache line of the host, to which padded writes are filled up", 16, 256),
          size<&P::max_dm_size>("max_dm_size", "attribute", 0, 1 << 30),
          size<&P::max_mr_size>("max_mr_size", "attribute", 4096, 1ll << 47),
          size<&P::max_message_bytes>("max_message", "longest message", 4096, 1ll << 31),

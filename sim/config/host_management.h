@@ -67,7 +67,7 @@ class HostManagement final : public ib::ManagementAgent {
  private:
   void on_datagram(const ib::ManagementDatagram& datagram) override;
   void on_link(bool up) override { agents_.on_link(up); }
-  void on_failure() override { agents_.tell_failure(); }
+  void on_failure() override { agents_.report_failure(); }
 
   const cm::PortFacts& port_;
   cm::ConnectionManager connections_;

@@ -167,7 +167,7 @@ void resolve_traffic(ScenarioSpec& scenario, const LoadOptions& options, Diagnos
   if (!scenario.programs.empty() || !has_flows || scenario.until != Duration(0) ||
       std::ranges::any_of(scenario.workloads, is_graph) || !std::ranges::all_of(scenario.traffic.flows, in_background))
     return;
-  diagnostics.add(scenario.file, "/workloads", "every workload is in the background, so that nothing says when the run ends",
+  diagnostics.add(scenario.file, "/workloads", "every workload is in the background, so the run has no end",
                   "give \"until\", or a workload a \"size\"");
 }
 
@@ -225,7 +225,7 @@ void check_foreground(const ScenarioSpec& scenario, const std::string& file, con
   const auto in_background = [](const ProgramSpec& program) { return program.background; };
   if (scenario.programs.empty() || !std::ranges::all_of(scenario.programs, in_background)) return;
   diagnostics.add(file, pointer, "every program is marked \"background\"",
-                  "a background program is ended when the others have ended; leave one unmarked");
+                  "a background program is ended when the others have ended; leave \"background\" out of one program");
 }
 
 std::string beside(const std::string& file, const std::string& reference) {

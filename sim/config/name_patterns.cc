@@ -22,7 +22,7 @@ std::vector<std::string> expand_ranges(std::string_view pattern, std::string* pr
     return {};
   }
   if (last - first >= kMost) {
-    *problem = in_quotes(pattern) + " stands for more than 100000 names";
+    *problem = in_quotes(pattern) + " expands to more than 100000 names";
     return {};
   }
   const std::size_t digits = pattern[open + 1] == '0' ? dash - open - 1 : 1;

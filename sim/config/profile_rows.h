@@ -21,7 +21,7 @@ inline Field profile_row(std::string_view value) {
   return {.key = "profile",
           .kind = Kind::kText,
           .required = true,
-          .doc = "what kind of profile this is",
+          .doc = "kind of the profile",
           .choices = {value}};
 }
 

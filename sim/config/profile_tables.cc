@@ -19,7 +19,7 @@ const Object& arbitration_entry_table() {
        bind<&E::weight>({.key = "weight",
                          .kind = Kind::kInteger,
                          .required = true,
-                         .doc = "what it may send in this turn, in units of 64 bytes; 0: no turn",
+                         .doc = "data that it may send in this turn, in units of 64 bytes; 0: no turn",
                          .max = 255})});
   return table;
 }
@@ -65,10 +65,10 @@ const Object& marking_table() {
              {.key = "priorities", .kind = Kind::kText, .doc = "such as \"3\", \"3,4\" or \"0-7\"; with fewer lanes than 8, lanes"}),
          bind<&Q::least_bytes>({.key = "kmin", .kind = Kind::kSize, .required = true, .doc = "up to so much no packet is marked", .max = kMostBytes}),
          bind<&Q::most_bytes>({.key = "kmax", .kind = Kind::kSize, .required = true, .doc = "above so much every packet is", .max = kMostBytes}),
-         count<&Q::probability_percent>("pmax_percent", "of packets are marked at kmax; between kmin and kmax in proportion", 1, 100),
+         count<&Q::probability_percent>("pmax_percent", "percentage of packets marked at kmax; between kmin and kmax in proportion", 1, 100),
          bind<&Q::at_rate>({.key = "at_rate",
                             .kind = Kind::kLinkRate,
-                            .doc = "the thresholds are those of a port of this rate, and others' in proportion; left out: of all ports"})});
+                            .doc = "the thresholds apply to a port of this rate, and in proportion to other rates; left out: of all ports"})});
     Object object = make_object<M>(
         "marking", "marks of congestion for packets whose senders understand them (ECN), by what waits in an output queue at that instant",
         {source_row(),
@@ -94,8 +94,8 @@ const Object& watchdog_table() {
         {source_row(),
          bind<&W::action>({.key = "action",
                            .kind = Kind::kText,
-                           .doc = "in such a storm. drop: packets of the queue, and those that come to it, are dropped until the storm is over; "
-                                  "forward: they leave as if nothing paused them; alert: it is recorded; off: nobody looks",
+                           .doc = "in such a storm. drop: packets in the queue and arriving ones are dropped until the storm is over; "
+                                  "forward: they leave as if there were no pause; alert: it is recorded; off: no watchdog",
                            .choices = {"off", "drop", "forward", "alert"}}),
          time.template operator()<&W::detection>("detection_time",
                                                  "a storm: a queue was not empty, nothing left it, and it was paused, for so long. SONiC: 200 ms for "
@@ -132,7 +132,7 @@ const Object& call_costs_table() {
          cost.operator()<&C::timestamp_counter_ps>("timestamp_counter", "rdtsc"),
          duration<&C::event_wake_up_ps>("event_wake_up",
                                         "from a completion or asynchronous event being readable to the thread running "
-                                        "that sleeps for it, in a read, poll, select or epoll_wait")});
+                                        "program that sleeps for it, in a read, poll, select or epoll_wait")});
     // Each of these calls must take time, or a loop that waits by calling it would stay at one instant for
     // ever.
     for (Field& field : object.fields) {
@@ -191,7 +191,7 @@ const Object& arbitration_table() {
     using A = fabric::ArbitrationTables;
     Object object = make_object<A>(
         "lane arbitration",
-        "which lane sends next (IBA 7.6.9); without entries: high 0:4, low 1:4, 2:4, … 14:4, as OpenSM sets them",
+        "order in which lanes send (IBA 7.6.9); without entries: high 0:4, low 1:4, 2:4, … 14:4, as OpenSM sets them",
         {source_row(),
          count<&A::high_limit>("high_limit",
                                "bytes of the high priority table before the low one has an opportunity, in units of "
@@ -250,9 +250,9 @@ const Object& switch_profile_table() {
                                 "(SwitchLifeTime); 0 s: never",
                                 10 * kSecondPs),
          bind_object<&P::shared_memory>(
-             {.key = "shared_memory", .kind = Kind::kObject, .doc = "of links without credits"}, shared_memory_table()),
-         bind_object<&P::marking>({.key = "marking", .kind = Kind::kObject, .doc = "of what leaves by a port"}, marking_table()),
-         bind_object<&P::watchdog>({.key = "pfc_watchdog", .kind = Kind::kObject, .doc = "of every output whose link has pauses"}, watchdog_table()),
+             {.key = "shared_memory", .kind = Kind::kObject, .doc = "buffer shared by links without credits"}, shared_memory_table()),
+         bind_object<&P::marking>({.key = "marking", .kind = Kind::kObject, .doc = "ECN marking of packets that leave by a port"}, marking_table()),
+         bind_object<&P::watchdog>({.key = "pfc_watchdog", .kind = Kind::kObject, .doc = "watchdog of every output whose link has pauses"}, watchdog_table()),
          bind_object<&P::arbitration>(
              {.key = "arbitration", .kind = Kind::kObject, .doc = "lane arbitration of every port"},
              arbitration_table()),

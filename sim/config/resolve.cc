@@ -99,7 +99,7 @@ class Resolver {
                  "write \"packet\" for adaptive routing, or choose the link layer \"roce\"");
     }
     if (!topology_.manages_subnet()) {
-      return add("/load_balancing/by", "the simulation manages no subnet here, so nobody gives its switches groups of ports",
+      return add("/load_balancing/by", "the simulation does not manage this subnet, so its switches have no groups of ports",
                  "leave it out, or let the simulation manage the subnet");
     }
     const auto puts_into_order = [](const auto& owner) { return owner.hca_profile.loss_recovery.gap_time > Duration(0); };

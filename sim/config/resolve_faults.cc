@@ -142,7 +142,7 @@ class FaultResolver {
     if (fault.action != "delay") refuse(fault.delay != none.delay, fault, "delay", "\"delay\"");
     if (fault.action != "delay" || fault.delay != none.delay) return;
     add(fault.pointer, "the key \"delay\" is missing",
-        "say how much later the packet comes, such as \"5 us\"");
+        "give the delay of the packet, such as \"5 us\"");
   }
 
   void packet_fault(FaultSpec& fault) {
@@ -157,7 +157,7 @@ class FaultResolver {
     if (fault.action != "corrupt") refuse(fault.byte != none.byte, fault, "byte", "\"corrupt\"");
     check_delay(fault);
     if (fault.is_random() && fault.every != none.every) {
-      add(fault.pointer + "/every", "a fault has a \"rate\" or an \"every\", not both", "\"rate\" is a chance, \"every\" a number");
+      add(fault.pointer + "/every", "a fault has a \"rate\" or an \"every\", not both", "\"rate\" is a probability, \"every\" a number of packets");
     }
     if (const auto found = find_direction(fault, "packets")) fault.end = found->end;
   }
@@ -166,7 +166,7 @@ class FaultResolver {
   std::optional<Found> find_direction(const FaultSpec& fault, const std::string& what) {
     if (fault.from.empty() && fault.to.empty()) {
       add(fault.pointer, "the link is missing",
-          "name the end where " + what + " leave as \"from\", or where they come as \"to\"");
+          "name the end where " + what + " leave as \"from\", or where they arrive as \"to\"");
       return std::nullopt;
     }
     std::optional<Found> from, to;

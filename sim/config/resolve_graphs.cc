@@ -37,7 +37,7 @@ class GraphResolver {
   std::string what() const { return spec_.file.empty() ? "the pattern " + in_quotes(spec_.pattern) : "a file of messages"; }
   void only_of(const char* key, bool is_given, bool fits, const std::string& owners) {
     if (is_given && !fits)
-      add(key, in_quotes(key) + " means nothing for " + what(), "leave it out; it belongs to " + owners);
+      add(key, in_quotes(key) + " does not apply to " + what(), "leave it out; it belongs to " + owners);
   }
 
   void refuse_flow_keys() {

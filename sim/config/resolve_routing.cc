@@ -87,7 +87,7 @@ class RoutingResolver {
     if (!topology_.load_balancing.is_by_packet()) return;
     for (const subnet::Engine engine : topology_.routing.engines) {
       if (subnet::has_groups(engine)) continue;
-      add("/load_balancing/by", "the routing engine " + std::string(subnet::name_of(engine)) + " lays one way to each destination, and no groups of ports",
+      add("/load_balancing/by", "the routing engine " + std::string(subnet::name_of(engine)) + " computes one path to each destination, and no groups of ports",
           "choose minhop, updn, dnup, ftree or dor, or leave \"load_balancing\" out");
     }
   }

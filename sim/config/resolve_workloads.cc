@@ -114,7 +114,7 @@ class WorkloadResolver {
     if (!spec.matrix.empty()) keys.push_back("matrix");
     for (const char* const key : flow_pattern_keys(spec)) keys.push_back(key);
     for (const char* const key : keys) {
-      add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for a file of flows",
+      add(join_pointer(spec.pointer, key), in_quotes(key) + " does not apply to a file of flows",
           "leave it out; it belongs to patterns");
     }
     const workload::FlowFile& file = *spec.flow_file;
@@ -219,7 +219,7 @@ class WorkloadResolver {
   void check_keys(const WorkloadSpec& spec) {
     const auto only_of = [&](const char* key, bool is_given, bool fits, const char* patterns) {
       if (is_given && !fits)
-        add(join_pointer(spec.pointer, key), in_quotes(key) + " means nothing for the pattern " + in_quotes(spec.pattern),
+        add(join_pointer(spec.pointer, key), in_quotes(key) + " does not apply to the pattern " + in_quotes(spec.pattern),
             std::string("leave it out; it belongs to ") + patterns);
     };
     const bool random = is_random(spec), incast = spec.pattern == "incast", hot = spec.pattern == "hot-spot";

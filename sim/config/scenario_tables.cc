@@ -20,7 +20,7 @@ const Object& program_table() {
             .kind = Kind::kCommand,
             .required = true,
             .doc = "the program and its arguments: a string, split as a shell splits words but without "
-                   "a shell, or a list of words; {NAME} stands for an argument that has a range"}),
+                   "a shell, or a list of words; {NAME} is replaced by the value of an argument that has a range"}),
        bind<&P::start>({.key = "start",
                         .kind = Kind::kDuration,
                         .doc = "virtual time at which it starts",
@@ -84,7 +84,7 @@ const Object& flow_table() {
                             .choices = {"write", "send", "read"}}),
        without_default(bind<&F::service_level>({.key = "service_level",
                                                 .kind = Kind::kInteger,
-                                                .doc = "of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower "
+                                                .doc = "service level of its packets and their answers; on Ethernet, with trust pcp in the adapter's profile, the lower "
                                                        "three bits are their priority; left out: that of the path record, which is 0 unless the topology's "
                                                        "routing_engine has levels",
                                                 .max = 15})),
@@ -119,7 +119,7 @@ std::vector<std::string_view> opcode_names() {
 const Object& expect_table() {
   using E = ExpectSpec;
   static const Object table = make_object<E>(
-      "expectations", "of the run as a whole",
+      "expectations", "expectations about the whole run",
       {bind<&E::outcome>({.key = "outcome",
                           .kind = Kind::kText,
                           .doc = "how the run ends",
@@ -167,28 +167,28 @@ const Object& fault_table() {
        bind<&F::action>({.key = "action",
                          .kind = Kind::kText,
                          .required = true,
-                         .doc = "what happens: to packets (mark: those of RoCE that are ECN-capable get a congested switch's mark, CE), to the "
+                         .doc = "effect: on packets (mark: those of RoCE that are ECN-capable get a congested switch's mark, CE), to the "
                                 "link itself (link_down), to the far end of a link that has pauses, which a broken device pauses without end "
                                 "(pause_storm), or to an adapter that fails for good (device_fatal)",
                          .choices = {"drop", "duplicate", "corrupt", "delay", "mark", "link_down", "pause_storm", "device_fatal"}}),
        bind<&F::network>({.key = "network",
                           .kind = Kind::kText,
                           .doc =
-                              "whose packets: those of the fabric's links, or TCP segments and UDP datagrams "
+                              "owner of the packets: those of the fabric's links, or TCP segments and UDP datagrams "
                               "between hosts; the latter can be dropped and delayed",
                           .choices = {"fabric", "management"}}),
        bind<&F::protocol>({.key = "protocol",
                            .kind = Kind::kText,
-                           .doc = "of network management: of this protocol",
+                           .doc = "for network management: packets of this protocol",
                            .choices = {"any", "tcp", "udp"}}),
        bind<&F::from>({.key = "from",
                        .kind = Kind::kText,
                        .doc =
-                           "packets, or pauses, that leave by this end of a link, written as in the topology; of network "
+                           "packets, or pauses, that leave by this end of a link, written as in the topology; for network "
                            "management: from this host, default any"}),
        bind<&F::to>({.key = "to",
                      .kind = Kind::kText,
-                     .doc = "packets, or pauses, that come to this end of a link; of network management: to this host, "
+                     .doc = "packets, or pauses, that arrive at this end of a link; for network management: at this host, "
                             "default any"}),
        bind<&F::opcode>({.key = "opcode",
                          .kind = Kind::kText,
@@ -204,7 +204,7 @@ const Object& fault_table() {
                                         .doc = "how many packets are hit, or bursts of them; 0: no limit; default 1, with a rate no limit"})),
        without_default(bind<&F::rate>({.key = "rate",
                                        .kind = Kind::kFraction,
-                                       .doc = "instead of every: the chance with which each packet from the nth on is hit, or a burst "
+                                       .doc = "instead of every: the probability with which each packet from the nth on is hit, or a burst "
                                               "begins with it, such as 1e-4; drawn from the seed, for each end of a link by itself"})),
        bind<&F::burst>({.key = "burst",
                         .kind = Kind::kInteger,
@@ -222,32 +222,32 @@ const Object& fault_table() {
                         .max = 1'000'000 * kSecondPs}),
        bind<&F::delay>({.key = "delay",
                         .kind = Kind::kDuration,
-                        .doc = "of action delay: how much later the packet arrives; others overtake it",
+                        .doc = "action delay: delay of the packet; others overtake it",
                         .max = 1'000 * kSecondPs}),
        bind<&F::icrc>(
            {.key = "icrc",
             .kind = Kind::kText,
-            .doc = "of action corrupt: invalid, so that the receiver discards the packet, or valid, so "
-                   "that nobody can know; then only packets with payload count",
+            .doc = "action corrupt: invalid, so that the receiver discards the packet, or valid, so "
+                   "that the error is not detected; then only packets with payload count",
             .choices = {"invalid", "valid"}}),
        bind<&F::byte>(
            {.key = "byte",
             .kind = Kind::kInteger,
-            .doc = "of action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
-       bind<&F::link>({.key = "link", .kind = Kind::kText, .doc = "of action link_down: an end of the link"}),
-       bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "of action device_fatal: whose adapter fails; a further one: host/device"}),
+            .doc = "action corrupt: which byte of the payload is wrong; the last, if there are fewer"}),
+       bind<&F::link>({.key = "link", .kind = Kind::kText, .doc = "action link_down: an end of the link"}),
+       bind<&F::host>({.key = "host", .kind = Kind::kText, .doc = "action device_fatal: host whose adapter fails; a further adapter: host/device"}),
        bind<&F::at>({.key = "at",
                      .kind = Kind::kDuration,
-                     .doc = "of actions link_down, pause_storm and device_fatal: virtual time of the failure",
+                     .doc = "actions link_down, pause_storm and device_fatal: virtual time of the failure",
                      .max = 1'000'000 * kSecondPs}),
        bind<&F::until>(
            {.key = "until",
             .kind = Kind::kDuration,
-            .doc = "of actions link_down and pause_storm: virtual time at which the link is up again, or the storm over; default: never",
+            .doc = "actions link_down and pause_storm: virtual time at which the link is up again, or the storm over; default: never",
             .max = 1'000'000 * kSecondPs}),
        bind<&F::priorities>({.key = "priorities",
                              .kind = Kind::kText,
-                             .doc = "of action pause_storm: those that are paused, such as \"3\" or \"3,4\"; default: all that the link has "
+                             .doc = "action pause_storm: paused priorities, such as \"3\" or \"3,4\"; default: all that the link has "
                                     "without loss"})});
   return table;
 }
@@ -287,13 +287,13 @@ const Object& scenario_table() {
                          .kind = Kind::kRangeMap,
                          .doc = "numbers in the commands that may be made smaller: a name, written {name} in a command, and its least "
                                 "and greatest value, such as \"1..1000\"; a run takes the greatest, or what --set gives"}),
-       bind_objects<&S::faults>({.key = "faults", .kind = Kind::kObjects, .doc = "what goes wrong"},
+       bind_objects<&S::faults>({.key = "faults", .kind = Kind::kObjects, .doc = "faults"},
                                 fault_table()),
        bind<&S::seed>({.key = "seed", .kind = Kind::kInteger, .doc = "root of all random numbers"}),
        bind<&S::freedom>(
            {.key = "freedom",
             .kind = Kind::kText,
-            .doc = "what is done with the freedom that the specification leaves: friendly does as a "
+            .doc = "behaviour where the specification leaves a choice: friendly does as a "
                    "ConnectX does, spec draws all that is allowed from the seed, quirk:NAME besides what some hardware does though it "
                    "is not allowed",
             .choices = {freedom_names().begin(), freedom_names().end()}}),
@@ -303,7 +303,7 @@ const Object& scenario_table() {
                              .kind = Kind::kDuration,
                              .doc = "virtual time after which the run is ended; 0: none",
                              .max = 1'000'000 * kSecondPs}),
-       bind_object<&S::expect>({.key = "expect", .kind = Kind::kObject, .doc = "of the run as a whole"},
+       bind_object<&S::expect>({.key = "expect", .kind = Kind::kObject, .doc = "expectations about the whole run"},
                                expect_table())});
   return table;
 }

@@ -151,7 +151,7 @@ const Object& subnet_congestion_table() {
       {for_people("description", "for people"),
        bind<&C::threshold>({.key = "cc_sw_cong_setting_threshold",
                             .kind = Kind::kInteger,
-                            .doc = "of every output of a switch: 0: nothing is marked; else packets are marked while more than (16 - this) / 16 of "
+                            .doc = "threshold of every output of a switch: 0: no packet is marked; else packets are marked while more than (16 - this) / 16 of "
                                    "a lane's input buffer waits behind them",
                             .max = 15}),
        bind<&C::packet_size>({.key = "cc_sw_cong_setting_packet_size",

@@ -43,16 +43,16 @@ const Object& workload_table() {
             .choices = {"dissemination", "tree", "chain", "ring", "halving-doubling", "nccl-ring", "nccl-tree", "direct",
                         "pairwise", "1f1b", "gpipe"}}),
        bind<&W::root>(
-           {.key = "root", .kind = Kind::kText, .doc = "of a broadcast: the host that has the bytes; default: the first"}),
+           {.key = "root", .kind = Kind::kText, .doc = "broadcast: the host that has the bytes; default: the first"}),
        bind<&W::channels>({.key = "channels",
                            .kind = Kind::kInteger,
-                           .doc = "of nccl-ring and nccl-tree: shares of the bytes, each with connections of its own",
+                           .doc = "nccl-ring and nccl-tree: shares of the bytes, each with connections of its own",
                            .min = 1,
                            .max = workload::kMaxChannels}),
        without_default(bind<&W::chunk>(
            {.key = "chunk",
             .kind = Kind::kSize,
-            .doc = "of tree, chain, nccl-ring and nccl-tree: bytes that are passed on at once; default: all, and of "
+            .doc = "tree, chain, nccl-ring and nccl-tree: bytes that are passed on at once; default: all, and of "
                    "nccl-ring and nccl-tree 512 KiB",
             .min = 1,
             .max = 1ll << 40})),
@@ -69,36 +69,36 @@ const Object& workload_table() {
                          .doc = "computations are up to so much longer or shorter, drawn from the seed"}),
        bind<&W::stragglers>({.key = "stragglers",
                              .kind = Kind::kFraction,
-                             .doc = "chance of a computation to take \"straggler_factor\" times as long"}),
+                             .doc = "probability of a computation to take \"straggler_factor\" times as long"}),
        bind<&W::straggler_factor>(
            {.key = "straggler_factor", .kind = Kind::kInteger, .doc = "see stragglers", .min = 1, .max = 1000}),
        bind<&W::micro_batches>(
-           {.key = "micro_batches", .kind = Kind::kInteger, .doc = "of a pipeline", .min = 1, .max = 100'000}),
+           {.key = "micro_batches", .kind = Kind::kInteger, .doc = "micro-batches of a pipeline", .min = 1, .max = 100'000}),
        bind<&W::tokens>({.key = "tokens",
                          .kind = Kind::kInteger,
-                         .doc = "of expert-parallel: of each host; \"size\" is that of one",
+                         .doc = "expert-parallel: tokens of each host; \"size\" is that of one token",
                          .min = 1,
                          .max = 10'000'000}),
        without_default(bind<&W::experts>({.key = "experts",
                                           .kind = Kind::kInteger,
-                                          .doc = "of expert-parallel, in all; default: one for each host",
+                                          .doc = "expert-parallel: experts in all; default: one for each host",
                                           .min = 1,
                                           .max = 1'000'000})),
        bind<&W::experts_per_token>({.key = "experts_per_token",
                                     .kind = Kind::kInteger,
-                                    .doc = "of expert-parallel: different ones, all equally likely",
+                                    .doc = "expert-parallel: experts of each token, different ones, all equally likely",
                                     .min = 1,
                                     .max = workload::kMaxExpertsPerToken}),
        without_default(bind<&W::eager_size>(
            {.key = "eager_size",
             .kind = Kind::kSize,
-            .doc = "of messages that wait for each other: larger ones ask first (rendezvous); default: of a GOAL file "
+            .doc = "messages that wait for each other: larger ones ask first (rendezvous); default: of a GOAL file "
                    "65,535 bytes, else none asks",
             .max = 1ll << 50})),
        bind<&W::hosts>(
            {.key = "hosts",
             .kind = Kind::kTextList,
-            .doc = "who takes part, in this order: names, with * for any letters and [0-63] for numbers; a further adapter: "
+            .doc = "hosts that take part, in this order: names, with * for any letters and [0-63] for numbers; a further adapter: "
                    "host/device; default: every host with its first adapter"}),
        bind<&W::to>({.key = "to",
                      .kind = Kind::kTextList,
@@ -120,16 +120,16 @@ const Object& workload_table() {
        bind<&W::matrix>(
            {.key = "matrix",
             .kind = Kind::kReference,
-            .doc = "of all-to-all, instead of a size: a JSON file relative to this one with a list of rows, one for each host, with "
+            .doc = "all-to-all, instead of a size: a JSON file relative to this one with a list of rows, one for each host, with "
                    "the bytes that it sends to each; to itself it sends nothing"}),
        without_default(
            bind<&W::senders>({.key = "senders",
                               .kind = Kind::kInteger,
-                              .doc = "of an incast: how many, the first of the list; default: all but the receiver",
+                              .doc = "incast: number of senders, the first of the list; default: all but the receiver",
                               .min = 1})),
-       bind<&W::distance>({.key = "distance", .kind = Kind::kInteger, .doc = "of a shift", .min = 1}),
+       bind<&W::distance>({.key = "distance", .kind = Kind::kInteger, .doc = "distance of a shift", .min = 1}),
        without_default(
-           bind<&W::share>({.key = "share", .kind = Kind::kFraction, .doc = "of a hot-spot: flows that go to hot hosts"})),
+           bind<&W::share>({.key = "share", .kind = Kind::kFraction, .doc = "hot-spot: share of flows that go to hot hosts"})),
        without_default(bind<&W::load>(
            {.key = "load",
             .kind = Kind::kFraction,
@@ -147,7 +147,7 @@ const Object& workload_table() {
                             .max = 1'000'000})),
        bind<&W::in_flight>({.key = "in_flight",
                             .kind = Kind::kInteger,
-                            .doc = "with flows: how many of a host are under way at a time",
+                            .doc = "with flows: flows of a host in progress at a time",
                             .min = 1,
                             .max = 4096}),
        bind<&W::start>(
@@ -181,7 +181,7 @@ const Object& workload_table() {
            {.key = "on",
             .kind = Kind::kDuration,
             .doc =
-                "of flows without end: they post messages for so long, then none for \"off\", and so on; phases are drawn "
+                "flows without end: they post messages for this time, then none for \"off\", and so on; phases are drawn "
                 "from the seed; what is posted is sent",
             .max = kLongest}),
        bind<&W::off>({.key = "off", .kind = Kind::kDuration, .doc = "see on", .max = kLongest}),
@@ -189,7 +189,7 @@ const Object& workload_table() {
        without_default(
            bind<&W::seed>({.key = "seed",
                            .kind = Kind::kInteger,
-                           .doc = "of its random numbers; left out: they follow from the scenario's seed and the name"}))});
+                           .doc = "seed of its random numbers; left out: they follow from the scenario's seed and the name"}))});
   return table;
 }
 

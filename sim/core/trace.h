@@ -217,29 +217,29 @@ class Tracer {
   void diagnose(const Diagnosis& diagnosis, Instant when) {
     for (DiagnosisObserver* observer : diagnosis_observers_) observer->on_diagnosis(diagnosis, when);
   }
-  void tell_drop(const TracedPacket& packet, std::uint64_t reason, ComponentId component) {
+  void report_drop(const TracedPacket& packet, std::uint64_t reason, ComponentId component) {
     for (TracedDropObserver* observer : drop_observers_) observer->on_traced_drop(packet, reason, component, engine_.now());
   }
 
   // For callers to whom a fact costs work.
   bool wants_facts() const { return !fact_observers_.empty(); }
-  void tell_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command) {
+  void report_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command) {
     for (FactObserver* observer : fact_observers_) observer->on_command(adapter, process, command, engine_.now());
   }
-  void tell_level(ComponentId adapter, FactObserver::Queue queue, std::uint32_t number, std::uint32_t level) {
+  void report_level(ComponentId adapter, FactObserver::Queue queue, std::uint32_t number, std::uint32_t level) {
     for (FactObserver* observer : fact_observers_) observer->on_level(adapter, queue, number, level, engine_.now());
   }
-  void tell_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of) {
+  void report_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of) {
     for (FactObserver* observer : fact_observers_) observer->on_credits(port, lane, blocks, of, engine_.now());
   }
-  void show_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes) {
+  void report_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes) {
     for (FactObserver* observer : fact_observers_) observer->on_output_queue(port, lane, bytes, engine_.now());
   }
-  void tell_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
+  void report_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
     for (FactObserver* observer : fact_observers_) observer->on_placement(write, qpn, is_response);
   }
 
-  void tell_contact(ComponentId from, ComponentId to, Instant done) {
+  void report_contact(ComponentId from, ComponentId to, Instant done) {
     for (ContactObserver* observer : contact_observers_) observer->on_contact(from, to, done);
   }
 

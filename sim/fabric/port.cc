@@ -21,7 +21,7 @@ constexpr ib::VirtualLane lowest_of(std::uint32_t lanes) {
 
 // Reports the changed output queue of a lane.
 void show_queue(Tracer& tracer, ComponentId port, const OutputScheduler& out, ib::VirtualLane lane) {
-  if (tracer.wants_facts()) [[unlikely]] tracer.show_output_queue(port, lane.value, out.queued_bytes(lane));
+  if (tracer.wants_facts()) [[unlikely]] tracer.report_output_queue(port, lane.value, out.queued_bytes(lane));
 }
 
 std::unique_ptr<PerPortBuffer> own_buffer(PortNumber number, const PortParams& params) {
@@ -394,7 +394,7 @@ void Port::start(ib::VirtualLane lane) {
   if (packet->is_to_group) [[unlikely]] ++counters_.multicast_xmit_packets;
   if (lane != kManagementLane && has_credits_) {
     link_->on_start(lane.value, blocks_of(wire_bytes));
-    tracer_.tell_credits(id_, lane.value, link_->credits(lane.value), link_->flow_control().capacity());
+    tracer_.report_credits(id_, lane.value, link_->credits(lane.value), link_->flow_control().capacity());
   }
   out_.charge(wire_bytes);
   ib::record(tracer_, id_, TraceEvent::kPacketTransmitted, *packet, wire_bytes);

@@ -217,7 +217,7 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   // when there is none.
   bool waits_for_ever(std::uint32_t qpn) const;
   // The region is about to be deregistered; `place` returns the place in the program.
-  void tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
+  void report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
 
   // Memory an idle queue pair takes in the simulator, its rings aside.
   static std::size_t queue_pair_bytes();

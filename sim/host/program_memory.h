@@ -25,7 +25,7 @@ class PlacementClient {
 struct PlacementFault {
   PlacementClient* client = nullptr;
   std::uint64_t cookie = 0;
-  void tell(ProgramAddress address, std::uint32_t length) const {
+  void report(ProgramAddress address, std::uint32_t length) const {
     if (client != nullptr) client->on_placement_fault(cookie, address, length);
   }
 };
@@ -47,7 +47,7 @@ class ProgramMemory {
     return read(from, to);
   }
   virtual void place(ProgramAddress to, std::span<const std::byte> from, PlacementFault fault) {
-    if (!write(to, from)) fault.tell(to, static_cast<std::uint32_t>(from.size()));
+    if (!write(to, from)) fault.report(to, static_cast<std::uint32_t>(from.size()));
   }
   // As write(), for pages that are probably not writable by the program.
   virtual bool write_code(ProgramAddress to, std::span<const std::byte> from) { return write(to, from); }

@@ -87,7 +87,7 @@ class Decoder {
     if ((first & 0xf) != 0) return "unknown link version";
     if ((second & 3) < 2) return "not of the InfiniBand transport";
     has_grh_ = (second & 3) == 3;
-    if (4 * words + kVcrcBytes != bytes_.size()) return "the LRH tells another length";
+    if (4 * words + kVcrcBytes != bytes_.size()) return "the LRH has another length";
     return {};
   }
 
@@ -104,7 +104,7 @@ class Decoder {
     if (!in_.good()) return "shorter than its network header";
     if (first >> 28 != 6) return "the network header is not of version 6";
     if (next != next_header) return "the network header is followed by something else";
-    if (length + tail_bytes_ != in_.left()) return "the network header tells another length";
+    if (length + tail_bytes_ != in_.left()) return "the network header has another length";
     // On Ethernet, two IPv4-mapped addresses belong in an IPv4 header.
     if (next_header == 17 && is_ipv4_mapped(grh.source) && is_ipv4_mapped(grh.destination)) {
       return "IPv4 addresses in an IPv6 header";
@@ -128,7 +128,7 @@ class Decoder {
     if (version != 0x45) return "the network header is not one of IPv4 without options";
     if ((fragment & 0x3fff) != 0) return "a fragment";
     if (protocol != 17) return "the network header is followed by something else";
-    if (length != kIpv4Bytes + in_.left()) return "the network header tells another length";
+    if (length != kIpv4Bytes + in_.left()) return "the network header has another length";
     return {};
   }
 
@@ -140,7 +140,7 @@ class Decoder {
     in_.take(2);
     if (!in_.good()) return "shorter than its UDP header";
     if (port != kRoceUdpPort) return "not addressed to the UDP port of RoCEv2";
-    if (length != all) return "the UDP header tells another length";
+    if (length != all) return "the UDP header has another length";
     return {};
   }
 

@@ -34,7 +34,7 @@ inline void record_drop(Tracer& tracer, ComponentId component, const Packet& pac
                         ComponentId port) {
   record(tracer, component, TraceEvent::kPacketDropped, packet, static_cast<std::uint64_t>(reason), port);
   if (packet.trail) [[unlikely]] packet.trail.note_loss(loss_of(reason), component);
-  tracer.tell_drop(packet, static_cast<std::uint64_t>(reason), component);
+  tracer.report_drop(packet, static_cast<std::uint64_t>(reason), component);
 }
 
 }  // namespace verbatim::ib

@@ -102,7 +102,7 @@ class PortManagement {
   // destroyed.
   void add_watcher(PortWatcher& watcher) { watchers_.push_back(&watcher); }
   void remove_watcher(PortWatcher& watcher) { std::erase(watchers_, &watcher); }
-  void tell_failure() const {
+  void report_failure() const {
     for (PortWatcher* watcher : watchers_) watcher->on_port_failed();
   }
 

@@ -231,7 +231,7 @@ class Reader {
     const std::uint64_t retries = number_after(text, "after ").value_or(0);
     if (exponent == 0 || exponent > 31) return;
     const std::int64_t one = std::int64_t{4'096'000} << exponent;
-    if (causes.empty()) causes.push_back({"nobody answered the packets, and nothing in this run shows that they were dropped", ""});
+    if (causes.empty()) causes.push_back({"the packets got no answer, and this run has no record that they were dropped", ""});
     const bool is_short = one * static_cast<std::int64_t>(retries + 1) < 1'000'000'000;
     causes.push_back({join("timeout ", exponent, " is 4.096 us * 2^", exponent, " = ", time_text(one), ", so ", times(retries + 1, "attempt"),
                            " take at least ", time_text(one * static_cast<std::int64_t>(retries + 1))),
@@ -331,7 +331,7 @@ class Reader {
       causes.push_back({join("the program that owned ", name_of(peer), " ended at ", time_text(end->time_ps), " with ",
                              end->value("signal") != "0" ? join("signal ", end->value("signal")) : join("exit code ", end->value("exit_code")),
                              "; a packet for it arrived at ", time_text(first_ps)),
-                        "find out why it ended; before a program exits it should tell its peer, and wait until the peer's requests have completed"});
+                        "find out why it ended; before a program exits it should notify its peer, and wait until the peer's requests have completed"});
       return;
     }
     if (has_been) {

@@ -181,7 +181,7 @@ class Cursor {
 
 RecordingResult unusable(std::string why) { return {kUnusable, std::move(why)}; }
 RecordingResult damaged(const std::string& why) { return unusable("is damaged: " + why); }
-RecordingResult cut_off() { return {kCutOff, "is cut off: the run that wrote it did not come to its end"}; }
+RecordingResult cut_off() { return {kCutOff, "is cut off: the run that wrote it has not finished"}; }
 RecordingResult foreign() { return unusable("is not a recording of this version of verbatim"); }
 
 struct ReadSlot {

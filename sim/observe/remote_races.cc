@@ -256,12 +256,12 @@ void RemoteRaces::report(const Access& access, const FlowKey& key, const Flow& f
   const std::string& by = adapters_[flow.source].name;
   std::string text = join(text_of(access, key, flow), " is sent ");
   if (earlier.answered_ps > access.sent_ps) {
-    text += join("before ", text_of(earlier, other_key, other), " is answered, so their order is chance: ");
+    text += join("before ", text_of(earlier, other_key, other), " is answered, so their order is not defined: ");
     text += key == other_key ? "give the WRITE IBV_SEND_FENCE, or post it after the READ has completed"
                              : "post the later one after the completion of the earlier one, or after a message that follows it";
   } else {
     text += join(time_text(access.sent_ps - earlier.answered_ps), " after ", text_of(earlier, other_key, other),
-                 " was answered, and ", by, " has received nothing since that depends on it, so their order is chance: the program that posted ",
+                 " was answered, and ", by, " has received nothing since that depends on it, so their order is not defined: the program that posted ",
                  "the earlier one must send a message after its completion");
   }
   Diagnosis finding{adapters_[flow.source].host, 0, 0, text};

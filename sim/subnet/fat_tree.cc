@@ -208,7 +208,7 @@ class FatTree {
     for (const std::size_t to : leaves_) {
       for (const std::size_t from : leaves_) {
         if (table_of(from)[graph_.adapters(to)[0].lid] == RouteTable::kNoRoute)
-          return "no way from switch " + name(from) + " to " + name(to) + " goes up first and then down";
+          return "no path from switch " + name(from) + " to " + name(to) + " goes up first and then down";
       }
     }
     return "";

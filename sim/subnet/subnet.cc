@@ -150,7 +150,7 @@ class Planner {
       case Engine::kFtree:
         return route_fat_tree();
       case Engine::kTorus2Qos:
-        if (routing_.torus.switches.empty()) return "nothing says what the torus is";
+        if (routing_.torus.switches.empty()) return "the torus is not described";
         return compute_torus_routes(graph_, nodes_, owners_.size(), routing_.torus, routing_.lanes, plan_);
       case Engine::kFile:
         return use_given_tables();
@@ -204,7 +204,7 @@ class Planner {
       return "";
     }
     const auto name = [&](std::size_t number) { return nodes_[graph_.node(number)].name; };
-    return "no way from switch " + name(gap->first) + " to " + name(gap->second) + " goes up first and then down";
+    return "no path from switch " + name(gap->first) + " to " + name(gap->second) + " goes up first and then down";
   }
 
   std::string route_in_layers(const ShortestOptions& options) {

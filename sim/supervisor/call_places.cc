@@ -63,7 +63,7 @@ void CallPlaces::report_calls(Thread& thread, protocol::ThreadSlot& slot) {
 void CallPlaces::report_lateness(Thread& thread, Instant now) {
   if (!are_wanted()) return;
   report_change(thread);
-  const auto late = thread.take_late();
+  const auto late = thread.delays.take_late();
   if (!late) return;
   options_.on_place({.kind = CallPlace::Kind::kLate,
                      .component = thread.source(),
@@ -124,7 +124,7 @@ std::optional<std::uint64_t> value_there(Thread& thread) {
 
 void CallPlaces::note_access(Thread& thread, Instant due) {
   if (!are_wanted()) return;
-  const auto late = thread.take_late();
+  const auto late = thread.delays.take_late();
   if (!late) return;
   const CallPlace place{.kind = CallPlace::Kind::kLate,
                         .component = thread.source(),
@@ -139,11 +139,11 @@ void CallPlaces::note_access(Thread& thread, Instant due) {
 void CallPlaces::report_change(Thread& thread) {
   const auto late = late_accesses_.extract(&thread);
   if (late.empty() || !thread.requests<request::Access>()) return;
-  auto& [told, before] = late.mapped();
+  auto& [reported, before] = late.mapped();
   const auto now = value_there(thread);
   if (!before || !now || *before == *now) return;
-  told.place += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
-  options_.on_place(told);
+  reported.place += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
+  options_.on_place(reported);
 }
 
 std::string CallPlaces::access_of(Process& process, const request::Access& access) {
@@ -153,8 +153,8 @@ std::string CallPlaces::access_of(Process& process, const request::Access& acces
   const std::string text = text_of(process, access.instruction + 1, return_address(process, of(REG_RBP), of(REG_RSP)));
   if (access.size == 0) return text;
   if (access.lateness == protocol::AccessLateness::kBuffered) {
-    return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer while it has loaded what comes "
-                              "behind", access.size, access.address);
+    return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer, while later loads "
+                              "have completed", access.size, access.address);
   }
   const bool has_read = access.lateness == protocol::AccessLateness::kReadNotWritten;
   return text + fmt::format(", {} {} bytes at {:#x}", has_read ? "between reading and writing" : "before touching", access.size,

@@ -40,7 +40,7 @@ class CallPlaces {
   const SupervisorOptions& options_;
   std::map<std::pair<pid_t, std::uint64_t>, std::string> known_;
   struct LateAccess {
-    CallPlace told;
+    CallPlace reported;
     // value before the delay; nullopt: not a number of 1, 2, 4 or 8 bytes, or unreadable
     std::optional<std::uint64_t> before;
   };

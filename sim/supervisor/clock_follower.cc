@@ -28,7 +28,7 @@ bool ClockFollower::follow(Thread& thread, const request::Spend& read) {
   constexpr unsigned kReadsBetweenLooks = 16;
   const bool is_alone = row.followed % kReadsBetweenLooks == 0 && horizon_.is_distant(process);
   if (is_alone) analyst.write_followed();
-  const bool may_follow = run_.options.mode == Mode::kSlices && !is_alone && !thread.has_signal();
+  const bool may_follow = run_.options.mode == Mode::kSlices && !is_alone && !thread.signals.has_deliverable();
   if (may_follow && (!is_first || analyst.may_follow_clock(place))) {
     if (is_first) thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
     step = analyst.follow_clock(thread, row.at_entry, now, row.began);

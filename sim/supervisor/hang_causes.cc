@@ -76,7 +76,7 @@ std::string HangCauses::in_rdma_cm(Thread& thread) const {
   Process& process = thread.process();
   std::uint32_t events = 0;
   for (const auto& [fd, file] : process.files()) {
-    if (const auto* channel = dynamic_cast<const RdmaCmFile*>(file.get()); channel != nullptr) {
+    if (const RdmaCmFile* const channel = file->as_rdma_cm(); channel != nullptr) {
       events = std::max(events, channel->events_of_destroyed(thread.native_tid()));
     }
   }
@@ -153,12 +153,12 @@ WaitReason HangCauses::of_sleep(Thread& thread) const {
 
 std::uint32_t HangCauses::tcp_peer_of(Thread& thread) const {
   if (thread.waiting_on().size() != 1) return 0;
-  const auto* const socket = dynamic_cast<const TcpSocket*>(thread.waiting_on().front().get());
+  const TcpSocket* const socket = thread.waiting_on().front()->as_tcp_socket();
   if (socket == nullptr || socket->state() != TcpSocket::State::kConnected) return 0;
   for (const auto& process : processes_) {
     if (!process->alive || process.get() == &thread.process()) continue;
     for (const auto& [fd, file] : process->files()) {
-      const auto* const other = dynamic_cast<const TcpSocket*>(file.get());
+      const TcpSocket* const other = file->as_tcp_socket();
       const bool is_peer = other != nullptr && other != socket && other->state() == TcpSocket::State::kConnected &&
                            other->local() == socket->remote() && other->remote() == socket->local();
       if (is_peer) return process->pid();

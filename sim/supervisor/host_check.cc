@@ -20,7 +20,7 @@ using State = Facility::State;
 constexpr int kNotTried = 253;
 
 std::string why(int result) {
-  if (result == kNotTried) return "it cannot be tried where the end of a child is not told";
+  if (result == kNotTried) return "it cannot be tried: wait4 does not report the end of a child";
   if (result == kKilled) return "the attempt was killed";
   if (result == kNoEffect) return "it is accepted and has no effect";
   return std::strerror(result);
@@ -60,7 +60,7 @@ constexpr Replaceable kReplaceable[] = {
     {"pidfd", "a child's descriptors can be taken (pidfd_getfd)", &MachineFacilities::descriptor_copies, probe_descriptors,
      "programs are stopped for a moment and send what they hand on by exec and over sockets"},
     {"vdso", "the vDSO can be taken out of a program", &MachineFacilities::removable_vdso, probe_vdso,
-     "programs are not told of it"},
+     "the auxiliary vector of programs does not have its address"},
 };
 
 struct Required {
@@ -71,13 +71,13 @@ struct Required {
 };
 
 constexpr Required kRequired[] = {
-    {"wait", "the end of a child is told (wait4)", probe_waiting, "in a container permit wait4 in the seccomp profile"},
+    {"wait", "the end of a child is reported (wait4)", probe_waiting, "in a container permit wait4 in the seccomp profile"},
     {"addresses", "the fixed addresses of the shim are free", [] { return probe_addresses(false); },
      "run on x86-64 Linux with 47 bits of address space, not under emulation; raise the limit on address space "
      "(ulimit -v)"},
-    {"ptrace", "a child stops at exec, and makes calls for us (ptrace)", probe_tracing,
+    {"ptrace", "a child stops at exec, and makes system calls for the simulator (ptrace)", probe_tracing,
      "in a container add the capability SYS_PTRACE or a seccomp profile that permits ptrace"},
-    {"close-range", "descriptors can be closed by the range (close_range)", probe_close_range,
+    {"close-range", "ranges of descriptors can be closed (close_range)", probe_close_range,
      "the kernel must be 5.11 or later, and an older container engine must not refuse what it does not know"},
     {"passage", "descriptors can be handed on (socketpair)", probe_passage, "permit socketpair with AF_UNIX"},
     {"code-patches", "a child's code can be replaced (/proc/PID/mem)", probe_code_patches,
@@ -90,9 +90,9 @@ constexpr Required kRequired[] = {
     {"memfd", "shared memory of 4 GiB can be made (memfd_create)", probe_shared_memory,
      "raise the limits on address space and file size (ulimit -v, ulimit -f)"},
     {"heap", "a program's data segment can grow (brk)", probe_break,
-     "in a container permit brk in the seccomp profile; memory would lie elsewhere, and the digest be another"},
-    {"clock", "the machine's clock goes on", probe_clock, "the machine is stopped or its clock is"},
-    {"proc", "/proc tells of processes", probe_proc, "mount /proc, without hidepid"},
+     "in a container permit brk in the seccomp profile; without it memory has other addresses, and the digest differs"},
+    {"clock", "the machine's clock advances", probe_clock, "the machine or its clock is stopped"},
+    {"proc", "/proc shows processes", probe_proc, "mount /proc, without hidepid"},
 };
 
 }  // namespace
@@ -114,10 +114,10 @@ bool MachineFacilities::assume_missing(std::string_view name) {
 
 std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   std::vector<Facility> table;
-  bool is_told = true;
+  bool reports_ends = true;
   for (const Required& one : kRequired) {
-    const int result = is_told ? one.probe() : kNotTried;
-    if (one.probe == probe_waiting) is_told = result == 0;
+    const int result = reports_ends ? one.probe() : kNotTried;
+    if (one.probe == probe_waiting) reports_ends = result == 0;
     table.push_back({one.name, one.what, result == 0 ? State::kWorks : State::kMissing,
                      result == 0           ? ""
                      : result == kNotTried ? why(result)
@@ -136,8 +136,8 @@ std::vector<Facility> Supervisor::check_host(const MachineFacilities& assumed) {
   }
   for (const Replaceable& one : kReplaceable) {
     const bool is_assumed = !(assumed.*one.member);
-    const int result = is_assumed ? 0 : is_told ? one.probe() : kNotTried;
-    if (is_told && (is_assumed || result != 0) && one.second_probe != nullptr) {
+    const int result = is_assumed ? 0 : reports_ends ? one.probe() : kNotTried;
+    if (reports_ends && (is_assumed || result != 0) && one.second_probe != nullptr) {
       if (const int second = one.second_probe(); second != 0) {
         table.push_back({one.name, one.what, State::kMissing, why(is_assumed ? second : result) + "; " + one.advice});
         continue;

@@ -66,7 +66,7 @@ void ImmediateAnswers::report_call(Thread& thread, const request::ReportedCall& 
   call.place = reported.address;
   const auto bytes = std::as_writable_bytes(std::span(&call.call, 1));
   if (read(call.place, bytes) != bytes.size() ||
-      static_cast<std::uint32_t>(call.call.kind) >= protocol::kToldKinds)
+      static_cast<std::uint32_t>(call.call.kind) >= protocol::kReportedCallKinds)
     return;
   on_call_(call);
 }

@@ -31,9 +31,9 @@ void ParkingLot::park_spin(Thread& thread, const request::Poke& poke, Parked par
   wake_who_changes(thread, parked.watched);
   thread.set_request(poke);
   parked.since = since;
-  if (poke.jump == 0) thread.spin_found();
+  if (poke.jump == 0) thread.poke.spin_found();
   park(thread, std::move(parked));
-  if (thread.has_signal()) thread.unpark();
+  if (thread.signals.has_deliverable()) thread.unpark();
   check_watched(thread.process());
 }
 
@@ -140,10 +140,10 @@ void ParkingLot::check_shared(Process& process) {
 std::optional<Answer> ParkingLot::park_poll(Thread& thread, const request::Poll& poll) {
   Process& process = thread.process();
   // Calls that found nothing and whose answers are still valid.
-  const Thread::KnownCalls known = thread.still_empty(poll.known_calls);
+  const KnownCalls known = thread.empty_calls.still_empty(poll.known_calls);
   const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
   const bool was_parked = thread.take_unparked();
-  if (run_.options.mode != Mode::kSlices || thread.has_signal() || !processes_.is_alone(thread)) return go_on;
+  if (run_.options.mode != Mode::kSlices || thread.signals.has_deliverable() || !processes_.is_alone(thread)) return go_on;
   // The change that it was parked for has happened; another turn of the same loop is unlikely.
   if (was_parked || poll.seen.cost <= Duration::zero()) return go_on;
   SeenPoll seen = poll.seen;
@@ -224,7 +224,7 @@ ParkingLot::TurnStart ParkingLot::start_turn(Thread& thread, const Thread::Turn&
   // The thread must not return the token before: this covers the rest of the turn and one turn more.
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
   const bool goes_on =
-      !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.has_signal();
+      !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.signals.has_deliverable();
   if (goes_on) thread.take_unparked();  // the poll that is due is among those it makes itself
   return {{.result = polls, .repeats = turn.parked->known_calls}, goes_on};
 }

@@ -46,13 +46,16 @@ int load_strings(ProcessMemory& memory, std::uint64_t array, std::vector<std::st
   }
 }
 
-// Errno with which execve(2) would refuse the file; 0: none.
+// Errno with which execve(2) would refuse the file; 0: none, or the machine does not let the file be read,
+// which inspect_program() finds.
 int executable_error(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0) return errno;
+  if (stat(path.c_str(), &status) != 0) return is_error_of_file(errno) ? errno : 0;
   if (!S_ISREG(status.st_mode) || access(path.c_str(), X_OK) != 0) return EACCES;
   char magic[4] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  std::ifstream file(path, std::ios::binary);
+  if (file.is_open()) file.read(magic, sizeof magic);
+  if (!file.is_open() || file.bad()) return 0;
   const std::string_view start(magic, sizeof magic);
   return start.starts_with("#!") || start == ELFMAG ? 0 : ENOEXEC;
 }
@@ -85,11 +88,11 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/fd", error)) {
     numbers.insert(static_cast<int>(number_of(entry.path().filename(), 10)));
   }
+  int cause = error.value();  // errno of the first descriptor that could not be copied
   const int own = process.own_descriptors();
   for (const auto& [fd, file] : process.files()) {
     if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
-  int cause = 0;  // errno of the first descriptor that could not be copied
   for (const int fd : numbers) {
     if (fd >= own) continue;
     const bool closes =
@@ -125,10 +128,16 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
                        "executing a file by its descriptor is not simulated; the program got ENOSYS");
     return Answer{-ENOSYS};
   }
+  const auto refused_by_machine = [&](const std::string& why) -> std::optional<Answer> {
+    parts_.report.finish(Outcome::kMachine,
+                         parts_.report.title(process) + " could not execute a program: " + why);
+    return std::nullopt;
+  };
   const std::string folder = fmt::format("/proc/{}", process.native_pid());
   LaunchRequest request;
   std::error_code error;
   request.working_directory = std::filesystem::read_symlink(folder + "/cwd", error);
+  if (error) return refused_by_machine("its working folder cannot be read: " + error.message());
   const auto path = process.memory().load_string(static_cast<std::uint64_t>(a[0]), 4096);
   if (!path) return Answer{-EFAULT};
   if (path->empty()) return Answer{-ENOENT};
@@ -146,7 +155,10 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   if (failed == 0) failed = executable_error(request.path);
   if (failed != 0) return Answer{-failed};
   const NativeOf native_of = paths.views_all() ? native_of_program(paths) : NativeOf();
-  if (std::string reason = inspect_program(paths.views_all() ? seen : request.path, "", nullptr, native_of); !reason.empty()) {
+  if (auto [reason, is_refused] =
+          inspect_program(paths.views_all() ? seen : request.path, "", nullptr, native_of);
+      !reason.empty()) {
+    if (is_refused) return refused_by_machine(reason);
     if (reason.starts_with(request.path))
       reason.replace(0, request.path.size(), seen);  // the path that the program sees
     parts_.report.warn(process, "cannot execute " + reason);
@@ -154,7 +166,11 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   }
   if (request.arguments.empty()) request.arguments.push_back("");
   const std::string name = last_part(seen);
-  if (request.path != seen && !show_as(request, paths, seen, &executed)) return Answer{-ELOOP};
+  if (request.path != seen) {
+    const int error = show_as(request, paths, seen, &executed);
+    if (error == EIO) return refused_by_machine(request.path + " cannot be read");
+    if (error != 0) return Answer{-error};
+  }
 
   auto region = std::make_unique<ProcessRegion>();
   headers_.fill(*region, process.pid(), process.family().parent, process.host_index());
@@ -188,14 +204,9 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
   LaunchedProcess launched = start(request);
-  if (launched.is_refused_by_machine) {
-    parts_.report.finish(Outcome::kMachine,
-                         parts_.report.title(process) + " could not execute a program: " + launched.error);
-    return std::nullopt;
-  }
+  if (launched.is_refused_by_machine) return refused_by_machine(launched.error);
   if (!launched.error.empty()) {
-    parts_.report.warn(process, launched.error,
-                       true);  // every reason that Linux has to refuse the file was checked before
+    parts_.report.warn(process, launched.error, true);  // not every reason was checked before
     return Answer{-EAGAIN};
   }
   if (asks_for_privilege(request.path)) {

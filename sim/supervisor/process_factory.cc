@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -69,12 +70,15 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   const HostPaths& paths = parts_.kernel.paths_of_host(spec.host);
   const std::string& named = spec.arguments.at(0);
   const bool is_path = named.starts_with('/');
+  const auto start_error = [&](const std::string& reason, bool is_refused_by_machine) {
+    return give_up(is_refused_by_machine ? Outcome::kMachine : Outcome::kNotStarted, reason);
+  };
   std::string seen;
-  const std::string reason =
+  const Inspection inspection =
       paths.views_all()
           ? inspect_program(named, spec.working_directory, &seen, native_of_program(paths))
           : inspect_program(is_path ? paths.native(named) : named, spec.working_directory, &request.path);
-  if (!reason.empty()) return give_up(Outcome::kNotStarted, reason);
+  if (!inspection.reason.empty()) return start_error(inspection.reason, inspection.is_refused_by_machine);
   // the host's substitute for the machine's file: ssh
   if (paths.views_all()) request.path = paths.executable(seen);
   else if (!is_path) request.path = paths.native(request.path);
@@ -99,7 +103,10 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   parts_.kernel.paths_of(process).store(process.region(), "");
 
   request.arguments = spec.arguments;
-  if (paths.views_all() && request.path != seen) show_as(request, paths, seen, nullptr);
+  if (paths.views_all() && request.path != seen && show_as(request, paths, seen, nullptr) == EIO) {
+    parts_.processes.end(process);
+    return start_error(request.path + " cannot be read", true);
+  }
   std::map<std::string, std::string> environment = {
       {"PATH", kProgramPath}, {"HOME", protocol::kHome}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   for (const auto& [key, value] : spec.environment) environment[key] = value;
@@ -112,7 +119,7 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   LaunchedProcess launched = start(request);
   if (!launched.error.empty()) {
     parts_.processes.end(process);
-    return give_up(launched.is_refused_by_machine ? Outcome::kMachine : Outcome::kNotStarted, launched.error);
+    return start_error(launched.error, launched.is_refused_by_machine);
   }
   process.set_native_pid(launched.pid);
   process.outlives_its_end = true;
@@ -182,21 +189,23 @@ NativeOf ProcessFactory::native_of_program(const HostPaths& paths) {
   return [&paths](const std::string& path) { return paths.follow(path, true, protocol::kViewOpens).native; };
 }
 
-// The kernel would pass a script's native path to the interpreter; the program must see its own path. False: too
-// many interpreters.
-bool ProcessFactory::show_as(LaunchRequest& request, const HostPaths& paths, std::string seen,
-                             std::vector<std::string>* executed) {
+// The kernel would pass a script's native path to the interpreter; the program must see its own path. 0, ELOOP (too
+// many interpreters), or EIO (the machine does not let the file be read).
+int ProcessFactory::show_as(LaunchRequest& request, const HostPaths& paths, std::string seen,
+                            std::vector<std::string>* executed) {
   request.trace.seen_path = seen;
-  for (auto words = interpreter_of(request.path); !words.empty(); words = interpreter_of(request.path)) {
-    words.push_back(seen);
+  for (auto words = interpreter_of(request.path); !words || !words->empty();
+       words = interpreter_of(request.path)) {
+    if (!words) return EIO;
+    words->push_back(seen);
     if (!request.arguments.empty()) request.arguments.erase(request.arguments.begin());
-    request.arguments.insert(request.arguments.begin(), words.begin(), words.end());
-    seen = words.front();
+    request.arguments.insert(request.arguments.begin(), words->begin(), words->end());
+    seen = words->front();
     request.path = paths.executable(seen);
     if (executed != nullptr) executed->push_back(request.path);
-    if (request.arguments.size() > 4096) return false;
+    if (request.arguments.size() > 4096) return ELOOP;
   }
-  return true;
+  return 0;
 }
 
 LaunchedProcess ProcessFactory::start(const LaunchRequest& request) {

@@ -19,6 +19,7 @@
 namespace verbatim::supervisor {
 
 class Horizon;
+class HostPaths;
 class Kernel;
 class MachineWatch;
 class ParkingLot;
@@ -82,8 +83,8 @@ class ProcessFactory {
   std::optional<Answer> hold(Thread& thread, Process& child);
   // Adds what every launch needs: CPUID table, AT_RANDOM bytes, patches.
   static NativeOf native_of_program(const HostPaths& paths);
-  static bool show_as(LaunchRequest& request, const HostPaths& paths, std::string seen,
-                      std::vector<std::string>* executed);
+  static int show_as(LaunchRequest& request, const HostPaths& paths, std::string seen,
+                     std::vector<std::string>* executed);
   void equip(LaunchRequest& request, ProcessRegion& region, std::size_t host,
              const std::string& random_stream, code::CodePatches& patches);
   LaunchedProcess start(const LaunchRequest& request);

@@ -87,7 +87,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   child.family().shares_memory = forked.shares_memory;
   parts_.kernel.inherit(parent, child);
   for (const auto& [fd, file] : parent.files()) {
-    const auto* signals = dynamic_cast<const SignalFile*>(file.get());
+    const SignalFile* const signals = file->as_signal_file();
     child.outlives_its_end = child.outlives_its_end || signals != nullptr;
     child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
     if (!parent.closes_unknown_by_exec(fd)) continue;
@@ -108,7 +108,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   first->set_clear_tid(forked.clear_tid);
   first->set_request(request::Spend{});
   first->run_at(run_.engine.now() + Duration(parent.host().costs.wake_up_ps) +
-                first->scheduling_delay(kAfterWait));
+                first->delays.choose(kAfterWait));
   run_.tracer.record(child.host().component, TraceEvent::kProgramStarted, child.pid());
   return child;
 }

@@ -75,8 +75,8 @@ void ProgramCode::search(Process& process, const request::NewCode& found) {
     } else {
       report_.warn(
           process,
-          "has memory that is writable and executable: what it writes there is not searched for instructions that "
-          "read the machine's clock, and this machine cannot trap them",
+          "has memory that is writable and executable: code that it writes there is not searched for instructions that "
+          "read the machine's clock, and this machine cannot trap such instructions",
           true);
     }
   }
@@ -112,8 +112,8 @@ std::int64_t ProgramCode::place_accesses(Thread& thread, const request::Attach& 
       report_.warn(
           process,
           fmt::format(
-              "has more than {} instructions that touch memory; its threads are late before the first "
-              "of them only",
+              "has more than {} instructions that touch memory; its threads can be late only before the "
+              "first of these",
               places.size()));
       break;
     }
@@ -138,7 +138,7 @@ std::vector<std::uint64_t> ProgramCode::loads_behind_store(Process& process, con
 // Searched again, since other threads may have run since the first search and changed the
 // path behind the store.
 std::int64_t ProgramCode::load_behind_store(Thread& thread, const request::Access& access) {
-  const std::uint32_t wanted = thread.loads_before_store();
+  const std::uint32_t wanted = thread.delays.loads_before_store();
   if (wanted == 0) return 0;
   const std::vector<std::uint64_t> loads = loads_behind_store(thread.process(), access);
   return loads.empty() ? 0
@@ -155,7 +155,7 @@ void ProgramCode::report_unpatched(Process& process) {
     const std::string what =
         left.kind == protocol::DecidedInstruction::kNone
             ? "code that cannot be written, in which instructions stay that the machine decides"
-            : fmt::format("what may be {} and could not be told from data", code::name_of(left.kind));
+            : fmt::format("bytes that may be {} or data", code::name_of(left.kind));
     report_.warn(
         process,
         fmt::format("{} at {:#x} has {}; its result would be this machine's", left.object, left.offset, what),

@@ -13,7 +13,7 @@
 #include "sim/supervisor/scheduling/horizon.h"
 #include "sim/supervisor/spec/resource_limits.h"
 #include "verbs_shim/protocol/gate_calls.h"
-#include "verbs_shim/protocol/told_calls.h"
+#include "verbs_shim/protocol/reported_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -57,9 +57,9 @@ void RegionHeaders::begin(bool reports_calls) {
 
 std::uint32_t RegionHeaders::requested_checks() const {
   constexpr std::uint32_t kReports =
-      protocol::kTellsPlaces | protocol::kTellsCalls | protocol::kLetsUnknownCalls;
-  const std::uint32_t reports = (run_.options.on_place ? protocol::kTellsPlaces : 0) |
-                                (reports_calls_ ? protocol::kTellsCalls : 0) |
+      protocol::kReportsPlaces | protocol::kReportsCalls | protocol::kLetsUnknownCalls;
+  const std::uint32_t reports = (run_.options.on_place ? protocol::kReportsPlaces : 0) |
+                                (reports_calls_ ? protocol::kReportsCalls : 0) |
                                 (run_.options.lets_unknown_calls_through ? protocol::kLetsUnknownCalls : 0);
   return (run_.options.checks & ~kReports) | reports;
 }
@@ -87,7 +87,7 @@ void RegionHeaders::fill(ProcessRegion& region, std::uint32_t pid, std::uint32_t
   header.traced_start = 1;
   // Replacing a system call instruction costs about as much as this many traps.
   constexpr std::uint32_t kTrapsOfRareCall = 16;
-  header.traps_until_told = !options.machine.jumps ? 0 : options.machine.call_traps ? kTrapsOfRareCall : 1;
+  header.traps_before_report = !options.machine.jumps ? 0 : options.machine.call_traps ? kTrapsOfRareCall : 1;
   header.shim_heap_size = heap_size_;
   header.own_descriptors = own_descriptors().at_first;
   header.own_descriptors_later = own_descriptors().later;

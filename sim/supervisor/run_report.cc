@@ -18,7 +18,7 @@ void RunReport::begin(const std::vector<ProgramSpec>& programs, OutputListener& 
 
 void RunReport::warn(Process& process, const std::string& text, bool weakens) {
   if (early_caller_ != nullptr) {
-    early_caller_->emit_at(run_.engine.now(),
+    early_caller_->early_records.emit_at(run_.engine.now(),
                            [this, &process, text, weakens] { warn(process, text, weakens); });
     return;
   }

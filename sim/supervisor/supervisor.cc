@@ -16,6 +16,7 @@
 #include "sim/supervisor/clock_follower.h"
 #include "sim/supervisor/immediate_answers.h"
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/machine/library_versions.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/machine_watch.h"
 #include "sim/supervisor/parking_lot.h"
@@ -292,16 +293,24 @@ Supervisor::Supervisor(Engine& engine, Tracer& tracer, Choices& choices, const C
 
 Supervisor::~Supervisor() = default;
 
-std::string Supervisor::reject_reason(const ProgramSpec& program, std::string* resolved_path, MachineFiles* files) {
+std::string Supervisor::reject_reason(const ProgramSpec& program, const std::string& shim_directory,
+                                       std::string* resolved_path, MachineFiles* files) {
   if (program.arguments.empty()) return "the command is empty";
   NativeOf native_of;
   if (files != nullptr) native_of = [files](const std::string& path) { return files->content(files->real_path(path)); };
-  return inspect_program(program.arguments[0], program.working_directory, resolved_path, native_of);
+  std::string path;
+  std::string reason =
+      inspect_program(program.arguments[0], program.working_directory, &path, native_of).reason;
+  // A program of a record has run there.
+  if (reason.empty() && !shim_directory.empty() && files == nullptr)
+    reason = missing_version(path, program.environment, shim_directory);
+  if (resolved_path != nullptr) *resolved_path = path;
+  return reason;
 }
 
 void Supervisor::use_failing_calls(FailingCalls& calls) { impl_->use_failing_calls(calls); }
 
-void Supervisor::tell_calls_to(std::function<void(const ProgramCall&)> listener) {
+void Supervisor::report_calls_to(std::function<void(const ProgramCall&)> listener) {
   impl_->report_calls_to(std::move(listener));
 }
 

@@ -63,9 +63,11 @@ class Supervisor {
   ~Supervisor();
 
   // Resolves the program as execvp does and returns why it cannot be simulated: not found, not executable,
-  // static, set-user-id, foreign architecture. Empty: it can. Starts nothing.
-  // `files`: those that the program is in; nullptr: the machine's.
-  static std::string reject_reason(const ProgramSpec& program, std::string* resolved_path, MachineFiles* files = nullptr);
+  // static, set-user-id, foreign architecture, a symbol version that the libraries in `shim_directory` lack
+  // (empty: versions are not compared). Empty: it can. Starts nothing. `files`: those that the program is in;
+  // nullptr: the machine's.
+  static std::string reject_reason(const ProgramSpec& program, const std::string& shim_directory, std::string* resolved_path,
+                                   MachineFiles* files = nullptr);
 
   // Tries every facility of this machine or container that a run needs. Runs are possible
   // if none is kMissing.
@@ -76,7 +78,7 @@ class Supervisor {
   void use_failing_calls(FailingCalls& calls);
   // `listener` gets every call of a program that reaches the shim, at its begin and at its end. Complete only
   // with Mode::kCallByCall: in slices the polls of a parked thread are not executed. Called before run().
-  void tell_calls_to(std::function<void(const ProgramCall&)> listener);
+  void report_calls_to(std::function<void(const ProgramCall&)> listener);
 
   // Runs the programs until all have ended and SupervisorOptions::has_other_work returns false, no event is
   // left, or a limit is reached. Leaves no process behind. Called once.

@@ -93,7 +93,7 @@ bool Terminals::is_read(const Seat& seat, bool alone) const {
     for (const auto& thread : const_cast<Process*>(process)->threads()) {
       if (thread->state() != Thread::State::kBlocked || !may_be_reading(thread->call().number)) continue;
       const auto is_terminal = [&](const VirtualFilePtr& file) {
-        const auto* end = dynamic_cast<const TerminalFile*>(file.get());
+        TerminalFile* const end = file->as_terminal();
         return end != nullptr && &end->terminal() == seat.terminal.get();
       };
       const std::vector<VirtualFilePtr>& files = thread->waiting_on();
@@ -235,16 +235,16 @@ void Terminals::open_shell(const TerminalInput& input) {
 
 // False: no terminal is left to hang up.
 bool Terminals::hang_up_all() {
-  bool told = false;
+  bool has_hung_up = false;
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (seats_[i].has_ended || seats_[i].terminal->is_hung_up()) continue;
     TerminalInput input;
     input.kind = TerminalInput::Kind::kHangUp;
     input.terminal = i;
     deliver(input);
-    told = true;
+    has_hung_up = true;
   }
-  return told;
+  return has_hung_up;
 }
 
 }  // namespace verbatim::supervisor

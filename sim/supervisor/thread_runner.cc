@@ -35,7 +35,7 @@ void ring_at_adapter(Process& process, const request::Doorbell& doorbell, Durati
 
 void ThreadRunner::on_due(Thread& thread) {
   Process& process = thread.process();
-  thread.emit_due();
+  thread.early_records.emit_due();
   if (parts_.token.take_dead_holder(thread)) return parts_.lifetimes.end(process);
   // the number of turns that were proven is reached
   if (thread.state() == Thread::State::kParked) return thread.unpark();

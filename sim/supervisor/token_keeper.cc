@@ -142,11 +142,11 @@ void TokenKeeper::take_requests(Process& process) {
       if (taken == Taken::kScheduled) return;
       if (taken == Taken::kNotWaiting) {
         slot.result = protocol::kNotWaiting;
-        if (poke->jump == 0) thread->spin_not_found();
+        if (poke->jump == 0) thread->poke.spin_not_found();
       }
       if (taken == Taken::kAnswered) begin_silence(process);
     }
-    slot.poke_after_us = thread->poke_after_us();
+    slot.poke_after_us = thread->poke.after_us();
     parts_.memory.begin_epoch(process);
     give_token(*thread, nullptr);
   }
@@ -239,13 +239,13 @@ TokenKeeper::Taken TokenKeeper::take(Thread& thread, const request::Timed& asked
 // Virtual time until the request of the thread takes effect.
 Duration TokenKeeper::cost_of(Thread& thread, protocol::ThreadSlot& slot) {
   const auto of_verb = [&](Duration cost, protocol::OwnCall kind) {
-    return request::modelled_cost(cost) + thread.take_late_call(slot, kind);
+    return request::modelled_cost(cost) + thread.delays.take_call(slot, kind);
   };
   const auto is_free = [](const auto&) { return Duration::zero(); };
   const auto is_call = [&](const auto&) {
     parts_.times.end_polling();
     Duration cost = parts_.kernel.cost(thread);
-    if (!thread.is_repeated_poll()) cost += thread.scheduling_delay(kBeforeCall);
+    if (!thread.is_repeated_poll()) cost += thread.delays.choose(kBeforeCall);
     return cost;
   };
   return std::visit(request::Match{
@@ -261,7 +261,7 @@ Duration TokenKeeper::cost_of(Thread& thread, protocol::ThreadSlot& slot) {
                           return of_verb(doorbell.cost, protocol::own_call_of(doorbell.kind));
                         },
                         [&](const request::Access& access) {
-                          return thread.take_late_access(slot, [&] {
+                          return thread.delays.take_access(slot, access.lateness, [&] {
                             return parts_.code.loads_behind_store(thread.process(), access).size();
                           });
                         },
@@ -281,7 +281,7 @@ Duration TokenKeeper::cost_of(Thread& thread, protocol::ThreadSlot& slot) {
 // not wait for earlier events of other hosts, and the thread keeps the processor.
 bool TokenKeeper::may_answer_ahead(Thread& thread, Instant due) const {
   if (running_ != &thread || due >= slice_.horizon || due <= run_.engine.now()) return false;
-  if (thread.has_signal() || thread.next_event_time() != kNever) return false;
+  if (thread.signals.has_deliverable() || thread.next_event_time() != kNever) return false;
   if (thread.process().memory().touches().next() <= due) return false;
   switch (parts_.kernel.concerns(thread)) {
     case Kernel::Concerns::kCaller:
@@ -315,7 +315,7 @@ TokenKeeper::Taken TokenKeeper::answer_ahead(Thread& thread, Instant due) {
         opened_ahead_ ? due : std::max(due, std::min(slice_.horizon, ahead.earliest_scheduled()));
   }
   for (HeldRecord& record : held) {
-    thread.emit_at(due, [this, record = std::move(record)] { run_.tracer.release(record); });
+    thread.early_records.emit_at(due, [this, record = std::move(record)] { run_.tracer.release(record); });
   }
   if (!answer) return Taken::kScheduled;  // the call blocks
   raise_signals(thread);
@@ -400,7 +400,7 @@ void TokenKeeper::resume(Thread& thread, const Answer& answer) {
   // call that takes time.
   if (thread.requests<request::Attach>() && thread.tid() != process.pid()) {
     process.region().slot(thread.slot()).raised_count = 0;
-    if (thread.has_signal()) until = {run_.engine.now(), {}};
+    if (thread.signals.has_deliverable()) until = {run_.engine.now(), {}};
   } else {
     raise_signals(thread);
   }
@@ -476,14 +476,14 @@ void TokenKeeper::fill_slot(Thread& thread, const Answer& answer, Instant start)
   slot.clock_ps = to_ps(start);
   slot.doorbell_count = 0;
   slot.polls_alone = 0;
-  thread.expect_lateness(slot);
+  thread.delays.draw_ahead(slot, process.traps_accesses);
   if (process.analyst() != nullptr) process.analyst()->begin_slice();
   slice_.start = start;
   slot.horizon_ps = slice_.horizon > start ? to_ps(slice_.horizon) : 0;
   const Instant touch = process.memory().touches().next();
   slot.next_touch_ps = touch == kNever ? protocol::kNoTouch : to_ps(touch);
-  thread.start_slice(run_.options.poke_period_us);
-  slot.poke_after_us = thread.poke_after_us();
+  thread.poke.start_slice(run_.options.poke_period_us);
+  slot.poke_after_us = thread.poke.after_us();
   parts_.report.count_hand_over();
 }
 

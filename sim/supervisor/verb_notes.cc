@@ -50,7 +50,7 @@ void VerbNotes::report(Thread& thread, protocol::ThreadSlot& slot, Instant begin
       if (stack != nullptr) return checks_.report_note(process, note, caller, *stack, text, when);
       run_.tracer.diagnose({process.host().component, process.pid(), note.error, text}, when);
     };
-    when > run_.engine.now() ? thread.emit_at(when, report) : report();
+    when > run_.engine.now() ? thread.early_records.emit_at(when, report) : report();
   }
 }
 

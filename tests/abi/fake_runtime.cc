@@ -14,7 +14,7 @@
 
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/runtime/polls.h"
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 
 namespace verbatim::fake {
 namespace {
@@ -311,8 +311,8 @@ void forget_heap() {}
 void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) { std::ranges::fill(frames, 0); }
 
 // No test traces calls.
-void tell_call(const protocol::ToldCall&) {}
-std::uint32_t telling_thread() { return 0; }
+void report_call(const protocol::ReportedCall&) {}
+std::uint32_t reporting_thread() { return 0; }
 
 }  // namespace verbatim::shim
 

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "thread 1000 destroys CQ 129 and waits until 1 events are acknowledged, the last of which it has taken itself"},
         Mistake{"remote-race", "client", "",
                 "a WRITE of 256 bytes at 0x[0-9a-f]+ by client through QP 72 of server is sent before a READ of 256 bytes at .* is "
-                "answered, so their order is chance: give the WRITE IBV_SEND_FENCE, or post it after the READ has completed"},
+                "answered, so their order is not defined: give the WRITE IBV_SEND_FENCE, or post it after the READ has completed"},
         Mistake{"leak", "(server|client)", "litmus.h:[0-9]+|mistakes.c:[0-9]+", "the program exits without destroying QP 72"}),
     [](const auto& info) {
       std::string name = info.param.check;
@@ -163,7 +163,7 @@ TEST(RemoteRaces, of_two_hosts_are_found_though_they_are_milliseconds_apart) {
   EXPECT_EQ(checks[0]["host"], "host/h2");
   EXPECT_THAT(checks[0]["text"].get<std::string>(),
               MatchesRegex("a WRITE of 256 bytes at 0x10000000 by h2 through QP [0-9]+ of h0 is sent [0-9.]+ us after a WRITE of 256 bytes at "
-                           "0x10000000 by h1 through QP [0-9]+ of h0 was answered, and h2 has received nothing since that depends on it, so their order is chance: .*"));
+                           "0x10000000 by h1 through QP [0-9]+ of h0 was answered, and h2 has received nothing since that depends on it, so their order is not defined: .*"));
   EXPECT_EQ(run_third_party("clock", {"--call-by-call"}).report["checks"], checks);
 }
 

@@ -15,8 +15,8 @@
 namespace verbatim::cli {
 namespace {
 
-using protocol::ToldKind;
-using protocol::ToldStep;
+using protocol::ReportedCallKind;
+using protocol::ReportedCallStep;
 
 // A fake address space.
 class Memory {
@@ -44,8 +44,8 @@ class Calls {
  public:
   Memory memory;
 
-  void tell(std::int64_t time_ns, std::uint32_t tid, std::uint64_t place, ToldStep step,
-            const protocol::ToldCall& call) {
+  void tell(std::int64_t time_ns, std::uint32_t tid, std::uint64_t place, ReportedCallStep step,
+            const protocol::ReportedCall& call) {
     static const std::string host = "server";
     supervisor::ProgramCall told{
         .host = host, .pid = 1000, .tid = tid, .now = instant_from_ps(time_ns * 1000), .place = place};
@@ -55,9 +55,9 @@ class Calls {
     list_.on_call(told);
   }
   // A call of the first thread from `begin_ns` to `end_ns`.
-  void make(std::int64_t begin_ns, std::int64_t end_ns, const protocol::ToldCall& call) {
-    tell(begin_ns, 1000, 1, ToldStep::kBegins, call);
-    tell(end_ns, 1000, 1, ToldStep::kHasEnded, call);
+  void make(std::int64_t begin_ns, std::int64_t end_ns, const protocol::ReportedCall& call) {
+    tell(begin_ns, 1000, 1, ReportedCallStep::kBegins, call);
+    tell(end_ns, 1000, 1, ReportedCallStep::kHasEnded, call);
   }
   std::string finish() {
     std::string text;
@@ -69,17 +69,17 @@ class Calls {
   CallList list_;
 };
 
-protocol::ToldCall call_of(std::uint32_t number, std::vector<std::int64_t> arguments, std::int64_t result) {
-  protocol::ToldCall call{ToldKind::kSystemCall, ToldStep::kBegins, number, 0, {}, result};
+protocol::ReportedCall call_of(std::uint32_t number, std::vector<std::int64_t> arguments, std::int64_t result) {
+  protocol::ReportedCall call{ReportedCallKind::kSystemCall, ReportedCallStep::kBegins, number, 0, {}, result};
   std::ranges::copy(arguments, call.arguments);
   return call;
 }
 
-protocol::ToldCall poll(std::int64_t result) {
-  return {ToldKind::kPoll, ToldStep::kBegins, 129, 0, {1, 0x5000}, result};
+protocol::ReportedCall poll(std::int64_t result) {
+  return {ReportedCallKind::kPoll, ReportedCallStep::kBegins, 129, 0, {1, 0x5000}, result};
 }
 
-std::string line_of(const protocol::ToldCall& call, const Memory& memory) {
+std::string line_of(const protocol::ReportedCall& call, const Memory& memory) {
   const ReadMemory read = [&](std::uint64_t address, std::span<std::byte> to) {
     return memory.read(address, to);
   };
@@ -129,9 +129,9 @@ TEST(CallText, numbers_that_lie_bound_nothing) {
       }
     }
   }
-  for (std::uint32_t kind = 1; kind < protocol::kToldKinds; ++kind) {
-    protocol::ToldCall call{
-        static_cast<ToldKind>(kind), ToldStep::kBegins, 7, 0, {0x1000, 0, -1, 0, 0xffffffff, -1}, 1 << 30};
+  for (std::uint32_t kind = 1; kind < protocol::kReportedCallKinds; ++kind) {
+    protocol::ReportedCall call{
+        static_cast<ReportedCallKind>(kind), ReportedCallStep::kBegins, 7, 0, {0x1000, 0, -1, 0, 0xffffffff, -1}, 1 << 30};
     EXPECT_LT(line_of(call, memory).size(), 2000u) << kind;
     call.result = 0;
     EXPECT_LT(line_of(call, memory).size(), 2000u) << kind;
@@ -147,7 +147,7 @@ TEST(CallText, every_command_has_the_name_of_its_verb) {
     std::memcpy(bytes.data(), &header, sizeof header);
     memory.put(0x1000, bytes);
     EXPECT_FALSE(
-        line_of({ToldKind::kCommand, ToldStep::kBegins, 0, 0, {0x1000}, 0}, memory).starts_with("command"))
+        line_of({ReportedCallKind::kCommand, ReportedCallStep::kBegins, 0, 0, {0x1000}, 0}, memory).starts_with("command"))
         << type;
   }
 }
@@ -167,7 +167,7 @@ TEST(CallText, of_a_list_every_request_is_shown_and_one_that_leads_nowhere_as_it
   second.next = reinterpret_cast<ibv_send_wr*>(0x10);
   memory.put_value(0x1000, first);
   memory.put_value(0x2000, second);
-  EXPECT_EQ(line_of({ToldKind::kPostSend, ToldStep::kBegins, 72, 0, {0x1000}, ENOMEM}, memory),
+  EXPECT_EQ(line_of({ReportedCallKind::kPostSend, ReportedCallStep::kBegins, 72, 0, {0x1000}, ENOMEM}, memory),
             "ibv_post_send(QP 72, wr_id 7, SEND, 64 bytes, wr_id 8, RDMA_READ, 0 bytes, 0x10) = ENOMEM "
             "(Cannot allocate memory)");
 }
@@ -185,12 +185,12 @@ TEST(CallText, completions_have_their_request_and_status) {
 
 TEST(CallList, lines_come_in_the_order_of_beginnings_with_how_long_each_took) {
   Calls calls;
-  calls.tell(100'000'001, 1000, 1, ToldStep::kBegins, call_of(SYS_pause, {}, 0));
-  calls.tell(100'000'002, 1001, 1, ToldStep::kBegins, call_of(SYS_close, {3}, 0));
-  calls.tell(100'001'202, 1001, 1, ToldStep::kHasEnded, call_of(SYS_close, {3}, 0));
-  calls.tell(100'001'202, 1001, 1, ToldStep::kBegins, call_of(SYS_getpid, {}, 0));
-  calls.tell(100'001'202, 1001, 1, ToldStep::kHasEnded, call_of(SYS_getpid, {}, 1000));
-  calls.tell(2'100'000'001, 1000, 1, ToldStep::kHasEnded, call_of(SYS_pause, {}, -EINTR));
+  calls.tell(100'000'001, 1000, 1, ReportedCallStep::kBegins, call_of(SYS_pause, {}, 0));
+  calls.tell(100'000'002, 1001, 1, ReportedCallStep::kBegins, call_of(SYS_close, {3}, 0));
+  calls.tell(100'001'202, 1001, 1, ReportedCallStep::kHasEnded, call_of(SYS_close, {3}, 0));
+  calls.tell(100'001'202, 1001, 1, ReportedCallStep::kBegins, call_of(SYS_getpid, {}, 0));
+  calls.tell(100'001'202, 1001, 1, ReportedCallStep::kHasEnded, call_of(SYS_getpid, {}, 1000));
+  calls.tell(2'100'000'001, 1000, 1, ReportedCallStep::kHasEnded, call_of(SYS_pause, {}, -EINTR));
   EXPECT_EQ(calls.finish(),
             "100.000001000 ms server 1000/1000 pause() = -1 EINTR (Interrupted system call) <2 s>\n"
             "100.000002000 ms server 1000/1001 close(3) = 0 <1.2 us>\n"
@@ -199,10 +199,10 @@ TEST(CallList, lines_come_in_the_order_of_beginnings_with_how_long_each_took) {
 
 TEST(CallList, who_is_in_a_call_has_not_finished_it_wherever_it_went) {
   Calls calls;
-  calls.tell(1, 1000, 8, ToldStep::kBegins, call_of(SYS_pause, {}, 0));
-  calls.tell(2, 1000, 4, ToldStep::kBegins, call_of(SYS_getpid, {}, 0));  // in a signal handler, which jumps out of it
-  calls.tell(3, 1000, 8, ToldStep::kBegins, call_of(SYS_close, {3}, 0));
-  calls.tell(4, 1000, 2, ToldStep::kHasEnded, call_of(SYS_close, {3}, 0));  // end of a call without a begin
+  calls.tell(1, 1000, 8, ReportedCallStep::kBegins, call_of(SYS_pause, {}, 0));
+  calls.tell(2, 1000, 4, ReportedCallStep::kBegins, call_of(SYS_getpid, {}, 0));  // in a signal handler, which jumps out of it
+  calls.tell(3, 1000, 8, ReportedCallStep::kBegins, call_of(SYS_close, {3}, 0));
+  calls.tell(4, 1000, 2, ReportedCallStep::kHasEnded, call_of(SYS_close, {3}, 0));  // end of a call without a begin
   EXPECT_EQ(calls.finish(),
             "0.000001000 ms server 1000/1000 pause() <unfinished ...>\n"
             "0.000002000 ms server 1000/1000 getpid() <unfinished ...>\n"
@@ -211,8 +211,8 @@ TEST(CallList, who_is_in_a_call_has_not_finished_it_wherever_it_went) {
 
 TEST(CallList, what_is_made_again_says_so) {
   Calls calls;
-  calls.tell(1, 1000, 8, ToldStep::kBegins, call_of(SYS_read, {0, 0x10, 1}, 0));
-  calls.tell(2, 1000, 8, ToldStep::kIsMadeAgain, call_of(SYS_read, {0, 0x10, 1}, -513));
+  calls.tell(1, 1000, 8, ReportedCallStep::kBegins, call_of(SYS_read, {0, 0x10, 1}, 0));
+  calls.tell(2, 1000, 8, ReportedCallStep::kIsMadeAgain, call_of(SYS_read, {0, 0x10, 1}, -513));
   EXPECT_EQ(calls.finish(),
             "0.000001000 ms server 1000/1000 read(0, 0x10, 1) = ? ERESTARTSYS (to be made again) <1 ns>\n");
 }
@@ -240,8 +240,8 @@ TEST(CallList, rows_of_polls_in_vain_are_counted_until_something_else_comes) {
 
 TEST(CallList, a_program_that_becomes_another_has_succeeded) {
   Calls calls;
-  calls.tell(1, 1000, 8, ToldStep::kBegins, call_of(SYS_execve, {0, 0, 0}, 0));
-  calls.tell(9, 1000, 4, ToldStep::kBegins, call_of(SYS_exit_group, {0}, 0));
+  calls.tell(1, 1000, 8, ReportedCallStep::kBegins, call_of(SYS_execve, {0, 0, 0}, 0));
+  calls.tell(9, 1000, 4, ReportedCallStep::kBegins, call_of(SYS_exit_group, {0}, 0));
   EXPECT_EQ(calls.finish(),
             "0.000001000 ms server 1000/1000 execve(NULL, 0x0, 0) = 0\n"
             "0.000009000 ms server 1000/1000 exit_group(0) <unfinished ...>\n");

@@ -26,7 +26,7 @@ Finished run_by(const std::string& how, const std::string& out) {
                       "server=echo hello"});
 }
 
-void expect_told(const Finished& run, const std::string& out) {
+void expect_reported(const Finished& run, const std::string& out) {
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_NE(run.err.find("verbatim: standard output is not complete: "), std::string::npos) << run.err;
   EXPECT_EQ(text_of(out + "/server.stdout"), "hello\n");
@@ -35,20 +35,20 @@ void expect_told(const Finished& run, const std::string& out) {
 
 TEST(StandardOutput, that_is_full_is_an_error) {
   Folder folder;
-  expect_told(run_by("import sys, subprocess; sys.exit(subprocess.call(sys.argv[1:], stdout=open('/dev/full', 'w')))",
+  expect_reported(run_by("import sys, subprocess; sys.exit(subprocess.call(sys.argv[1:], stdout=open('/dev/full', 'w')))",
                      folder.path() + "/out"),
               folder.path() + "/out");
 }
 
 TEST(StandardOutput, that_is_closed_is_an_error_and_no_other_file_gets_it) {
   Folder folder;
-  expect_told(run_by("import os, sys; os.close(0); os.close(1); os.execv(sys.argv[1], sys.argv[1:])", folder.path() + "/out"),
+  expect_reported(run_by("import os, sys; os.close(0); os.close(1); os.execv(sys.argv[1], sys.argv[1:])", folder.path() + "/out"),
               folder.path() + "/out");
 }
 
 TEST(StandardOutput, that_nobody_reads_is_an_error) {
   Folder folder;
-  expect_told(run_by("import os, sys, subprocess; r, w = os.pipe(); os.close(r); "
+  expect_reported(run_by("import os, sys, subprocess; r, w = os.pipe(); os.close(r); "
                      "sys.exit(subprocess.call(sys.argv[1:], stdout=w))",
                      folder.path() + "/out"),
               folder.path() + "/out");

@@ -38,7 +38,7 @@ struct Mistake {
   std::string told;  // standard error without its last line
 };
 
-void expect_told(const Desk& desk, const std::vector<Mistake>& mistakes) {
+void expect_reported(const Desk& desk, const std::vector<Mistake>& mistakes) {
   for (const Mistake& mistake : mistakes) {
     std::string typed;
     for (const std::string& word : mistake.typed) typed += word + " ";
@@ -53,7 +53,7 @@ void expect_told(const Desk& desk, const std::vector<Mistake>& mistakes) {
 
 TEST(Mistakes, a_program_where_a_scenario_is_expected) {
   const std::string form = "to run it on a simulated host, write `verbatim run --topology TOPOLOGY.json HOST=";
-  expect_told(
+  expect_reported(
       Desk(),
       {{{"run", "./app"}, "./app: this is a program, not a scenario; " + form + "'./app'`\n"},
        {{"run", "app"}, "app: this is a program, not a scenario; " + form + "'./app'`\n"},
@@ -75,7 +75,7 @@ TEST(Mistakes, a_program_where_a_scenario_is_expected) {
 
 TEST(Mistakes, one_kind_of_file_where_another_is_expected) {
   const Desk desk;
-  expect_told(
+  expect_reported(
       desk,
       {{{"run", "fabric.json"},
         "fabric.json: this is a topology, not a scenario; write `verbatim run --topology fabric.json server='COMMAND'`\n"},
@@ -109,7 +109,7 @@ TEST(Mistakes, one_kind_of_file_where_another_is_expected) {
 }
 
 TEST(Mistakes, files_that_are_not_there_or_no_files) {
-  expect_told(Desk(),
+  expect_reported(Desk(),
               {{{"run", "tset.json"}, "tset.json: there is no such file; did you mean \"test.json\"?\n"},
                {{"run", "lab/scenari.json"}, "lab/scenari.json: there is no such file; did you mean \"lab/scenario.json\"?\n"},
                {{"describe", "none.json"}, "none.json: there is no such file; check the path\n"},
@@ -126,7 +126,7 @@ TEST(Mistakes, in_a_topology) {
   desk.folder().write("ring.json", R"({"name": "r", "generate": {"shape": "ring", "hosts": 4, "rate": "EDR"}})");
   desk.folder().write("bad.json", R"({"name": "bad", "hosts": [{"name": "a", "hca": "conectx5"}, {"name": "b", "hca": "conectx5"}, {"name": "a"}],
       "links": [{"a": "a", "b": "sw:1", "rate": "100 GB"}, {"a": "b", "b": "sw:1", "rate": "100"}], "switchs": [{"name": "sw"}]})");
-  expect_told(
+  expect_reported(
       desk,
       {{{"check", "ring.json"}, "ring.json: /generate/shape: \"ring\" is not allowed here; allowed: \"star\", \"leaf_spine\", \"fat_tree\", "
        "\"rail\", \"dragonfly\", \"dragonfly_plus\", \"torus\", \"hyperx\"\n"},
@@ -154,7 +154,7 @@ TEST(Mistakes, in_a_scenario) {
             "s.json: /programs/0/command: on host server: there is no program \"no-such-program\" in "
             "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
             "verbatim: 2 findings; nothing was started\n");
-  expect_told(desk, {{{"run", "t.json"},
+  expect_reported(desk, {{{"run", "t.json"},
                       "t.json: /topology: \"test.json\": this is a scenario, not a topology; name a topology's file, relative to the "
                       "scenario's folder\n"}});
   const Finished all = verbatim({"run", "u.json", "--time-limit", "soon"}, desk.folder().path());

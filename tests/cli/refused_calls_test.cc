@@ -163,7 +163,7 @@ TEST(RefusedCalls, whoever_may_neither_switch_randomisation_off_nor_move_program
   EXPECT_THAT(host.out, HasSubstr("nor can programs be moved"));
   const Finished run = verbatim_under(filter, kRun);
   EXPECT_NE(run.code, 0);
-  EXPECT_THAT(run.err, HasSubstr("the kernel cannot be told where its memory lies (PR_SET_MM_MAP"));
+  EXPECT_THAT(run.err, HasSubstr("the kernel does not accept the new addresses of its memory (PR_SET_MM_MAP"));
   EXPECT_THAT(run.err, HasSubstr("`verbatim check --host` says whether this machine or container can run simulations"));
 }
 
@@ -241,9 +241,9 @@ TEST(RefusedCalls, where_no_process_can_be_made_nobody_is_ended) {
 TEST(RefusedCalls, where_ends_of_children_are_not_told_that_is_what_is_told_and_no_child_is_left) {
   const Finished host = verbatim_under(refusing({SYS_wait4}), {"doctor"});
   EXPECT_EQ(host.code, 2) << host.out << host.err;
-  EXPECT_THAT(host.out, HasSubstr("host: wait          missing              the end of a child is told (wait4): "
+  EXPECT_THAT(host.out, HasSubstr("host: wait          missing              the end of a child is reported (wait4): "
                                   "Operation not permitted; in a container permit wait4"));
-  EXPECT_THAT(host.out, HasSubstr("(close_range): it cannot be tried where the end of a child is not told\n"));
+  EXPECT_THAT(host.out, HasSubstr("(close_range): it cannot be tried: wait4 does not report the end of a child\n"));
 }
 
 TEST(RefusedCalls, a_heap_that_cannot_grow_is_missed_and_makes_a_run_weak) {

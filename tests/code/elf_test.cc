@@ -14,6 +14,7 @@
 #include "sim/supervisor/code/call_frames.h"
 #include "sim/supervisor/code/code_search.h"
 #include "sim/supervisor/code/elf_image.h"
+#include "sim/supervisor/code/frame_entries.h"
 #include "sim/supervisor/code/line_table.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/machine/needed_libraries.h"
@@ -162,6 +163,27 @@ TEST(CodeSearch, code_without_functions_is_decoded_once) {
 }
 
 // Each level expands the previous one four times.
+TEST(FrameEntries, pointers_have_their_size_and_sign_and_may_be_relative) {
+  std::vector<std::byte> file(16, std::byte{0xff});
+  const std::uint64_t value = 0x1122'3344'8000'0010;
+  std::memcpy(file.data() + 4, &value, sizeof value);
+  constexpr std::uint64_t kAddress = 0x40'0000;
+  const auto pointer = [&](std::uint8_t encoding) { return read_pointer(file, 4, kAddress, encoding); };
+  for (const std::uint8_t encoding : {0x00, 0x04, 0x0c}) {
+    ASSERT_TRUE(pointer(encoding)) << int{encoding};
+    EXPECT_EQ(pointer(encoding)->value, value) << int{encoding};
+    EXPECT_EQ(pointer(encoding)->size, 8u) << int{encoding};
+  }
+  EXPECT_EQ(pointer(0x03)->value, 0x8000'0010u);
+  EXPECT_EQ(pointer(0x03)->size, 4u);
+  EXPECT_EQ(pointer(0x0b)->value, 0xffff'ffff'8000'0010u);
+  EXPECT_EQ(pointer(0x1b)->value, 0xffff'ffff'8000'0010u + kAddress);
+  EXPECT_EQ(pointer(0x14)->value, value + kAddress);
+  for (const std::uint8_t encoding : {0x02, 0x0a, 0x2b, 0x3b}) EXPECT_FALSE(pointer(encoding)) << int{encoding};
+  EXPECT_FALSE(read_pointer(file, 9, kAddress, 0x00)) << "the file ends";
+  EXPECT_FALSE(read_pointer(file, 13, kAddress, 0x0b));
+}
+
 TEST(CallFrames, a_name_that_stands_for_a_longer_one_stays_as_it_is) {
   MadeFile file;
   std::string name = "_Z1f1aIiiiiE";
@@ -246,7 +268,7 @@ TEST(Launcher, a_program_whose_parts_lie_before_its_beginning_is_refused) {
   file.add(std::string(4096, '\0'));
   Content bytes = file.bytes();
   reinterpret_cast<Elf64_Ehdr*>(bytes.data())->e_phnum = 1;
-  EXPECT_THAT(supervisor::inspect_program(written(bytes, "no_parts"), "/", nullptr),
+  EXPECT_THAT(supervisor::inspect_program(written(bytes, "no_parts"), "/", nullptr).reason,
               testing::HasSubstr("is statically linked"));
 }
 

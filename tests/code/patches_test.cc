@@ -110,6 +110,31 @@ TEST_F(PatchesTest, one_without_room_traps_and_is_in_the_table) {
   EXPECT_EQ(traps.trap_at(kCode)->word(), table_at(kCode)->word());
 }
 
+TEST_F(PatchesTest, the_last_mapped_page_is_replaced_without_the_next_one) {
+  constexpr std::uint64_t kOdd = kCode + 0x101;
+  memory_.put(kOdd, kShort);
+  CodePatches traps(false);
+  traps.patch_memory(memory_, kCode, kPage);
+  EXPECT_TRUE(table_at(kOdd));
+  EXPECT_TRUE(traps.take_unpatched().empty());
+}
+
+// A jump would overwrite instructions behind the mapped part of the file.
+TEST_F(PatchesTest, an_instruction_at_the_end_of_a_mapping_traps) {
+  constexpr std::uint64_t kAt = kCode + kPage - 4, kOffset = 0x3000;
+  FileCode file{"a file", search_memory(kAt, std::as_bytes(std::span(kCounter)))};
+  ASSERT_EQ(file.found.sites.size(), 1u);
+  ASSERT_GT(file.found.sites[0].jump_length, 4u);
+  file.found.sites[0].offset = kOffset + kPage - 4;
+  memory_.put(kAt, {kCounter.begin(), kCounter.begin() + 4});
+  CodePatches patches;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  patches.patch_file(memory_, file, kCode, kPage, kOffset);
+  EXPECT_TRUE(table_at(kAt));
+  EXPECT_EQ(patches.counts().jumps, 0u);
+  EXPECT_TRUE(patches.take_unpatched().empty());
+}
+
 TEST_F(PatchesTest, few_traps_lie_in_one_page_and_many_are_found_all_the_same) {
   CodePatches traps(false);
   constexpr std::size_t kFew = protocol::kFewTrapEntries / 2, kMany = 2 * protocol::kFewTrapEntries;
@@ -228,6 +253,21 @@ TEST_F(CallPatchesTest, what_is_not_known_as_one_is_left_alone) {
   EXPECT_FALSE(replace(patches)) << "something else is mapped there";
   EXPECT_FALSE(is_replaced());
   EXPECT_TRUE(patches.take_unpatched().empty());
+}
+
+TEST_F(CallPatchesTest, a_call_whose_end_is_of_another_file_is_left_alone) {
+  constexpr std::uint64_t kLast = kPage - 6;  // the call is at the end of the page, and its last byte behind it
+  memory_.map(kCode + kPage, kPage);
+  memory_.put(kCode + kLast, kCall);
+  calls_[0].offset = kFileOffset + kLast;
+  const FileCode other{"another file", {}};
+  for (const FileCode* const end : {&other, &file_}) {
+    CodePatches patches;
+    ASSERT_TRUE(patches.open_area(memory_, kArea));
+    patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+    patches.patch_file(memory_, *end, kCode + kPage, kPage, kFileOffset + kPage);
+    EXPECT_EQ(replace(patches, kCode + kLast + 5), end == &file_) << end->path;
+  }
 }
 
 TEST_F(CallPatchesTest, of_a_range_that_is_mapped_anew_the_rest_stays_the_files) {

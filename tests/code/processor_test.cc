@@ -34,6 +34,11 @@ TEST(Processor, the_levels_have_their_features_and_no_other) {
   EXPECT_EQ(ask(v3, 0x8000'0001).ecx, 1u | 1u << 5);
 }
 
+TEST(Processor, extended_state_is_that_of_the_level) {
+  EXPECT_EQ(extended_control(InstructionSet::kX86_64V2), 0u);
+  EXPECT_EQ(extended_control(InstructionSet::kX86_64V3), 7u) << "x87, SSE and AVX";
+}
+
 TEST(Processor, tables_fit_and_end) {
   for (const InstructionSet set : {InstructionSet::kX86_64V2, InstructionSet::kX86_64V3}) {
     const auto table = cpuid_table(set, 2'100'000'000);

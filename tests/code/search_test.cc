@@ -107,6 +107,22 @@ TEST(CodeSearch, in_a_function_with_indirect_jumps_what_follows_must_use_the_res
   EXPECT_EQ(only_site({0xff, 0xe7, 0x0f, 0x31, 0x48, 0x83, 0xc6, 0x20, 0xc3}).jump_length, 0u);
 }
 
+TEST(CodeSearch, instructions_have_their_place_in_the_code) {
+  const Site site = only_site({0x90, 0x90, 0x0f, 0x31, 0xc3});
+  EXPECT_EQ(site.address, kAt + 2);
+  EXPECT_EQ(site.offset, 2u);
+}
+
+// 06 is no instruction: it is unknown where the next one begins.
+TEST(CodeSearch, bytes_behind_what_is_no_instruction_are_doubts) {
+  const SearchResult result = search({0x90, 0x06, 0x0f, 0x31, 0xc3});
+  EXPECT_TRUE(result.sites.empty());
+  ASSERT_EQ(result.doubts.size(), 1u);
+  EXPECT_EQ(result.doubts[0].address, kAt + 2);
+  EXPECT_EQ(result.doubts[0].offset, 2u);
+  EXPECT_EQ(result.doubts[0].kind, DecidedInstruction::kRdtsc);
+}
+
 TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
   // rdtsc; mov %eax, 0x10(%rip); ret
   const Site site = only_site({0x0f, 0x31, 0x89, 0x05, 0x10, 0, 0, 0, 0xc3});
@@ -121,7 +137,7 @@ TEST(CodeSearch, addresses_relative_to_rip_are_noted) {
 extern "C" {
 extern const char call_loaded[], call_with_argument[], call_compared[], call_compared_in_switch[], call_entered[],
     call_in_switch[], call_of_another_number[], call_alone[], call_in_constant[],
-    call_beside_constant[], call_entered_from_outside[];
+    call_beside_constant[], call_entered_from_outside[], call_entered_from_afar[], call_entered_at_its_load[];
 }
 asm(R"(
   .text
@@ -202,6 +218,24 @@ asm(R"(
   function jump_from_outside
   jmp 1b
   .size jump_from_outside, . - jump_from_outside
+  function call_entered_from_afar
+  mov $39, %eax
+2:
+  syscall
+  ret
+  .size call_entered_from_afar, . - call_entered_from_afar
+  function long_jumps
+  .byte 0xe9
+  .long 2b - . - 4
+  .byte 0xe9
+  .long 3f - . - 4
+  .size long_jumps, . - long_jumps
+  function call_entered_at_its_load
+3:
+  mov $39, %eax
+  syscall
+  ret
+  .size call_entered_at_its_load, . - call_entered_at_its_load
   .skip 200, 0x90
 )");
 extern "C" const char __executable_start[];
@@ -225,7 +259,7 @@ TEST(CodeSearch, calls_are_replaced_with_what_loads_their_number_or_compares_the
   const auto address = [&](const char* function, std::uint64_t offset) {
     return reinterpret_cast<std::uint64_t>(function) - base + offset;
   };
-  for (const char* const function : {call_loaded, call_with_argument, call_beside_constant}) {
+  for (const char* const function : {call_loaded, call_with_argument, call_beside_constant, call_entered_at_its_load}) {
     const CallSite* const call = found_in(function, 7);
     ASSERT_NE(call, nullptr);
     EXPECT_EQ(call->address, address(function, 0));
@@ -243,7 +277,8 @@ TEST(CodeSearch, calls_are_replaced_with_what_loads_their_number_or_compares_the
     EXPECT_EQ(call->next(), address(function, offset + 2));
   }
   for (const char* const function :
-       {call_entered, call_entered_from_outside, call_in_switch, call_of_another_number, call_alone, call_in_constant})
+       {call_entered, call_entered_from_outside, call_entered_from_afar, call_in_switch, call_of_another_number, call_alone,
+        call_in_constant})
     EXPECT_EQ(found_in(function, 10), nullptr) << function - call_loaded;
 }
 

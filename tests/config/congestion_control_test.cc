@@ -40,13 +40,13 @@ TEST(CongestionControl, values_that_do_not_go_together) {
   EXPECT_EQ(findings(R"({"controller": "dcqcn-nv", "rpg_min_rate": "2 Gbps", "rpg_max_rate": "1 Gbps",
                          "rate_to_set_on_first_cnp": "1500 Mbps", "rpg_hai_rate": "50500 kbps", "rpg_byte_reset": 32768})"),
             "/congestion_control/rpg_hai_rate: 50.5 Mbps is not a whole number of Mbps; adapters are set in Mbps; such as 51 Mbps\n"
-            "/congestion_control/rpg_max_rate: 1 Gbps is below rpg_min_rate, 2 Gbps; 0 stands for the rate of the line\n"
-            "/congestion_control/rate_to_set_on_first_cnp: 1.5 Gbps is below rpg_min_rate, 2 Gbps; 0 stands for the rate of the "
+            "/congestion_control/rpg_max_rate: 1 Gbps is below rpg_min_rate, 2 Gbps; 0 means the rate of the line\n"
+            "/congestion_control/rate_to_set_on_first_cnp: 1.5 Gbps is below rpg_min_rate, 2 Gbps; 0 means the rate of the "
             "line\n"
             "/congestion_control/rpg_byte_reset: 32768 is out of range for dcqcn-nv; allowed: 0 to 32767; units of 64 bytes; 0: no "
             "byte counter\n");
   EXPECT_EQ(findings(R"({"controller": "dcqcn-ns3", "rpg_max_rate": "50 Mbps"})"),
-            "/congestion_control/rpg_max_rate: 50 Mbps is below rpg_min_rate, 100 Mbps; 0 stands for the rate of the line\n")
+            "/congestion_control/rpg_max_rate: 50 Mbps is below rpg_min_rate, 100 Mbps; 0 means the rate of the line\n")
       << "the floor is the controller's own";
   EXPECT_EQ(findings(R"({"controller": "dcqcn-paper", "rpg_byte_reset": 156250, "rpg_max_rate": "0 bps"})"), "");
 }

@@ -83,13 +83,13 @@ TEST(Fault, all_findings_at_once) {
       "every, count, rate, burst, burst_lengths, after, "
       "delay, icrc, byte, link, host, at, until, priorities\n"
       "/faults/1/from: no link has the end \"clint\"; did you mean \"client\"?\n"
-      "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they come as "
+      "/faults/4: the link is missing; name the end where packets leave as \"from\", or where they arrive as "
       "\"to\"\n"
       "/faults/5: no link joins \"client\" and \"server\"; the other end of \"client\" is \"leaf0:2\"\n"
       "/faults/6/link: a fault with the action \"duplicate\" has no \"link\"; it belongs to \"link_down\"; "
       "name an end of the link as \"from\" or \"to\"\n"
       "/faults/6/delay: a fault with the action \"duplicate\" has no \"delay\"; it belongs to \"delay\"\n"
-      "/faults/7: the key \"delay\" is missing; say how much later the packet comes, such as \"5 us\"\n"
+      "/faults/7: the key \"delay\" is missing; give the delay of the packet, such as \"5 us\"\n"
       "/faults/7/to: no link has the end \"leaf0\"; name an end as the topology's links do, such as "
       "\"server\"\n");
 }
@@ -132,7 +132,7 @@ TEST(Fault, findings_of_chance) {
       "/faults/3/rate: -1 is out of range; allowed: 0, and 1e-12 to 1\n"
       "/faults/3/burst: 0 is out of range; allowed: 1 to 1000000\n"
       "/faults/5/burst_lengths: \"random\" is not allowed here; allowed: \"fixed\", \"geometric\"\n"
-      "/faults/4/every: a fault has a \"rate\" or an \"every\", not both; \"rate\" is a chance, \"every\" a number\n"
+      "/faults/4/every: a fault has a \"rate\" or an \"every\", not both; \"rate\" is a probability, \"every\" a number of packets\n"
       "/faults/6/rate: a fault with the action \"link_down\" has no \"rate\"; it belongs to faults of packets\n"
       "/faults/6/burst: a fault with the action \"link_down\" has no \"burst\"; it belongs to faults of packets\n"
       "/faults/7/rate: a fault with the action \"drop\" has no \"rate\"; it belongs to faults of the fabric\n");
@@ -190,7 +190,7 @@ TEST(Fault, findings_of_pause_storms) {
                               {"action": "pause_storm", "from": "h1", "priorities": "8"},
                               {"action": "drop", "from": "h1", "priorities": "3"})",
                            R"(, "switch": "spectrum", "pfc": {"lossless_priorities": "3"})"),
-            "/faults/0: the link is missing; name the end where pauses leave as \"from\", or where they come as \"to\"\n"
+            "/faults/0: the link is missing; name the end where pauses leave as \"from\", or where they arrive as \"to\"\n"
             "/faults/1/link: a fault with the action \"pause_storm\" has no \"link\"; it belongs to \"link_down\"; name the end that asks for pauses "
             "as \"from\"\n"
             "/faults/1/nth: a fault with the action \"pause_storm\" has no \"nth\"; it belongs to faults of packets\n"
@@ -277,7 +277,7 @@ TEST(Fault, findings_of_the_management_network) {
       "/faults/1/to: no host is named \"serve\"; did you mean \"server\"?\n"
       "/faults/2/opcode: a fault with the action \"delay\" has no \"opcode\"; it belongs to faults of the "
       "fabric\n"
-      "/faults/2: the key \"delay\" is missing; say how much later the packet comes, such as \"5 us\"\n"
+      "/faults/2: the key \"delay\" is missing; give the delay of the packet, such as \"5 us\"\n"
       "/faults/3/protocol: a fault with the action \"drop\" has no \"protocol\"; it belongs to faults of "
       "the management network\n");
 }
@@ -306,7 +306,7 @@ TEST(Fault, programs_are_killed_after_they_start_and_not_all_are_in_the_backgrou
   EXPECT_EQ(
       text_of(diagnostics),
       "/programs: every program is marked \"background\"; a background program is ended when the others "
-      "have ended; leave one unmarked\n"
+      "have ended; leave \"background\" out of one program\n"
       "/programs/0/kill: the program is killed at 1 ms, before it starts; both are virtual times from the "
       "start of the run\n");
 }

@@ -208,10 +208,10 @@ TEST(GraphWorkload, what_does_not_fit_is_refused) {
             "/workloads/0/size: there is no size of the pattern \"all-reduce\"; give one, such as \"size\": "
             "\"64 MiB\"\n");
   EXPECT_EQ(findings(R"({"pattern": "barrier", "load": 0.5})"),
-            "/workloads/0/load: \"load\" means nothing for the pattern \"barrier\"; leave it out; it belongs "
+            "/workloads/0/load: \"load\" does not apply to the pattern \"barrier\"; leave it out; it belongs "
             "to flows\n");
   EXPECT_EQ(findings(R"({"pattern": "permutation", "size": "1 KiB", "chunk": "1 KiB"})"),
-            "/workloads/0/chunk: \"chunk\" means nothing for the pattern \"permutation\"; leave it out; it "
+            "/workloads/0/chunk: \"chunk\" does not apply to the pattern \"permutation\"; leave it out; it "
             "belongs to collectives and "
             "patterns of training\n");
   EXPECT_EQ(findings(R"({"pattern": "broadcast", "size": "1 KiB", "root": "h9"})"),
@@ -225,7 +225,7 @@ TEST(GraphWorkload, what_does_not_fit_is_refused) {
   EXPECT_EQ(findings(R"({"pattern": "barrier", "hosts": ["h1"]})"),
             "/workloads/0/hosts: the workload has fewer than two hosts; name more\n");
   EXPECT_EQ(findings(R"({"pattern": "barrier", "jitter": 0.1})"),
-            "/workloads/0/jitter: \"jitter\" means nothing for the pattern \"barrier\"; leave it out; it "
+            "/workloads/0/jitter: \"jitter\" does not apply to the pattern \"barrier\"; leave it out; it "
             "belongs to workloads with "
             "\"compute\"\n");
 }
@@ -239,8 +239,8 @@ TEST(GraphWorkload, findings_of_a_file_have_its_lines) {
             "/workloads/0/hosts: the file has 9 ranks, and the workload 8 hosts; name more hosts, or use a "
             "larger topology\n");
   EXPECT_EQ(load(R"({"file": "x.goal", "size": "1 KiB", "channels": 2})").findings,
-            "/workloads/0/size: \"size\" means nothing for a file of messages; leave it out; it belongs to patterns\n"
-            "/workloads/0/channels: \"channels\" means nothing for a file of messages; leave it out; it belongs to "
+            "/workloads/0/size: \"size\" does not apply to a file of messages; leave it out; it belongs to patterns\n"
+            "/workloads/0/channels: \"channels\" does not apply to a file of messages; leave it out; it belongs to "
             "patterns\n");
 }
 

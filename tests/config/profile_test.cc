@@ -240,7 +240,7 @@ TEST(Profile, every_lane_has_weight_in_an_arbitration_table) {
             "/arbitration/low/0/lane: 15 is out of range; allowed: 0 to 14\n"
             "/arbitration/low/0/weight: 256 is out of range; allowed: 0 to 255\n"
             "/arbitration/low/1: the key \"lane\" is missing; data lane\n"
-            "/arbitration/low/1: the key \"weight\" is missing; what it may send in this turn, in units of 64 bytes; "
+            "/arbitration/low/1: the key \"weight\" is missing; data that it may send in this turn, in units of 64 bytes; "
             "0: no turn\n");
   std::string many = R"({"lane": 0, "weight": 1})";
   for (int i = 0; i < 64; ++i) many += R"(, {"lane": 0, "weight": 1})";

@@ -196,7 +196,7 @@ TEST(Workload, a_matrix_that_does_not_fit_is_refused_by_place) {
       {"[[0, -1, 1.5], [0, 1, null], [0, 1, 2000000000000]]",
        "/0/1: -1 is no number of bytes" + hint + "/0/2: 1.5 is no number of bytes" + hint + "/1/2: null is no number of bytes" +
            hint + "/2/2: 2000000000000 is more than 1 TiB" + hint},
-      {"[[5, 0, 0], [0, 0, 0], [0, 0, 0]]", "nobody sends anything; give some pair of hosts bytes\n"}};
+      {"[[5, 0, 0], [0, 0, 0], [0, 0, 0]]", "no host sends bytes; give some pair of hosts bytes\n"}};
   for (const auto& [text, finding] : kTexts) {
     const MatrixScenario loaded = with_matrix(text);
     EXPECT_FALSE(loaded.spec.has_value());
@@ -205,7 +205,7 @@ TEST(Workload, a_matrix_that_does_not_fit_is_refused_by_place) {
   EXPECT_EQ(with_matrix("[[0, 1, 1], [1, 0, 1], [1, 1, 0]]", R"(, "size": "1 KiB")").findings,
             "/workloads/0/matrix: there is a size, too; give one of them\n");
   EXPECT_EQ(findings(R"({"pattern": "permutation", "size": "1 KiB", "matrix": "x.json"})"),
-            "/workloads/0/matrix: \"matrix\" means nothing for the pattern \"permutation\"; leave it out; it belongs to "
+            "/workloads/0/matrix: \"matrix\" does not apply to the pattern \"permutation\"; leave it out; it belongs to "
             "all-to-all\n"
             "/workloads/0/matrix: there is a size, too; give one of them\n");
 }
@@ -236,7 +236,7 @@ TEST(Workload, a_load_without_a_duration_is_one_without_end) {
   EXPECT_EQ(load.start, Duration(3'000'000));
   EXPECT_EQ(load.targets, (std::vector<std::uint32_t>{1}));
   EXPECT_EQ(findings(R"({"pattern": "random", "load": 0.25, "sizes": "solar"})"),
-            "/workloads: every workload is in the background, so that nothing says when the run ends; give \"until\", or a workload a "
+            "/workloads: every workload is in the background, so the run has no end; give \"until\", or a workload a "
             "\"size\"\n");
 }
 
@@ -258,9 +258,9 @@ TEST(Workload, all_findings_at_once) {
             "/workloads/0/pattern: \"permutaton\" is not allowed here; did you mean \"permutation\"?\n"
             "/workloads/1: a workload has a pattern or a file; give \"pattern\": \"all-reduce\", or "
             "\"file\": \"x.goal\"\n"
-            "/workloads/2/distance: \"distance\" means nothing for the pattern \"incast\"; leave it out; it "
+            "/workloads/2/distance: \"distance\" does not apply to the pattern \"incast\"; leave it out; it "
             "belongs to shift\n"
-            "/workloads/2/load: \"load\" means nothing for the pattern \"incast\"; leave it out; it belongs "
+            "/workloads/2/load: \"load\" does not apply to the pattern \"incast\"; leave it out; it belongs "
             "to random and hot-spot\n"
             "/workloads/2/to: an incast has one receiver; name it with \"to\": [\"h0\"]\n"
             "/workloads/3/senders: 8 hosts besides the receiver are asked for, and there are 7; ask for "
@@ -286,7 +286,7 @@ TEST(Workload, all_findings_at_once) {
 
 TEST(Workload, the_run_has_an_end) {
   EXPECT_EQ(findings(R"({"pattern": "permutation"})"),
-            "/workloads: every workload is in the background, so that nothing says when the run ends; give "
+            "/workloads: every workload is in the background, so the run has no end; give "
             "\"until\", or a workload a "
             "\"size\"\n");
   EXPECT_EQ(findings(R"({"pattern": "permutation"})", R"(, "until": "1 ms")"), "");
@@ -382,9 +382,9 @@ TEST(Workload, files_are_refused_with_what_does_not_fit) {
   for (std::size_t at; (at = found.find(folder.path())) != std::string::npos;)
     found.replace(at, folder.path().size() + 1, "");
   EXPECT_EQ(found,
-            "/workloads/0/channels: \"channels\" means nothing for a file of flows; leave it out; it belongs to "
+            "/workloads/0/channels: \"channels\" does not apply to a file of flows; leave it out; it belongs to "
             "patterns\n"
-            "/workloads/0/size: \"size\" means nothing for a file of flows; leave it out; it belongs to patterns\n"
+            "/workloads/0/size: \"size\" does not apply to a file of flows; leave it out; it belongs to patterns\n"
             "/workloads/0/file: flows of x.cm name node 8, and the workload has 8 hosts; use a larger topology, or "
             "name more with "
             "\"hosts\": node 0 is the first\n"
@@ -406,7 +406,7 @@ TEST(NamePatterns, expand_ranges) {
   }
   problem.clear();
   EXPECT_TRUE(expand_ranges("h[1-100001]", &problem).empty());
-  EXPECT_EQ(problem, "\"h[1-100001]\" stands for more than 100000 names");
+  EXPECT_EQ(problem, "\"h[1-100001]\" expands to more than 100000 names");
 }
 
 TEST(NamePatterns, stars_match_all_but_slashes) {

@@ -60,7 +60,7 @@ bool is_as_exact_as_the_machine_allows(const RunReport& run) {
   if (run.report["determinism"] == "exact") return true;
   const auto& reasons = run.report["weak"];
   return !reasons.empty() && std::all_of(reasons.begin(), reasons.end(), [](const auto& reason) {
-    return reason.template get<std::string>().ends_with("that read the machine's clock, and this machine cannot trap them");
+    return reason.template get<std::string>().ends_with("that read the machine's clock, and this machine cannot trap such instructions");
   });
 }
 

@@ -210,7 +210,7 @@ TEST(Perfetto, a_pingpong_as_tracks_slices_flows_and_counters) {
       EXPECT_GE(event.time, request->time);
       const std::string path = trace.path(event.track);
       sent += path.ends_with("/packets sent") ? 1 : 0;
-      came += path.ends_with("/packets that came") ? 1 : 0;
+      came += path.ends_with("/packets received") ? 1 : 0;
     }
     EXPECT_GE(sent, 1u);
     EXPECT_EQ(came, sent);
@@ -240,7 +240,7 @@ TEST(Perfetto, a_lost_packet_is_told_and_does_not_come) {
   for (const Event& event : trace.events) {
     if (event.flows != lost.front()->flows) continue;
     if (!event.annotations.contains("psn") || event.annotations.at("psn") != lost.front()->annotations.at("psn")) continue;
-    came += trace.path(event.track).ends_with("/packets that came") ? 1 : 0;
+    came += trace.path(event.track).ends_with("/packets received") ? 1 : 0;
     again += std::ranges::find(event.categories, "retransmission") != event.categories.end() ? 1 : 0;
   }
   EXPECT_EQ(again, 2u);  // once sent and once received

@@ -17,7 +17,7 @@ std::string all_of(const std::vector<std::string>& texts) {
 }
 
 // Expects a diagnosis that contains all of the words.
-void expect_told(const World& world, const std::vector<std::string>& words) {
+void expect_reported(const World& world, const std::vector<std::string>& words) {
   for (const std::string& text : world.diagnoses.texts) {
     if (std::all_of(words.begin(), words.end(), [&](const std::string& word) { return text.find(word) != text.npos; })) return;
   }
@@ -51,14 +51,14 @@ TEST(Diagnosis, of_a_modify_names_the_attributes_and_the_row_of_the_table) {
   attributes.path.port = 1;
   const std::uint32_t mask = ib::kQpState | ib::kQpAv | ib::kQpPathMtu | ib::kQpDestQpn | ib::kQpRqPsn;
   EXPECT_EQ(pair.a.program.modify(qp, mask | ib::kQpSqPsn, attributes), EINVAL);
-  expect_told(pair.world, {"ibv_modify_qp: EINVAL: INIT to RTR", "lacks IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC",
+  expect_reported(pair.world, {"ibv_modify_qp: EINVAL: INIT to RTR", "lacks IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC",
                            "has IBV_QP_SQ_PSN, which cannot be changed here", "the change needs IBV_QP_AV | IBV_QP_PATH_MTU"});
   attributes.path_mtu = 9;
   EXPECT_EQ(pair.a.program.modify(qp, mask | ib::kQpMinRnrTimer | ib::kQpMaxDestRdAtomic, attributes), EINVAL);
-  expect_told(pair.world, {"path_mtu 9 is not an ibv_mtu"});
+  expect_reported(pair.world, {"path_mtu 9 is not an ibv_mtu"});
   attributes.qp_state = static_cast<std::uint32_t>(QpState::kRts);
   EXPECT_EQ(pair.a.program.modify(qp, ib::kQpState, attributes), EINVAL);
-  expect_told(pair.world, {"a queue pair cannot change from INIT to RTS"});
+  expect_reported(pair.world, {"a queue pair cannot change from INIT to RTS"});
 }
 
 TEST(Diagnosis, of_a_path_mtu_above_the_ports_tells_both) {
@@ -71,7 +71,7 @@ TEST(Diagnosis, of_a_path_mtu_above_the_ports_tells_both) {
   PathOptions path;
   path.mtu = 5;
   EXPECT_EQ(pair.a.program.to_rtr(pair.a.qp, 2, pair.b.qp.made.number, path), EINVAL);
-  expect_told(pair.world, {"path_mtu (an ibv_mtu) 5 is more than 3"});
+  expect_reported(pair.world, {"path_mtu (an ibv_mtu) 5 is more than 3"});
 }
 
 TEST(Diagnosis, of_a_gid_index_of_another_type_tells_both_gids) {
@@ -86,14 +86,14 @@ TEST(Diagnosis, of_a_gid_index_of_another_type_tells_both_gids) {
   create.address.dgid[12] = 10;
   create.address.dgid[15] = 2;
   EXPECT_EQ(pair.a.program.command(create), EINVAL);
-  expect_told(pair.world, {"sgid_index 0 is ", "dgid is ", "one is of IPv4, the other of IPv6"});
+  expect_reported(pair.world, {"sgid_index 0 is ", "dgid is ", "one is of IPv4, the other of IPv6"});
 }
 
 TEST(Diagnosis, of_a_range_says_by_how_many_bytes_it_misses_which_memory) {
   Pair pair;
   expect_failure(pair, write_to(pair, (1 << 20) - 4, 12), WcStatus::kRemoteAccessError);
-  expect_told(pair.world, {"refuses RDMA Write Only", "the range ends 8 bytes after its end"});
-  expect_told(pair.world, {"wr_id 4 completes with remote access error", "LID 2, QP"});
+  expect_reported(pair.world, {"refuses RDMA Write Only", "the range ends 8 bytes after its end"});
+  expect_reported(pair.world, {"wr_id 4 completes with remote access error", "LID 2, QP"});
 }
 
 TEST(Diagnosis, of_an_unknown_rkey_tells_whether_its_bytes_are_swapped_or_it_is_stale) {
@@ -103,7 +103,7 @@ TEST(Diagnosis, of_an_unknown_rkey_tells_whether_its_bytes_are_swapped_or_it_is_
     if (is_swapped) request.rkey = __builtin_bswap32(request.rkey);
     else ASSERT_EQ(pair.b.program.destroy(protocol::CommandType::kDeregMr, pair.b.mr.handle), 0);
     expect_failure(pair, request, WcStatus::kRemoteAccessError);
-    expect_told(pair.world, {is_swapped ? "the same bytes in reverse order" : "it has been deregistered"});
+    expect_reported(pair.world, {is_swapped ? "the same bytes in reverse order" : "it has been deregistered"});
   }
 }
 
@@ -112,7 +112,7 @@ TEST(Diagnosis, of_a_missing_right_tells_whose_it_is) {
   options.path.access = ib::kRemoteRead;
   Pair pair(options);
   expect_failure(pair, write_to(pair, 0, 8), WcStatus::kRemoteAccessError);
-  expect_told(pair.world, {"qp_access_flags 0x4 lack IBV_ACCESS_REMOTE_WRITE"});
+  expect_reported(pair.world, {"qp_access_flags 0x4 lack IBV_ACCESS_REMOTE_WRITE"});
 }
 
 TEST(Diagnosis, of_a_local_key_names_it_when_the_request_is_posted) {
@@ -120,14 +120,14 @@ TEST(Diagnosis, of_a_local_key_names_it_when_the_request_is_posted) {
   SendRequest request = write_to(pair, 0, 8);
   request.sges[0].va += 1 << 20;
   expect_failure(pair, request, WcStatus::kLocalProtectionError);
-  expect_told(pair.world, {"work request with wr_id 4: the bytes", "are not within the memory with lkey", "begins 0 bytes after its end"});
+  expect_reported(pair.world, {"work request with wr_id 4: the bytes", "are not within the memory with lkey", "begins 0 bytes after its end"});
 }
 
 TEST(Diagnosis, of_a_message_too_long_for_its_receive_has_both_lengths) {
   Pair pair;
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 100)});
   expect_failure(pair, {.wr_id = 5, .sges = {pair.a.sge(0, 101)}}, WcStatus::kRemoteInvalidRequestError);
-  expect_told(pair.world, {"refuses Send Only", "the message has 101 bytes, and the receive for it has 100"});
+  expect_reported(pair.world, {"refuses Send Only", "the message has 101 bytes, and the receive for it has 100"});
 }
 
 TEST(Diagnosis, of_no_receive_is_told_on_both_sides) {
@@ -136,8 +136,8 @@ TEST(Diagnosis, of_no_receive_is_told_on_both_sides) {
   Pair pair(options);
   pair.a.program.post_send(pair.a.qp, {.wr_id = 5, .sges = {pair.a.sge(0, 8)}});
   pair.world.run_for(Duration{50'000'000});
-  expect_told(pair.world, {"no receive is posted for Send Only", "RNR NAK"});
-  expect_told(pair.world, {"wr_id 5 completes with RNR retry counter exceeded", "rnr_retry = 0"});
+  expect_reported(pair.world, {"no receive is posted for Send Only", "RNR NAK"});
+  expect_reported(pair.world, {"wr_id 5 completes with RNR retry counter exceeded", "rnr_retry = 0"});
 }
 
 TEST(Diagnosis, of_a_receive_that_the_message_came_back_for_says_when_it_was_posted) {
@@ -147,7 +147,7 @@ TEST(Diagnosis, of_a_receive_that_the_message_came_back_for_says_when_it_was_pos
   pair.b.program.post_recv(pair.b.qp, 77, {pair.b.sge(0, 8)});
   pair.world.run();
   ASSERT_EQ(pair.b.program.drain(pair.b.recv_cq).size(), 1u);
-  expect_told(pair.world, {"the receive with wr_id 77 was posted 4", " us after the message for it had arrived"});
+  expect_reported(pair.world, {"the receive with wr_id 77 was posted 4", " us after the message for it had arrived"});
 }
 
 TEST(Diagnosis, of_a_receive_that_was_posted_while_the_adapter_looked_says_so) {
@@ -178,7 +178,7 @@ TEST(Diagnosis, of_no_answer_tells_who_dropped_the_packets_and_why) {
   ASSERT_EQ(pair.b.program.to_state(pair.b.qp, QpState::kReset), 0);
   ASSERT_EQ(pair.b.program.to_init(pair.b.qp, {}), 0);
   expect_failure(pair, write_to(pair, 0, 8), WcStatus::kRetryExceeded);
-  expect_told(pair.world, {"drops RDMA Write Only: it is in INIT, and a queue pair receives requests from RTR on"});
+  expect_reported(pair.world, {"drops RDMA Write Only: it is in INIT, and a queue pair receives requests from RTR on"});
   ASSERT_FALSE(log.entries().empty());
   const std::string& last = log.entries().back().text;
   EXPECT_NE(last.find("no answer from LID 2"), last.npos) << last;

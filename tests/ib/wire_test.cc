@@ -383,7 +383,7 @@ TEST(WireTest, the_decoder_says_what_is_wrong) {
   EXPECT_EQ(decode_infiniband(std::span(good).first(20)).problem, "shorter than any packet");
   EXPECT_EQ(problem(0, 0x01), "unknown link version");
   EXPECT_EQ(problem(1, 0x00), "not of the InfiniBand transport");
-  EXPECT_EQ(problem(5, 0x01), "the LRH tells another length");
+  EXPECT_EQ(problem(5, 0x01), "the LRH has another length");
   EXPECT_EQ(problem(8, 0x15), "undefined opcode");
   EXPECT_EQ(problem(8, 0x0c), "a payload behind an opcode that has none");
   EXPECT_EQ(problem(9, 0x01), "unknown transport header version");

@@ -15,8 +15,8 @@
 namespace verbatim::cli {
 namespace {
 
-using protocol::ToldKind;
-using protocol::ToldStep;
+using protocol::ReportedCallKind;
+using protocol::ReportedCallStep;
 
 constexpr std::uint32_t kCq = 128;
 constexpr std::int32_t kChannel = 515, kOther = 516;
@@ -34,7 +34,7 @@ class Program {
   }
   template <class Command>
   void command(Command made) {
-    make({.kind = ToldKind::kCommand, .arguments = {at(made)}});
+    make({.kind = ReportedCallKind::kCommand, .arguments = {at(made)}});
   }
   void connect() {
     protocol::ModifyQp modify{};
@@ -43,18 +43,21 @@ class Program {
     modify.attributes.qp_state = IBV_QPS_RTR;
     command(modify);
   }
-  void arm() { make({.kind = ToldKind::kArm, .number = kCq}); }
-  void poll_cq(int found, int room = 1) { make({.kind = ToldKind::kPoll, .number = kCq, .arguments = {room}, .result = found}); }
+  void arm() { make({.kind = ReportedCallKind::kArm, .number = kCq}); }
+  void poll_cq(int found, int room = 1) {
+    make({.kind = ReportedCallKind::kPoll, .number = kCq, .arguments = {room}, .result = found});
+  }
   // A call of ibv_get_cq_event.
   void get_event(std::int64_t result = kEventBytes) {
-    make({.kind = ToldKind::kSystemCall, .number = SYS_read, .arguments = {kChannel, 0, kEventBytes}, .result = result});
+    make({.kind = ReportedCallKind::kSystemCall, .number = SYS_read, .arguments = {kChannel, 0, kEventBytes}, .result = result});
   }
   void get_event_for_ever() {
-    tell(ToldStep::kBegins, {.kind = ToldKind::kSystemCall, .number = SYS_read, .arguments = {kChannel, 0, kEventBytes}});
+    tell(ReportedCallStep::kBegins,
+         {.kind = ReportedCallKind::kSystemCall, .number = SYS_read, .arguments = {kChannel, 0, kEventBytes}});
   }
   void poll_files(int timeout, int ready, std::int32_t file = kChannel) {
     const pollfd one{file, POLLIN, 0};
-    make({.kind = ToldKind::kSystemCall, .number = SYS_poll, .arguments = {at(one), 1, timeout}, .result = ready});
+    make({.kind = ReportedCallKind::kSystemCall, .number = SYS_poll, .arguments = {at(one), 1, timeout}, .result = ready});
   }
   ArmingOrder& finish() {
     order_.finish();
@@ -62,11 +65,11 @@ class Program {
   }
 
  private:
-  void make(const protocol::ToldCall& call) {
-    tell(ToldStep::kBegins, call);
-    tell(ToldStep::kHasEnded, call);
+  void make(const protocol::ReportedCall& call) {
+    tell(ReportedCallStep::kBegins, call);
+    tell(ReportedCallStep::kHasEnded, call);
   }
-  void tell(ToldStep step, const protocol::ToldCall& call) {
+  void tell(ReportedCallStep step, const protocol::ReportedCall& call) {
     static const std::string host = "server";
     supervisor::ProgramCall told{.host = host, .pid = 1000, .tid = 1000, .now = instant_from_ps(++now_ps_), .place = 1};
     told.call = call;

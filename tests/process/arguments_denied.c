@@ -86,6 +86,8 @@ static void use_memory(void) {
   EXPECT(syscall(SYS_get_mempolicy, &mode, &nodes, 64, 0, 0) == 0 && mode == MPOL_BIND && nodes == 1);
   tell("second node", syscall(SYS_set_mempolicy, MPOL_BIND, &second, 64));
   tell("a page on it", syscall(SYS_mbind, pages, 4096, MPOL_PREFERRED, &second, 64, 0));
+  tell("a page moved", syscall(SYS_mbind, pages, 4096, MPOL_DEFAULT, NULL, 0, MPOL_MF_MOVE));
+  tell("pages of others", syscall(SYS_mbind, pages, 4096, MPOL_DEFAULT, NULL, 0, MPOL_MF_MOVE_ALL));
   EXPECT(syscall(SYS_get_mempolicy, &mode, NULL, 0, pages, MPOL_F_NODE | MPOL_F_ADDR) == 0 && mode == 0);
   tell("barriers", syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0));
   tell("one without registration", syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0));

@@ -138,7 +138,7 @@ TEST(Denied, arguments_are_answered_or_refused_by_name) {
             "second processor: EINVAL\nnowhere: EINVAL\nwrong address: EFAULT\npriorities: 9901\nof no policy: EINVAL\n"
             "a hole: ENOMEM\nfreed: 0\nhuge pages: 0\nof a hole: ENOMEM\na broken page: EPERM\nunknown advice: EINVAL\n"
             "memory that is not run: EINVAL\nprotection keys: ENOSPC\nfirst node: 0\nsecond node: EINVAL\n"
-            "a page on it: EINVAL\nbarriers: 127\none without registration: EPERM\nand with: 0\n"
+            "a page on it: EINVAL\na page moved: 0\npages of others: EPERM\nbarriers: 127\none without registration: EPERM\nand with: 0\n"
             "restartable sequences: ENOSYS\n"
             "copied: 8\nto: 8\na whole clone: EOPNOTSUPP\nflags of the file system: ENOTTY\na terminal: 0\n"
             "an owner: EINVAL\nno owner of a pipe: 0\nan owner of a pipe: 0\nits signal: 0\na lease: EINVAL\n"

@@ -174,6 +174,37 @@ TEST_F(Bringing, lines_that_were_looked_at) {
   look(pages.address(kPage + 63), 0);  // of another line
 }
 
+TEST_F(Bringing, pages_in_the_order_of_their_addresses) {
+  Pages pages(3);
+  bring(0);
+  EXPECT_EQ(read(pages.address(2 * kPage)), 0);
+  look(pages.address(0), 0);
+  bring(7);
+  look(pages.address(kPage), 0);
+  ASSERT_EQ(slot_->pages_to_bring, 3u);
+  for (std::uint64_t page = 0; page < 3; ++page)
+    EXPECT_EQ(slot_->to_bring[page], (protocol::PageLines{pages.address(page * kPage) / kPage, 1})) << page;
+}
+
+TEST_F(Bringing, no_lines_if_the_mailbox_has_no_room_for_all) {
+  constexpr std::size_t kLines = kPage / PageCache::kLineSize, kFull = protocol::kMostLinesToBring / kLines;
+  Pages pages(kFull + 1);
+  std::vector<std::uint8_t> bytes(kFull * kPage + 1);
+  const auto ask_after = [&](std::size_t length) {
+    bring(0);
+    BroughtLines().use(mailbox_, memory_);
+    const spin::MemoryRange range{pages.address(0), length};
+    EXPECT_TRUE(memory_.read_ranges({&range, 1}, bytes.data()));
+    lines_ = BroughtLines();
+    lines_.ask_for(memory_, *slot_);
+    return slot_->pages_to_bring;
+  };
+  EXPECT_EQ(ask_after(kFull * kPage), kFull);
+  EXPECT_NE(slot_->list_to_bring, 0u);
+  EXPECT_EQ(ask_after(kFull * kPage + 1), 0u);
+  EXPECT_EQ(slot_->list_to_bring, 0u);
+}
+
 TEST_F(Bringing, holds_until_a_program_runs_or_memory_is_written) {
   Pages pages(1);
   bring(0);

@@ -50,10 +50,26 @@ parking_two_return: test %eax, %eax
                     test %eax, %eax
                     je parking_two_polls
 1:                  ret
+parking_stores:     mov %rbx, %rdi
+                    mov $1, %esi
+                    mov %rbp, %rdx
+                    call parking_poll
+parking_stores_return: movl $5, (%r12)
+                    test %eax, %eax
+                    je parking_stores
+                    ret
+parking_scan:       xor %ecx, %ecx
+2:                  cmpl $0, (%rdi,%rcx,4)
+                    jne 3f
+                    inc %ecx
+                    cmp $5000, %ecx
+                    jne 2b
+                    jmp parking_scan
+3:                  ret
 .popsection
 )");
 extern "C" const char parking_spin[], parking_count[], parking_poll[], parking_one_return[],
-    parking_two_return[];
+    parking_two_return[], parking_stores_return[], parking_scan[];
 
 namespace verbatim::supervisor {
 namespace {
@@ -304,6 +320,86 @@ TEST_F(ParkingLotTest, a_turn_without_changed_memory_goes_on) {
   const auto turn = thread.take_turn();
   ASSERT_TRUE(turn);
   EXPECT_TRUE(lot.start_turn(thread, *turn).goes_on);
+}
+
+TEST_F(ParkingLotTest, what_each_turn_stores_is_in_memory_from_the_beginning) {
+  Thread& thread = add_thread(add_process());
+  ASSERT_FALSE(poll(thread, parking_stores_return, &word)) << why_not_parked(thread.process());
+  EXPECT_EQ(word, 5);
+}
+
+TEST_F(ParkingLotTest, a_trapped_loop_is_counted_and_does_not_poke_itself) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  request::Poke trapped = poked_in(parking_spin, &word);
+  trapped.jump = address_of(parking_spin) + 4;
+  ASSERT_TRUE(lot.find_spin(thread, trapped)) << why_not_parked(process);
+  EXPECT_EQ(lot.analyst_of(process).counts().trapped, 1u);
+  EXPECT_EQ(lot.analyst_of(process).counts().proofs, 1u);
+  const request::Poke poked = poked_in(parking_spin, &word);
+  ASSERT_TRUE(lot.find_spin(thread, poked));
+  EXPECT_EQ(lot.analyst_of(process).counts().trapped, 1u);
+  EXPECT_EQ(lot.analyst_of(process).counts().refusals, 0u);
+}
+
+TEST_F(ParkingLotTest, a_spin_has_its_code_and_the_address_that_it_waits_for) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  const auto parked = lot.find_spin(thread, poked_in(parking_spin, &word));
+  ASSERT_TRUE(parked);
+  EXPECT_EQ(parked->awaited, address_of(&word));
+  EXPECT_GE(parked->code, address_of(parking_spin));
+  EXPECT_LT(parked->code, address_of(parking_count));
+}
+
+// 20,000 instructions in a turn: more than a usual analysis interprets.
+TEST_F(ParkingLotTest, a_long_loop_is_found_after_ten_pokes_and_next_time_after_one) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  const std::vector<int> words(5000);
+  const auto is_found = [&] { return lot.find_spin(thread, poked_in(parking_scan, words.data())).has_value(); };
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(is_found()) << i;
+  EXPECT_TRUE(is_found()) << why_not_parked(process);
+  lot.analyst_of(process).begin_slice();
+  EXPECT_FALSE(is_found());
+  EXPECT_TRUE(is_found());
+}
+
+TEST_F(ParkingLotTest, a_computation_is_poked_less_often_until_a_loop_is_found) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  LoopAnalyst& analyst = lot.analyst_of(process);
+  EXPECT_EQ(LoopAnalyst::first_poke_backoff(), 8u);
+  std::vector<unsigned> backoffs;
+  for (int i = 0; i < 12; ++i) {
+    backoffs.push_back(analyst.poke_backoff());
+    EXPECT_FALSE(lot.find_spin(thread, poked_in(parking_count, nullptr)));
+  }
+  EXPECT_EQ(backoffs, (std::vector<unsigned>{8, 8, 16, 16, 32, 32, 64, 64, 128, 128, 256, 256}));
+  EXPECT_EQ(analyst.poke_backoff(), 256u);
+  memory.begin_epoch(process);  // the context changes without a write by the simulator
+  ASSERT_TRUE(lot.find_spin(thread, poked_in(parking_spin, &word))) << why_not_parked(process);
+  EXPECT_EQ(analyst.poke_backoff(), 1u);
+}
+
+TEST_F(ParkingLotTest, clock_reads_that_were_followed_in_vain_are_skipped_for_longer_and_longer) {
+  LoopAnalyst& analyst = lot.analyst_of(add_process());
+  constexpr std::uint64_t kPlace = 5;
+  const auto skipped = [&] {
+    int count = 0;
+    while (!analyst.may_follow_clock(kPlace)) ++count;
+    return count;
+  };
+  EXPECT_EQ(skipped(), 0);
+  for (const int count : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024}) {
+    analyst.note_followed(kPlace, true);
+    EXPECT_TRUE(analyst.may_follow_clock(kPlace + 1)) << "another place";
+    EXPECT_EQ(skipped(), count);
+  }
+  analyst.note_followed(kPlace, false);
+  EXPECT_EQ(skipped(), 0);
+  analyst.note_followed(kPlace, true);
+  EXPECT_EQ(skipped(), 1);
 }
 
 }  // namespace

@@ -84,6 +84,53 @@ TEST_F(RequestTest, requests_that_take_no_time_are_of_their_own_kind) {
   EXPECT_EQ(refusal.size, 4096);
 }
 
+TEST_F(RequestTest, each_argument_of_a_kind_has_its_place) {
+  using protocol::Request;
+  set({11, 12, 13, 14, 15, 1});
+  EXPECT_EQ(timed<Attach>(Request::kAttach).room, 11u);
+  EXPECT_EQ(timed<Spend>(Request::kSpend).cost, Duration(11));
+  EXPECT_EQ(timed<Spend>(Request::kSpend).row_began, instant_from_ps(12));
+  EXPECT_FALSE(timed<Spend>(Request::kSpend).reads_clock);
+  slot->number = protocol::kReadsClock;
+  EXPECT_TRUE(timed<Spend>(Request::kSpend).reads_clock);
+  const Poke poke = timed<Poke>(Request::kPoke);
+  EXPECT_EQ(poke.context, 11u);
+  EXPECT_EQ(poke.fs_base, 12u);
+  EXPECT_EQ(poke.jump, 13u);
+  const Doorbell doorbell = timed<Doorbell>(Request::kDoorbell);
+  EXPECT_EQ(doorbell.cost, Duration(11));
+  EXPECT_EQ(static_cast<int>(doorbell.kind), 12);
+  EXPECT_EQ(doorbell.context, 13u);
+  EXPECT_EQ(doorbell.number, 14u);
+  EXPECT_EQ(doorbell.value, 15u);
+  const Access access = timed<Access>(Request::kAccess);
+  EXPECT_EQ(access.instruction, 11u);
+  EXPECT_EQ(access.context, 12u);
+  EXPECT_EQ(access.fs_base, 13u);
+  EXPECT_EQ(access.address, 14u);
+  EXPECT_EQ(access.size, 15u);
+  EXPECT_EQ(static_cast<int>(access.lateness), 1);
+  const Fault fault = timed<Fault>(Request::kFault);
+  EXPECT_EQ(fault.signal, 11);
+  EXPECT_EQ(fault.address, 12u);
+  EXPECT_EQ(fault.architecture, 13u);
+  EXPECT_EQ(fault.number, 14);
+  const FailedPoll failed = immediate<FailedPoll>(Request::kFailedPoll);
+  EXPECT_EQ(failed.completions, 11u);
+  EXPECT_EQ(failed.count, 12);
+  EXPECT_EQ(failed.failed, 13u);
+  const TrappedCall trapped = immediate<TrappedCall>(Request::kReplaceCall);
+  EXPECT_EQ(trapped.address, 11u);
+  EXPECT_EQ(trapped.traps, 12u);
+  EXPECT_EQ(immediate<ReportedCall>(Request::kReportCall).address, 11u);
+  const View view = immediate<View>(Request::kView);
+  EXPECT_EQ(static_cast<int>(view.step), 11);
+  EXPECT_EQ(view.argument, 12);
+  EXPECT_TRUE(immediate<FileEvents>(Request::kFileEvents).is_own_work);
+  set({0});
+  EXPECT_FALSE(immediate<FileEvents>(Request::kFileEvents).is_own_work);
+}
+
 TEST_F(RequestTest, an_unknown_kind_is_no_request) {
   for (const std::uint32_t kind : {0u, 1000u, std::numeric_limits<std::uint32_t>::max()}) {
     slot->request = static_cast<protocol::Request>(kind);

@@ -67,7 +67,7 @@ TEST(Monitor, says_what_can_be_asked) {
   Asked ask;
   EXPECT_EQ(ask(""), ask("help"));
   EXPECT_EQ(ask("qp"), "there is no qp\n" + ask("help"));
-  EXPECT_EQ(ask("trace"), "nothing has happened yet\n");
+  EXPECT_EQ(ask("trace"), "the trace is empty\n");
   EXPECT_EQ(ask("trace 0"), "trace: 0 is no number of lines\n");
   EXPECT_EQ(ask("trace five"), "trace: five is no number of lines\n");
 }
@@ -89,7 +89,7 @@ TEST(Monitor, follows_packets_from_cable_to_switch_to_cable) {
   ask.record(1000, "port/client:1", TraceEvent::kPacketTransmitted, 7);
   EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: on the cable from port/client:1 since 0.001 us\n");
   ask.record(2000, "port/leaf0:2", TraceEvent::kPacketReceived, 7);
-  EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: in the switch, come by port/leaf0:2 since 0.002 us\n");
+  EXPECT_EQ(ask("packets"), "Send Only to QP 72, PSN 7, 90 bytes: in the switch, arrived at port/leaf0:2 since 0.002 us\n");
   ask.record(2000, "switch/leaf0", TraceEvent::kPacketForwarded, 7);
   ask.record(3000, "port/leaf0:1", TraceEvent::kPacketTransmitted, 7);
   // A retransmission of the packet before the first one has arrived.
@@ -107,7 +107,7 @@ TEST(Monitor, goes_back_by_a_duration) {
   EXPECT_EQ(ask("back"), "back: say how far, as in \"monitor back 5us\"\n");
   EXPECT_EQ(ask("back soon"), ask("back"));
   EXPECT_FALSE(ask.monitor.goes_back_to());
-  EXPECT_EQ(ask("back 500ns"), "the run goes back to 1.500 us; gdb begins anew there\n");
+  EXPECT_EQ(ask("back 500ns"), "the run goes back to 1.500 us; gdb starts again there\n");
   ASSERT_TRUE(ask.monitor.goes_back_to());
   EXPECT_EQ(*ask.monitor.goes_back_to(), instant_from_ps(1'500'000));
   ask("back 1s");

@@ -146,9 +146,11 @@ TEST_F(Pack, takes_options_of_the_run) {
 TEST_F(Pack, explores_replays_and_packs_failures) {
   ASSERT_EQ(pack("sh -c 'sleep 0.001 & wait; exit 3'").code, 0);
   const std::string found = folder_.path() + "/found";
-  const cli::Finished explored = verbatim({"explore", "--runs", "4", "--out", found, bundle_});
+  const cli::Finished explored = verbatim({"explore", "--runs", "4", "--bundle", "--out", found, bundle_});
   EXPECT_EQ(explored.code, 1) << explored.out << explored.err;
   ASSERT_TRUE(fs::exists(found + "/failure-1.replay")) << explored.out << explored.err;
+  EXPECT_THAT(explored.out, HasSubstr("on any machine: verbatim replay " + found + "/failure-1.vbundle"));
+  EXPECT_THAT(verbatim({"replay", found + "/failure-1.vbundle"}).out, HasSubstr("the same failure, with the same digest"));
   fs::remove_all(work_);
   const cli::Finished replayed = verbatim({"replay", found + "/failure-1.replay"});
   EXPECT_THAT(replayed.out, HasSubstr("the same failure, with the same digest")) << replayed.err;
@@ -196,6 +198,18 @@ TEST_F(Pack, refuses_a_root_as_a_run_and_a_run_as_a_root) {
   const cli::Finished as_root = verbatim({"run", work_ + "/s.json"});
   EXPECT_EQ(as_root.code, 2);
   EXPECT_THAT(as_root.err, AllOf(HasSubstr("/root"), HasSubstr("verbatim pack --root")));
+}
+
+TEST_F(Pack, has_a_recording_on_request) {
+  const std::string page = folder_.path() + "/report.html";
+  ASSERT_EQ(pack("sh -c 'echo hello'").code, 0);
+  const cli::Finished without = verbatim({"report", "-o", page, bundle_});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("verbatim pack --record"));
+  ASSERT_EQ(pack("sh -c 'echo hello'", {"--record"}).code, 0);
+  const cli::Finished with = verbatim({"report", "-o", page, bundle_});
+  EXPECT_EQ(with.code, 0) << with.err;
+  EXPECT_TRUE(fs::exists(page));
 }
 
 TEST_F(Pack, has_no_leftovers) {

@@ -82,6 +82,26 @@ TEST_F(Refusal, a_static_program) {
   expect_refused(path, path + " is statically linked");
 }
 
+// The program itself needs the version, or a library of it does. The loader would end the program.
+TEST_F(Refusal, a_symbol_version_that_the_verbs_library_lacks) {
+  file("verbs.c", "int ibv_of_tomorrow(void) { return 0; }\n");
+  file("verbs.map", "IBVERBS_1.0 {};\nIBVERBS_9.9 { global: ibv_of_tomorrow; local: *; };\n");
+  file("inner.c", "int ibv_of_tomorrow(void);\nint inner(void) { return ibv_of_tomorrow(); }\n");
+  file("outer.c", "int inner(void);\nint main(void) { return inner(); }\n");
+  file("direct.c", "int ibv_of_tomorrow(void);\nint main(void) { return ibv_of_tomorrow(); }\n");
+  const std::string folder = folder_.path();
+  const auto compile = [&](const std::string& arguments) {
+    const auto compiled = cli::run_command({"sh", "-c", "cd '" + folder + "' && gcc " + arguments});
+    ASSERT_EQ(compiled.code, 0) << compiled.err;
+  };
+  compile("-shared -fPIC -o libibverbs.so.1 verbs.c -Wl,-soname,libibverbs.so.1 -Wl,--version-script=verbs.map");
+  compile("-shared -fPIC -o libinner.so inner.c ./libibverbs.so.1 -Wl,-soname,libinner.so");
+  compile("-o direct direct.c ./libibverbs.so.1");
+  compile("-o outer outer.c ./libinner.so -Wl,--allow-shlib-undefined -Wl,-rpath,'$ORIGIN'");
+  expect_refused(folder + "/direct", folder + "/direct needs IBVERBS_9.9 of libibverbs.so.1");
+  expect_refused(folder + "/outer", folder + "/libinner.so needs IBVERBS_9.9 of libibverbs.so.1");
+}
+
 TEST_F(Refusal, another_architecture) {
   // The beginning of `true` with another e_machine (byte 18): AArch64, then 32-bit x86.
   std::string image = support::text_of_file("/bin/true");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/loops.h"
@@ -56,7 +57,7 @@ class ClockLoop : public testing::Test {
       }
     }
   }
-  void expect_told(Loop loop) {
+  void expect_reported(Loop loop) {
     const std::int64_t end = counter_at(kClock.look_ps + kClock.counter_ps + 40'000 * kTurn) + 3;
     const Registers first = stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end));
     execute(first, 0);
@@ -311,8 +312,8 @@ TEST_F(CallingLoop, times_of_a_turn_are_known_relative_to_each_other_o2) { expec
 TEST_F(CallingLoop, quotients_of_either_sign_o0) { expect_quotients(loops_o0::poll_until_quotient); }
 TEST_F(CallingLoop, quotients_of_either_sign_o2) { expect_quotients(loops_o2::poll_until_quotient); }
 
-TEST_F(ClockLoop, o0) { expect_told(loops_o0::poll_timed); }
-TEST_F(ClockLoop, o2) { expect_told(loops_o2::poll_timed); }
+TEST_F(ClockLoop, o0) { expect_reported(loops_o0::poll_timed); }
+TEST_F(ClockLoop, o2) { expect_reported(loops_o2::poll_timed); }
 
 // A system call that returns no data: only the known call, with the memory that it reads.
 TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
@@ -359,6 +360,32 @@ TEST_F(ClockLoop, known_call_of_the_kernel_is_passed) {
     other.bytes = {0};
     EXPECT_FALSE(prove(other).proven);
   }
+}
+
+// A system call destroys rcx and r11, and keeps the other registers (System V x86-64 ABI, A.2.1).
+TEST_F(ClockLoop, a_call_of_the_kernel_destroys_two_registers) {
+  alignas(4096) static std::uint8_t code[4096];
+  const auto prove = [&](std::initializer_list<std::uint8_t> used) {
+    // mov %rbx, %rdi; mov $1, %esi; mov %rbp, %rdx; call *%r12; xor %edx, %edx; xor %ecx, %ecx; xor %r11d, %r11d;
+    // mov $39, %eax; syscall
+    std::vector<std::uint8_t> loop = {0x48, 0x89, 0xdf, 0xbe, 1,    0,    0,    0,    0x48, 0x89, 0xea, 0x41, 0xff, 0xd4, 0x31,
+                                      0xd2, 0x31, 0xc9, 0x45, 0x31, 0xdb, 0xb8, 39,   0,    0,    0,    0x0f, 0x05};
+    loop.insert(loop.end(), used);
+    loop.insert(loop.end(), {0xeb, static_cast<std::uint8_t>(-static_cast<int>(loop.size()) - 2)});
+    std::copy(loop.begin(), loop.end(), code);
+    Registers entry = stack_.call(code, address(&state_.cq), 1, address(state_.wc));
+    *stack_.top() = address(code) + 14;
+    entry.rip = entry.gpr[kR12] = kPoll;
+    entry.gpr[kRbx] = entry.gpr[kRdi];
+    entry.gpr[kRbp] = entry.gpr[kRdx];
+    ClockModel clock = kClock;
+    clock.calls = {{.number = 39, .result = 100, .cost_ps = 150'000}};
+    return prover_.prove_poll_loop(entry, is_poll, memory_, {}, &clock);
+  };
+  const PollLoopProof kept = prove({0x85, 0xd2});  // test %edx, %edx
+  EXPECT_TRUE(kept.proven) << kept.refusal.describe();
+  EXPECT_EQ(prove({0x85, 0xc9}).refusal.reason, Reason::kUndefinedValue) << "test %ecx, %ecx";
+  EXPECT_EQ(prove({0x45, 0x85, 0xdb}).refusal.reason, Reason::kUndefinedValue) << "test %r11d, %r11d";
 }
 
 }  // namespace

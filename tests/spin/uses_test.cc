@@ -76,6 +76,15 @@ TEST_F(Uses, a_jump_by_the_field_is_a_use_and_a_copy_is_none) {
   EXPECT_EQ(used_by({0x48, 0x8b, 0x43, 8, 0x31, 0xc0, 0x85, 0xc0, 0x74, 0}), std::nullopt);
 }
 
+// The call has destroyed these registers, and the branch is unknown.
+TEST_F(Uses, nothing_is_known_of_what_a_call_destroys) {
+  // test ecx, ecx; jne behind the use; mov eax, [rbx + 8]; test eax, eax; je
+  EXPECT_EQ(used_by({0x85, 0xc9, 0x75, 7, 0x8b, 0x43, 8, 0x85, 0xc0, 0x74, 0}), std::nullopt);
+  EXPECT_EQ(used_by({0x45, 0x85, 0xc0, 0x75, 7, 0x8b, 0x43, 8, 0x85, 0xc0, 0x74, 0}), std::nullopt) << "test r8d, r8d";
+  EXPECT_EQ(used_by({0x85, 0xc0, 0x75, 7, 0x8b, 0x43, 8, 0x85, 0xc0, 0x74, 0}), 9u) << "test eax, eax: the result";
+  EXPECT_EQ(used_by({0x45, 0x85, 0xe4, 0x75, 7, 0x8b, 0x43, 8, 0x85, 0xc0, 0x74, 0}), 10u) << "test r12d, r12d: it is kept";
+}
+
 TEST_F(Uses, an_address_from_the_field_is_a_use) {
   const std::uint64_t at = address(data);
   std::memcpy(data + 8, &at, 8);

@@ -95,7 +95,7 @@ TEST(Engines, updn_refuses_roots_that_do_not_reach_all) {
   const Plan refused = plan_by(graph, by(Engine::kUpdn, {a, d}));
   EXPECT_EQ(refused.engine, Engine::kMinhop);
   ASSERT_EQ(refused.refusals.size(), 1u);
-  EXPECT_EQ(refused.refusals[0].text, "no way from switch b to a goes up first and then down");
+  EXPECT_EQ(refused.refusals[0].text, "no path from switch b to a goes up first and then down");
 }
 
 RC_GTEST_PROP(EnginesProperty, whoever_has_a_path_at_all_has_one_by_each_engine_that_does_not_refuse, ()) {

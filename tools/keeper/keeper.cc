@@ -17,9 +17,9 @@ int main(int count, char** arguments) {
   sched_setaffinity(0, sizeof cores, &cores);
   if (chdir("/") != 0) return 1;
   char byte;
-  ssize_t told;
-  while ((told = read(STDIN_FILENO, &byte, 1)) < 0 && errno == EINTR) {
+  ssize_t received;
+  while ((received = read(STDIN_FILENO, &byte, 1)) < 0 && errno == EINTR) {
   }
-  if (told == 0) verbatim::supervisor::remove_folder(arguments[1]);
+  if (received == 0) verbatim::supervisor::remove_folder(arguments[1]);
   return 0;
 }

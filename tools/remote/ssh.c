@@ -108,11 +108,11 @@ static int send_command(int connection, int count, char** words) {
 static int carry(int connection, int reads_input) {
   static struct Queue to_far, from_far;
   int input = reads_input ? 0 : -1, target = -1;
-  int tells_end = !reads_input;
+  int sends_end = !reads_input;
   for (;;) {
-    if (tells_end && queue_is_empty(&to_far)) {
+    if (sends_end && queue_is_empty(&to_far)) {
       queue_frame(&to_far, kInput, 0);
-      tells_end = 0;
+      sends_end = 0;
     }
     const int may_read = queue_is_empty(&to_far);
     struct pollfd waits[4] = {

@@ -121,9 +121,9 @@ static void carry(int connection, pid_t child, int input, int output, int errors
       closes_input = 0;
     }
   }
-  const int32_t told = status;
-  memcpy(queue_body(&to_near), &told, sizeof told);
-  queue_frame(&to_near, kExit, sizeof told);
+  const int32_t sent_status = status;
+  memcpy(queue_body(&to_near), &sent_status, sizeof sent_status);
+  queue_frame(&to_near, kExit, sizeof sent_status);
   fcntl(connection, F_SETFL, 0);
   write_all(connection, to_near.bytes, to_near.end);
 }

@@ -99,7 +99,7 @@ int bisect(const std::string& good_path, const std::string& bad_path, AnswerStyl
   const auto first = fails(0), last = fails(steps.size());
   if (!first || !last) return cut_off();
   if (*first || !*last) {
-    complain(*first ? good_path + " fails in the same way as " + bad_path : bad_path + " does not fail in the recorded way any more");
+    complain(*first ? good_path + " fails like " + bad_path : bad_path + " no longer fails as recorded");
     return kUsage;
   }
   while (fails_at - passes > 1) {

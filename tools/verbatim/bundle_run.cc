@@ -45,7 +45,7 @@ std::shared_ptr<BundleRun> BundleRun::open(const std::string& path, std::string*
   opened->options_ = std::move(*options);
   const std::string folder = opened->folder_.path() + "/bundle";
   opened->files_ = std::make_unique<supervisor::FilesOfRecord>(
-      file.looks(), folder, [&file, folder](const std::string& look) { return file.extract_file(look, folder); });
+      file.looks(), folder, [&file, folder](const std::string& look) { return file.extract_file(look, folder, look); });
   return opened;
 }
 

@@ -16,32 +16,32 @@ constexpr CheckText kCheckTexts[] = {
      "It is found without a hang, too: an everyday adapter raises an event for completions that were in the CQ before it was armed, and "
      "the specification does not promise that."},
     {Check::kSendBuffer, CheckLevel::kWarn,
-     "Looked at: SENDs and WRITEs of reliable connections, from the post to the poll of the completion; of a long buffer the first and "
-     "the last 128 bytes. Not looked at: inline data, fenced requests, and regions with addresses of their own (ibv_reg_mr_iova, "
+     "Checked: SENDs and WRITEs of reliable connections, from the post to the poll of the completion; of a long buffer the first and "
+     "the last 128 bytes. Not checked: inline data, fenced requests, and regions with addresses of their own (ibv_reg_mr_iova, "
      "zero-based, device memory)."},
     {Check::kReceiveBuffer, CheckLevel::kWarn,
-     "Looked at: from the post of a receive to its message, if no adapter has written to the buffer meanwhile; the first 128 bytes of a "
-     "buffer; the first 64 receives of a queue and one in 256 after these; private memory only. Not looked at: processes with regions "
+     "Checked: from the post of a receive to its message, if no adapter has written to the buffer meanwhile; the first 128 bytes of a "
+     "buffer; the first 64 receives of a queue and one in 256 after these; private memory only. Not checked: processes with regions "
      "that have addresses of their own."},
     {Check::kLateReceive, CheckLevel::kWarn,
      "Reported if the first receive of a reliable connection with a receive queue of its own is posted in RTR or RTS, the peer's "
      "rnr_retry is not 7, and nothing that was done after the post had reached the peer before it sent: not over the fabric, a socket or "
-     "connection management. Then only luck had the receive there in time."},
+     "connection management. Only timing decided that the receive was posted first."},
     {Check::kWriteTarget, CheckLevel::kOff,
      "The bytes of a message may arrive in any order. Reported if a thread spins on memory without a call, goes on because an adapter "
      "placed bytes of a packet there, and reads other bytes of the same packet before the next call out of its file. The code is "
      "followed for up to 4,000 instructions, the first eight times at each place. A program that reads the other bytes to find out "
      "whether they are complete (a checksum, a sequence number in each line) is reported as well, so this check is off by default."},
-    {Check::kRegionInUse, CheckLevel::kWarn, "Counted are sends that are not complete, and receives of a queue pair that can receive."},
+    {Check::kRegionInUse, CheckLevel::kWarn, "Sends that are not complete count, and receives of a queue pair that can receive."},
     {Check::kMemoryGone, CheckLevel::kWarn,
      "Memory is given back by munmap, mremap, mmap over it, a smaller brk, shmdt, madvise (DONTNEED, FREE, REMOVE), the end of a thread "
      "that had it as its stack, or free, delete and realloc of the C library's heap, while a request of a region that is still "
      "registered names it and its completion has not been polled. The places of the call and of the post are reported. Blocks of other "
-     "allocators (jemalloc, tcmalloc, a sanitizer's) are seen only when they are given back to the kernel. Not looked at: shared memory "
+     "allocators (jemalloc, tcmalloc, a sanitizer's) are seen only when they are given back to the kernel. Not checked: shared memory "
      "with DONTNEED, which keeps its bytes; requests that a library of the system has posted (UCX, librdmacm); processes with regions "
      "that have addresses of their own."},
     {Check::kUndefinedField, CheckLevel::kWarn,
-     "Of a failed completion only wr_id, status, qp_num and vendor_err are defined (ibv_poll_cq(3)). Reported if a jump, a condition or "
+     "A failed completion defines only wr_id, status, qp_num and vendor_err (ibv_poll_cq(3)). Reported if a jump, a condition or "
      "an address depends on another field. The code after the poll is followed for up to 4,000 instructions or to the next call out of "
      "its file, the first three times at each place. Copying, printing or passing such a field is not reported."},
     {Check::kUnacknowledged, CheckLevel::kWarn,
@@ -63,7 +63,7 @@ constexpr CheckText kCheckTexts[] = {
      "process that it is a copy of. From Linux 5.12 on adapters write to the pages of the process that registered them; the copy "
      "keeps what was there at the fork. Whether the copy read it is not known."},
     {Check::kForkedContext, CheckLevel::kWarn,
-     "The process that was forked has opened the device. The call does nothing here, and nothing good on hardware. Reported once for "
+     "The process that was forked has opened the device. The call has no effect here; its effect on hardware is undefined. Reported once for "
      "each process."},
 };
 static_assert(std::size(kCheckTexts) + 1 == protocol::kCheckCount);

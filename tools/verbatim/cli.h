@@ -108,6 +108,7 @@ struct ExploreOptions {
   std::string fail_on;                 // regular expression
   std::string out = "verbatim-explore";
   std::string focus;                   // a replay file
+  bool bundles = false;                // write each kind of failure as a bundle, too
   bool records = false;                // record each kind of failure after shrinking
   bool keeps_going = false;            // after the first failure
   bool until_failure = false;          // without a time limit
@@ -118,9 +119,12 @@ struct PackOptions {
   RunOptions run;                     // a scenario, programs, or a replay file
   std::string out;                    // the bundle to write
   std::string root;                   // a folder to pack as a root of files, in place of a run
+  bool records = false;               // the bundle also has a recording of the run
   std::vector<std::string> excluded;  // patterns of paths or of names whose content is left out
 };
 int pack(const PackOptions& options);
+// Packs the run of a replay file in a process of its own. False, after an error message, if that fails.
+bool pack_failure(const std::string& replay, const std::string& bundle);
 
 struct ReplayOptions {
   std::string file;
@@ -163,6 +167,7 @@ struct GradeOptions {
   std::string folder, lab;  // lab: a number, a name or a folder; empty: named by the folder
   std::string seeds_file;   // replaces the lab's seeds
   std::string junit, gradescope;  // files; empty: none
+  std::string pack;  // a bundle of the submission to write; empty: none
   bool call_by_call = false;
   AnswerStyle style;
 };

@@ -39,8 +39,9 @@ inline constexpr ExitCodeText kExitCodes[] = {
      "ends it at once, without a report."},
     {kInternalError, "a bug of verbatim", "Please report it, with the command line."},
     {kMachineFault, "the machine ended a program, or had no room for the run",
-     "The kernel was short of memory, refused a thread or a process, or somebody sent a signal to a program from outside. The run says "
-     "nothing about the program; try again with more memory or fewer jobs. A machine without Landlock refuses --confine with this code."},
+     "The kernel was short of memory, refused a thread, a process or the start of a program, or somebody sent a signal to a program "
+     "from outside. The run says nothing about the program; try again with more memory or fewer jobs. A machine without Landlock refuses "
+     "--confine with this code."},
 };
 
 }  // namespace verbatim::cli

@@ -150,7 +150,7 @@ void Exploration::report_quirks() {
   if (quirks != 0)
     answer_.print(
         "a failure found here but not with freedom spec can occur only on hardware that violates the "
-        "specification in this way:\n");
+        "specification as follows:\n");
   for (std::size_t i = 0; i < std::size(hca::kQuirks); ++i) {
     if ((quirks & hca::bit_of(static_cast<hca::Quirk>(i))) == 0) continue;
     answer_.print("  %s: %s\n", std::string(hca::kQuirks[i].name).c_str(),
@@ -226,11 +226,15 @@ bool Exploration::report_failure(const Kind& kind, std::size_t number) {
     return false;
   }
   answer_.print_failure("  repeat: verbatim replay %s\n", path.c_str());
+  const std::string packed = options_.out + "/failure-" + std::to_string(number) + ".vbundle";
+  const bool is_packed = options_.bundles && pack_failure(path, packed);
+  if (is_packed) answer_.print_failure("  on any machine: verbatim replay %s\n", packed.c_str());
   const std::string recording = options_.records ? record(file, number) : "";
   if (!recording.empty()) answer_.print_failure("  recording: %s\n", recording.c_str());
   flush_standard_output();
   entries_.push_back({{"signature", kind.signature},
                       {"summary", file.summary},
+                      {"bundle", is_packed ? Json(packed) : Json()},
                       {"runs", kind.failures},
                       {"first_run", kind.first_run},
                       {"strategy", kind.strategy},

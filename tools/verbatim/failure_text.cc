@@ -134,7 +134,7 @@ std::string text_of_arguments(const RunPlan& plan, const Shrunk& shrunk) {
 std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found) {
   const auto& decisions = shrunk.decisions;
   if (!runs.machine_fault().empty()) {
-    return "  " + std::to_string(found.decisions.size()) + " decisions are not the default; what they do is unknown, since " +
+    return "  " + std::to_string(found.decisions.size()) + " decisions are not the default; their effect is unknown, since " +
            runs.machine_fault() + "\n";
   }
   if (!shrunk.is_reproducible && shrunk.ran_out_of_time) {

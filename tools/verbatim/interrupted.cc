@@ -50,7 +50,7 @@ void end(bool was_slow) {
     if (path != nullptr && ::unlink(path) != 0 && errno == EISDIR && keeper[0] != '\0') remove_folder(path);
   }
   const std::string_view sentence =
-      was_slow ? "verbatim: interrupted; what was under way did not end by itself and was cut off\n" : "verbatim: interrupted\n";
+      was_slow ? "verbatim: interrupted; the work in progress did not end by itself and was stopped\n" : "verbatim: interrupted\n";
   if (!is_silent && ::write(STDERR_FILENO, sentence.data(), sentence.size()) < 0) is_silent = true;
   ::_exit(kInterrupted);
 }

@@ -34,7 +34,7 @@ namespace {
 
 void add_ladder(CLI::App& app, LadderVerbOptions& options) {
   CLI::App* verb = app.add_subcommand("ladder", "Show a run as a ladder diagram: a column for each host, packets as arrows, time downwards");
-  verb->add_option("run", options.file, "what run --record, run --trace, or run --out FOLDER --keep-trace has written")
+  verb->add_option("run", options.file, "file or folder that run --record, run --trace, or run --out FOLDER --keep-trace has written")
       ->type_name("")
       ->required();
   verb->add_option("--out,-o", options.out, "write a picture (SVG) to this file instead of text")->type_name("FILE");
@@ -57,21 +57,21 @@ void add_new(CLI::App& app, NewOptions& options) {
   verb->add_option("folder", options.folder, "a folder that does not exist, or is empty")->type_name("")->required();
   verb->add_option("--hosts", options.hosts, "number of hosts")->type_name("N")->capture_default_str();
   verb->add_option("--shape", options.shape, shapes_of_new() + " (default: star)")->type_name("SHAPE");
-  verb->add_option("--rate", options.rate, "of every cable, such as \"HDR 4x\", or \"50 Gbps\" with roce (default: EDR 4x, with roce 100 Gbps)")->type_name("RATE");
+  verb->add_option("--rate", options.rate, "rate of every cable, such as \"HDR 4x\", or \"50 Gbps\" with roce (default: EDR 4x, with roce 100 Gbps)")->type_name("RATE");
   verb->add_option("--link-layer", options.link_layer, "infiniband, or roce")->type_name("NAME")->capture_default_str();
   add_answer(verb, options.style);
 }
 
 void add_import(CLI::App& app, ImportOptions& options) {
   CLI::App* verb = app.add_subcommand("import", "Make a topology of files of other tools: ibnetdiscover, OpenSM, SONiC, HPCC, htsim");
-  verb->add_option("source", options.sources, "files, or folders of files; forwarding tables come with the fabric that they are of")->type_name("")->required();
+  verb->add_option("source", options.sources, "files, or folders of files; give forwarding tables together with their fabric")->type_name("")->required();
   verb->add_option("--out,-o", options.out, "the topology to write")->type_name("FILE")->required();
   take_choice(verb->add_option("--format", options.format, "the format (default: by content)"), import_formats());
-  verb->add_option("--length", options.length, "of cables whose length the files do not say")->type_name("LENGTH")->capture_default_str();
+  verb->add_option("--length", options.length, "length of cables for which the files have none")->type_name("LENGTH")->capture_default_str();
   verb->add_option("--lengths", options.lengths,
                    "a CSV file with the lengths of cables, lines such as leaf1:3,spine1:1,40 m or h1,leaf1,2 m; they replace those of the files")
       ->type_name("FILE");
-  verb->add_option("--rate", options.rate, "of cables whose rate the files do not say (default: EDR 4x, on Ethernet 100 Gbps)")->type_name("RATE");
+  verb->add_option("--rate", options.rate, "rate of cables for which the files have none (default: EDR 4x, on Ethernet 100 Gbps)")->type_name("RATE");
   verb->add_option("--hca", options.hca, "adapter profile of all hosts (default: by device and rate)")->type_name("PROFILE");
   verb->add_option("--switch", options.switch_profile, "profile of all switches (default: by device and rate)")->type_name("PROFILE");
   verb->add_option("--cpu", options.cpu, "processor profile of all hosts")->type_name("PROFILE")->capture_default_str();
@@ -104,10 +104,11 @@ void add_lab(CLI::App& app, LabOptions& options) {
 
 void add_grade(CLI::App& app, GradeOptions& options) {
   CLI::App* verb = app.add_subcommand("grade", "Give points for the program in a folder");
-  verb->add_option("folder", options.folder, "the folder of a submission")->type_name("")->required();
+  verb->add_option("folder", options.folder, "the folder of a submission, or a bundle made by --pack")->type_name("")->required();
   verb->add_option("--lab", options.lab, "the lab: a number, a name or a folder (default: the one that lab.json in the folder names)")->type_name("LAB");
   verb->add_option("--seeds-file", options.seeds_file, "use the seeds in this file instead of the lab's own")->type_name("FILE");
   verb->add_option("--junit", options.junit, "write the points as JUnit XML to this file, too")->type_name("FILE");
+  verb->add_option("--pack", options.pack, "write the submission, its program and what its runs look at to this bundle, which grade accepts in place of the folder on any machine")->type_name("FILE");
   verb->add_option("--gradescope", options.gradescope, "write the points as Gradescope reads them (results.json) to this file, too")->type_name("FILE");
   verb->add_flag("--call-by-call", options.call_by_call)->group("");  // an oracle: results must not change
   add_answer(verb, options.style);
@@ -126,7 +127,7 @@ void add_explain(CLI::App& app, ExplainOptions& options) {
 
 void add_report(CLI::App& app, ReportOptions& options) {
   CLI::App* verb = app.add_subcommand("report", "Show a run as one HTML file that any browser opens, without a server or a network");
-  verb->add_option("run", options.run, "what run --record, run --trace, or run --out FOLDER --keep-trace has written")->type_name("")->required();
+  verb->add_option("run", options.run, "file or folder that run --record, run --trace, or run --out FOLDER --keep-trace has written")->type_name("")->required();
   verb->add_option("--out,-o", options.out, "the file to write (default: report.html)")->type_name("FILE");
   verb->add_option("--perfetto", options.perfetto, "write a trace for ui.perfetto.dev to this file, and the page only with --out")->type_name("FILE");
   add_answer(verb, options.style);
@@ -264,7 +265,7 @@ int dispatch(int argc, char** argv) {
   static CheckOptions check_options;
   CLI::App* check_verb =
       app.add_subcommand("check", "Check topologies, scenarios and profiles, or this machine");
-  check_verb->add_option("file", check_options.files, "files to check; what each is follows from its content")->type_name("");
+  check_verb->add_option("file", check_options.files, "files to check; the kind of each follows from its content")->type_name("");
   check_verb->add_flag("--host", check_options.host, "check whether this machine or container can run simulations");
   check_verb->add_flag("--list-facilities", check_options.lists_facilities,
                        "with --host: list the names for --assume-missing, one a line");
@@ -307,7 +308,7 @@ int dispatch(int argc, char** argv) {
   block_verb->add_flag("--roff", block_is_roff, "for a manual page");
 
   std::string code_table;
-  CLI::App* code_verb = app.add_subcommand("search-code", "Search what nearly every program loads, for all runs to come")->group("");
+  CLI::App* code_verb = app.add_subcommand("search-code", "Search the libraries that nearly every program loads, for all later runs")->group("");
   code_verb->add_option("file", code_table, "file to write")->required();
 
   std::vector<std::string> verbs;

@@ -20,7 +20,7 @@ constexpr Meaning kCompletions[] = {
     {"IBV_WC_LOC_EEC_OP_ERR", "An error of an end-to-end context, as reliable datagrams have them. Current adapters have none."},
     {"IBV_WC_LOC_PROT_ERR", "A key in the scatter/gather list of this side's own request does not allow the access.",
      {"The lkey belongs to another region, is an rkey, or was never set.",
-      "The buffer does not lie wholly within the region.",
+      "The buffer is not wholly within the region.",
       "The region belongs to another protection domain than the queue pair.",
       "A receive, a READ or an atomic writes to the buffer, and the region has no IBV_ACCESS_LOCAL_WRITE.",
       "The region was deregistered before the request was complete."}},
@@ -129,8 +129,8 @@ constexpr Meaning kChecks[] = {
      "vendor_err of a failed one; opcode, byte_len, imm_data, wc_flags and the others may hold anything.",
      {"Check the status first. Identify a failed request by its wr_id."}},
     {"late-receive",
-     "The first receive of a connection was posted when messages could already arrive, and the peer had no way to know of it before it "
-     "sent. Whether the receive is there in time is chance: with librdmacm a peer may send as soon as the connection is established, which "
+     "The first receive of a connection was posted when messages could already arrive, and the peer could not know of it before it "
+     "sent. Only timing decides whether the receive is posted first: with librdmacm a peer may send as soon as the connection is established, which "
      "may be before rdma_accept returns. If the message arrives first, the sender gets RNR NAKs, and IBV_WC_RNR_RETRY_EXC_ERR when its "
      "rnr_retry is used up.",
      {"Post receives when the queue pair is in INIT (after rdma_create_qp, ahead of rdma_accept or rdma_connect).",
@@ -156,7 +156,7 @@ constexpr Meaning kChecks[] = {
     {"threads", "Two threads use an object at once although the program promised that only one thread at a time would.", {"Use a lock, or no thread domain."}},
     {"remote-race",
      "Two accesses to the same bytes of a peer, one of them a WRITE, were in progress at once, or the host of the later one had "
-     "received nothing that showed that the earlier one was complete. Their order is chance.",
+     "received nothing that showed that the earlier one was complete. Their order is not defined.",
      {"A WRITE after a READ on the same queue pair: give it IBV_SEND_FENCE, or post it when the READ has completed.",
       "Two queue pairs have no order between them: wait for the completion of the first, or use one queue pair.",
       "Two hosts: use a message after the completion of the first access, a lock, or an atomic operation. A delay is no order."}},

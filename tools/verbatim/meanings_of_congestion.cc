@@ -13,7 +13,7 @@ constexpr Meaning kCongestion[] = {
     {"PFC",
      "Priority-based flow control (IEEE 802.1Qbb): a port whose buffer fills up asks the other end of its cable to pause a priority, and to "
      "resume when there is room again. Nothing of that priority is lost, if the headroom takes what is still on its way.",
-     {"A pause holds up every flow of the priority on that cable, also those whose way is free (victims); pauses spread from switch to switch.",
+     {"A pause holds up every flow of the priority on that cable, also those whose path is free (victims); pauses spread from switch to switch.",
       "The trace has each frame as pause-frame, run.json the sums under congestion and each port's under ports, --explain-latency what a "
       "message waited as \"output: paused by the far end\" (at a switch with shared memory \"whose shared buffer is full\") and the port that "
       "paused it, --series and report when, --pcap with --pcap-per "
@@ -22,7 +22,7 @@ constexpr Meaning kCongestion[] = {
       "Topology key flow_control pfc; lossless priorities, response time and headroom under pfc; thresholds in the switch's shared_memory."}},
     {"headroom",
      "The part of a lossless priority's buffer that is kept for packets that arrive after the decision to pause: own packet and frame on the "
-     "line, two ways of the cable, response time of the other end, and the packet that it has just begun.",
+     "line, twice the delay of the cable, response time of the other end, and the packet that it has just begun.",
      {"Too little of it, and packets of a lossless priority are dropped (reason: the input buffer is full).",
       "\"bound\" suffices for any traffic; \"sonic\" is SONiC's formula, which assumes a cable length and a response time by rate."}},
     {"ECN",
@@ -66,28 +66,28 @@ constexpr Meaning kCongestion[] = {
     {"pause storm",
      "A device that asks for pauses without end stops the ports that send to it, and in time all that send to these, hop by hop: each switch "
      "pauses its senders when its buffer is full.",
-     {"A receiver that takes nothing any more, such as an adapter that hangs.",
+     {"A receiver that takes no more packets, such as an adapter that hangs.",
       "A fault of a scenario makes one: {\"action\": \"pause_storm\", \"from\": \"h3\", \"at\": \"1 ms\", \"until\": \"5 ms\"}.",
       "The port that paused the longest is under congestion in run.json. A watchdog cuts the storm at the first switch (see PFC watchdog)."}},
     {"PFC watchdog",
      "A switch's protection from pause storms, as SONiC's pfcwd: if a priority's queue was not empty, nothing left it, and it was paused for "
-     "all of the detection time, the switch drops what waits there and what comes to it, until there was no pause for the restoration time.",
+     "all of the detection time, the switch drops packets that wait there or arrive, until there was no pause for the restoration time.",
      {"Switch profile key pfc_watchdog: action off, drop, forward or alert; detection_time and restoration_time.",
-      "SONiC: 200 ms each for up to 32 ports, as much more for each 32 further ones; action drop; off until somebody starts it. SONiC polls, "
+      "SONiC: 200 ms each for up to 32 ports, as much more for each 32 further ones; action drop; off until it is configured. SONiC polls, "
       "here a storm is found at once.",
       "The trace has pause-watchdog (stormed 1 and 0) and each packet that is dropped. A watchdog also breaks a credit loop of PFC."}},
     {"spraying",
-     "Each packet takes a way of its own, so that all ways of one length carry the same; a flow's hash may give two flows one way while "
+     "Each packet takes a path of its own, so that all paths of one length carry the same load; a hash may give two flows one path while "
      "others stay empty. Packets overtake each other, so the receiving adapter puts them into order.",
      {"Topology key load_balancing by packet: packets of RDMA WRITEs, of adapters whose profile has a gap_time; on InfiniBand it is adaptive "
       "routing, and both ends need such adapters; a port is chosen by "
-      "what waits there (grade), and by chance among the best.",
+      "its queue length (grade), and at random among the best.",
       "A packet that stays away for gap_time is lost, and is asked for again then: losses cost more time than in a fabric that keeps the order.",
-      "By flowlet, only a flow that has paused changes its way: no packet overtakes another if the pause is longer than ways differ."}},
+      "By flowlet, only a flow that has paused changes its path: no packet overtakes another if the pause is longer than the delays of the paths differ."}},
     {"credit loop",
      "Packets wait for each other's buffers in a circle of switch ports, and never move again. Lossless fabrics, by credits or by PFC, can "
-     "come to that when routes go down and up again; fabrics that drop cannot.",
-     {"verbatim check warns of routes that make it possible, and names the circle and the routing engine that laid them.",
+     "deadlock when routes go down and up again; fabrics that drop packets cannot.",
+     {"verbatim check warns of routes that make it possible, and names the circle and the routing engine that computed them.",
       "Leave out a cable of the circle; on InfiniBand set routing_engine of the topology to updn, whose routes never go up after they went "
       "down, or to lash, dfsssp or torus-2QoS, which give turning packets another lane.",
       "When a request gets no answer in time, the circle is looked for. If nothing ends it, the run ends with exit code 3 and names the ports.",

@@ -29,7 +29,7 @@ constexpr std::size_t kKeptLines = 1000;
 constexpr std::size_t kMostPackets = 100'000;
 
 constexpr const char* kHelp =
-    "monitor now           the virtual time of the program, and how far the fabric has come\n"
+    "monitor now           the virtual times of the program and of the fabric\n"
     "monitor threads       what every other thread waits for\n"
     "monitor qps [HOST]    queue pairs: state, peer, work that is posted and not complete\n"
     "monitor cqs [HOST]    completion queues: completions that wait, events asked for\n"
@@ -44,7 +44,7 @@ import gdb
 import socket
 
 class VerbatimMonitor(gdb.Command):
-    """Ask the simulated fabric, which waits for this program: "monitor help" tells what."""
+    """Ask the simulated fabric, which waits for this program: "monitor help" lists the commands."""
 
     def __init__(self, number):
         super().__init__("monitor", gdb.COMMAND_DATA)
@@ -114,8 +114,8 @@ std::string completion_queue_line(const hca::CompletionQueueState& cq) {
   std::string line = fmt::format("CQ {}: {} of {} completions wait to be polled", cq.number, cq.waiting, cq.entries);
   if (cq.waiting != 0) line += ", the oldest written at " + time_text(to_ps(cq.oldest));
   if (cq.asked != kNever) {
-    line += fmt::format("; an event {}was asked for at {}{}", cq.asked_solicited ? "of solicited ones " : "",
-                        time_text(to_ps(cq.asked)), cq.answered ? ", and came" : "");
+    line += fmt::format("; an event {}was requested at {}{}", cq.asked_solicited ? "for solicited completions " : "",
+                        time_text(to_ps(cq.asked)), cq.answered ? ", and was raised" : "");
   }
   if (cq.has_overrun) line += "; it has overrun";
   return line;
@@ -219,7 +219,7 @@ std::string Monitor::packets_text() const {
     const auto& [opcode, qp, psn] = name;
     const ib::OpcodeInfo& info = ib::info(static_cast<ib::Opcode>(opcode));
     text += fmt::format("{} to QP {}, PSN {}, {} bytes: {} {} since {}\n", info.defined ? info.name : "a packet", qp, psn,
-                        place.wire_bytes, place.is_on_cable ? "on the cable from" : "in the switch, come by",
+                        place.wire_bytes, place.is_on_cable ? "on the cable from" : "in the switch, arrived at",
                         components_.name(ComponentId{place.component}), time_text(place.since_ps));
   }
   return text.empty() ? "no packet is on a cable or in a switch\n" : text;
@@ -233,7 +233,7 @@ std::string Monitor::trace_text(const std::string& count) const {
   }
   std::string text;
   for (std::size_t i = lines_.size() - std::min(wanted, lines_.size()); i < lines_.size(); ++i) text += lines_[i] + "\n";
-  return text.empty() ? "nothing has happened yet\n" : text;
+  return text.empty() ? "the trace is empty\n" : text;
 }
 
 std::string Monitor::go_back(const std::string& by, supervisor::HeldRun& run) {
@@ -241,7 +241,7 @@ std::string Monitor::go_back(const std::string& by, supervisor::HeldRun& run) {
   const auto picoseconds = config::parse_quantity(by, config::Dimension::kDuration, &problem, &hint);
   if (!picoseconds || *picoseconds <= 0) return "back: say how far, as in \"monitor back 5us\"\n";
   goes_back_to_ = instant_from_ps(std::max<std::int64_t>(1, to_ps(run.now()) - *picoseconds));
-  return "the run goes back to " + time_text(to_ps(*goes_back_to_)) + "; gdb begins anew there\n";
+  return "the run goes back to " + time_text(to_ps(*goes_back_to_)) + "; gdb starts again there\n";
 }
 
 std::string Monitor::answer(const std::string& command, supervisor::HeldRun& run) {
@@ -250,7 +250,7 @@ std::string Monitor::answer(const std::string& command, supervisor::HeldRun& run
   const std::string &verb = words[0], &argument = words[1];
   std::string text;
   if (verb == "now") {
-    return fmt::format("{} is held at {}; the fabric has come to {}\n", run.holder(), time_text(to_ps(run.now())),
+    return fmt::format("{} is held at {}; the fabric is at {}\n", run.holder(), time_text(to_ps(run.now())),
                        time_text(to_ps(run.fabric_now())));
   }
   if (verb == "threads") {

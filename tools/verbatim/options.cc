@@ -198,7 +198,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   verb->add_option("--seeds", options.seeds, "run once for each seed of a range such as 1..200, and report those that fail")->type_name("A..B");
   add_jobs(verb, options.jobs, "with --seeds: ");
   take_choice(verb->add_option("--freedom", options.freedom,
-                   "what the simulator does where the specification leaves a choice: friendly, the same as a ConnectX; spec, anything allowed, "
+                   "behaviour where the specification leaves a choice: friendly, the same as a ConnectX; spec, anything allowed, "
                    "as the seed draws it; quirk:NAME, besides that one deviation of some hardware (default: the scenario's, else friendly)"), config::freedom_names());
   verb->add_flag("--keep-files", options.keep_files, "keep the files of the hosts' own folders, such as /tmp, in files/HOST of --out; with --seeds also what programs wrote to the folder that they work in, in files/working-folder");
   CLI::Option* const verify = verb->add_flag("--verify", options.verify, "run twice, and name the first difference");
@@ -230,6 +230,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   take_number(runs, 1, std::numeric_limits<std::int64_t>::max());
   runs->excludes(time);
   verb->add_flag("--until-failure", options.until_failure, "search until something fails, however long it takes")->excludes(time);
+  verb->add_flag("--bundle", options.bundles, "write each kind of failure also as a bundle, which `verbatim replay` repeats on any machine");
   verb->add_flag("--keep-going", options.keeps_going, "do not stop at the first failure");
   add_jobs(verb, options.run.jobs);
   CLI::Option* const strategy =
@@ -239,7 +240,7 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
           ->type_name("NAME")
           ->capture_default_str();
   take_choice(verb->add_option("--freedom", options.run.freedom,
-                   "what a schedule may do: spec, anything the specification allows (default); quirk:NAME, besides that one deviation of some "
+                   "choices of a schedule: spec, anything the specification allows (default); quirk:NAME, besides that one deviation of some "
                    "hardware"), free_ones);
   verb->add_option("--focus", options.focus, "try schedules like the failure in this replay file")->type_name("FILE")->excludes(strategy);
   verb->add_option("--fail-on", options.fail_on, "a line of output that this regular expression matches makes the run a failure")->type_name("REGEX");
@@ -299,6 +300,7 @@ void add_pack(CLI::App& app, PackOptions& options) {
   add_what(verb, options.run);
   verb->add_option("--out,-o", options.out, "the bundle to write")->type_name("FILE")->required();
   verb->add_option("--root", options.root, "pack all files of this folder, for the key root of scenarios, and run nothing")->type_name("FOLDER");
+  verb->add_flag("--record", options.records, "put a recording into the bundle: report, ladder, explain and compare read it without a run");
   verb->add_option("--exclude", options.excluded, "leave out the content of files whose path or name matches, such as *.pem; a run that opens one ends with exit code 71")
       ->type_name("PATTERN")
       ->allow_extra_args(false);

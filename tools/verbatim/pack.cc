@@ -1,19 +1,24 @@
 // `verbatim pack`: runs a scenario or a failure once, and writes it with everything that its programs looked at.
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <spdlog/spdlog.h>
 
 #include "sim/bundle/bundle.h"
 #include "sim/bundle/bundle_paths.h"
 #include "sim/config/freedom.h"
+#include "sim/supervisor/machine/run_folder.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/output_file.h"
+#include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/root_bundle.h"
 #include "tools/verbatim/run_plan.h"
@@ -25,7 +30,8 @@ namespace {
 bool is_excluded(const std::string& path, const std::vector<std::string>& patterns) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) {
     return ::fnmatch(pattern.c_str(), path.c_str(), 0) == 0 ||
-           (pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), path.substr(path.rfind('/') + 1).c_str(), 0) == 0);
+           (pattern.find('/') == std::string::npos &&
+            ::fnmatch(pattern.c_str(), path.substr(path.rfind('/') + 1).c_str(), 0) == 0);
   });
 }
 
@@ -92,6 +98,13 @@ int pack(const PackOptions& asked) {
   if (options.bundle != nullptr && has_decisions) take_decisions(options.bundle->run(), *plan);
   if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("pack", options.style);
+  std::optional<TemporaryFolder> recorded;
+  std::map<std::string, std::string> documents;
+  if (asked.records) {
+    recorded.emplace(supervisor::temporary_folder() + "/verbatim-pack-XXXXXX");
+    options.record = recorded->path() + "/" + kRecordingOfBundle;
+    documents[kRecordingOfBundle] = options.record;
+  }
   RunReport report;
   const int code = run_once(*plan, options, &report, &answer);
   if (report.outcome.empty()) return answer.end(code);
@@ -120,7 +133,7 @@ int pack(const PackOptions& asked) {
   }
   const auto write = [&](int descriptor) {
     return bundle::write_bundle(descriptor, bundle_manifest(run, has_decisions), looks,
-                                [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, {});
+                                [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, documents);
   };
   if (const std::string failure = write_document(asked.out, write); !failure.empty()) {
     complain(failure);
@@ -135,6 +148,22 @@ int pack(const PackOptions& asked) {
   for (const std::string& path : bundle::suspicious_paths(looks)) spdlog::warn("{}", path);
   answer.document().update({{"bundle", asked.out}, {"bytes", bytes}, {"files", contents}, {"paths", looks.size()}});
   return answer.end(kAsExpected);
+}
+
+bool pack_failure(const std::string& replay, const std::string& bundle) {
+  const pid_t child = start_child(ChildOutput::kNone, -1, [&] {
+    PackOptions options;
+    options.run.arguments = {replay};
+    options.run.style.quiet = true;
+    options.out = bundle;
+    return pack(options);
+  });
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const bool is_done = child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kAsExpected;
+  if (!is_done) complain(bundle + " could not be made; `verbatim pack " + replay + " -o " + bundle + "` says why");
+  return is_done;
 }
 
 }  // namespace verbatim::cli

@@ -148,7 +148,7 @@ class TraceWriter {
       columns_[i].group = make_track(fmt::format("queue pair {:#x}", column.qpn), host, kProgramsRank + column.qpn);
       columns_[i].states = make_track("state", columns_[i].group, 1);
       columns_[i].sent = make_track("packets sent", columns_[i].group, 2);
-      columns_[i].came = make_track("packets that came", columns_[i].group, 3);
+      columns_[i].came = make_track("packets received", columns_[i].group, 3);
     }
   }
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <utility>
 
+#include "sim/bundle/bundle.h"
 #include "sim/config/file_kind.h"
 #include "sim/core/input_file.h"
 #include "tools/verbatim/cli.h"
+#include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/run_json.h"
 
 namespace verbatim::cli {
@@ -99,6 +102,28 @@ std::optional<RecordedRun> read_folder(const std::string& path, const std::strin
   return run;
 }
 
+// The recording in a bundle, through a file that is removed again.
+std::optional<RecordedRun> read_bundle(const std::string& path, std::string* failure, WantsEvent wants) {
+  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+  const auto opened = bundle::Bundle::open(path, failure);
+  if (!opened) return std::nullopt;
+  if (!opened->index().documents.contains(kRecordingOfBundle)) {
+    *failure = path + " has no recording; `verbatim pack --record` puts one into a bundle";
+    return std::nullopt;
+  }
+  const auto text = opened->document(kRecordingOfBundle, failure, kMost);
+  if (!text) return std::nullopt;
+  std::error_code error;
+  const TemporaryFolder folder(fs::temp_directory_path(error).string() + "/verbatim-report-XXXXXX");
+  const std::string recording = folder.path() + "/" + kRecordingOfBundle;
+  if (folder.path().empty() || !(std::ofstream(recording, std::ios::binary) << *text).flush()) {
+    *failure = path + ": its recording cannot be written to " + fs::temp_directory_path(error).string() + " (set TMPDIR)";
+    return std::nullopt;
+  }
+  InputFile file(recording, InputFile::Accepts::kRegularFilesAndPipes);
+  return read_file(path, file, failure, wants);
+}
+
 }  // namespace
 
 std::optional<RecordedRun> read_run(const std::string& path, std::string* failure, WantsEvent wants) {
@@ -108,6 +133,7 @@ std::optional<RecordedRun> read_run(const std::string& path, std::string* failur
     const std::string folder = fs::path(path).parent_path().string();
     return read_folder(path, folder.empty() ? "." : folder, failure);
   }
+  if (bundle::is_bundle(path)) return read_bundle(path, failure, wants);
   InputFile file(path, InputFile::Accepts::kRegularFilesAndPipes);
   if (file.problem().empty()) return read_file(path, file, failure, wants);
   *failure = file.is_missing() ? "there is no " + path : path + " " + file.problem() + "; name a recording, a trace or the folder of a run";

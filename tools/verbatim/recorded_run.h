@@ -21,6 +21,9 @@ inline constexpr char kTraceFile[] = "trace.txt";
 inline constexpr char kCallsFile[] = "calls.txt";
 inline constexpr char kFactsFile[] = "facts.txt";
 
+// Name of the recording in a bundle.
+inline constexpr const char* kRecordingOfBundle = "recording";
+
 struct RecordedRun {
   std::string folder;                    // empty: a trace without a folder
   nlohmann::json report;                 // run.json; null if there is none

@@ -114,7 +114,9 @@ int replay(ReplayOptions asked) {
   std::string failure;
   const bool is_packed = bundle::is_bundle(asked.file);
   const std::shared_ptr<BundleRun> packed = is_packed ? BundleRun::open(asked.file, &failure) : nullptr;
-  std::optional<ReplayFile> file = packed != nullptr ? packed->run() : failure.empty() ? read_replay(asked.file, &failure) : std::nullopt;
+  std::optional<ReplayFile> file;
+  if (packed != nullptr) file = packed->run();
+  else if (failure.empty()) file = read_replay(asked.file, &failure);
   if (!file) {
     complain(failure);
     return kUsage;
@@ -143,7 +145,7 @@ int replay(ReplayOptions asked) {
   else if (is_same)
     answer.print_failure("replay: the same failure%s: %s\n", has_same_digest ? ", with the same digest" : "", file->summary.c_str());
   else
-    answer.print_failure("replay: the run ended in another way than the recorded one (%s)\n", file->summary.c_str());
+    answer.print_failure("replay: the run ended differently from the recorded one (%s)\n", file->summary.c_str());
   answer.document().update({{"same_failure", is_same}, {"same_digest", has_same_digest}, {"summary", file->summary}});
   if (!file->digest.is_comparable()) {
     complain("warning: " + file->path + ": " + file->digest.why_not());

@@ -275,7 +275,8 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
       case supervisor::Outcome::kMachine:
         verdict.code = kMachineFault;
         verdict.sentences.push_back("this machine (no simulated host) ended the run at " + time_text(figures.virtual_end) +
-                                    ": it killed a program, or refused memory, processes or files; free some of these, or raise the limits, and run again");
+                                    ": it killed a program, or refused memory, processes or files; free some of these, or raise the limits, and run again; "
+                                    "`verbatim check --host` says whether this machine or container can run simulations");
         break;
       case supervisor::Outcome::kFinished:
         fail("the run finished, but the scenario expects \"" + expect.outcome + "\"");

@@ -27,7 +27,7 @@ std::shared_ptr<RootBundle> RootBundle::open(const std::string& path, supervisor
   const std::string folder = root->folder_.path() + "/root-bundle";
   root->root_ = std::make_unique<supervisor::FilesOfRecord>(
       root->file_.looks(), folder,
-      [&bundle = root->file_, folder](const std::string& look) { return bundle.extract_file(look, folder); });
+      [&bundle = root->file_, folder](const std::string& look) { return bundle.extract_file(look, folder, look); });
   root->files_ = std::make_unique<supervisor::FilesOverRoot>(*root->root_, machine, std::move(shown));
   return root;
 }

@@ -40,7 +40,7 @@ std::string hint_for_arguments(const RunOptions& options, const std::string& oth
 bool is_program(const std::string& word) {
   supervisor::ProgramSpec spec;
   spec.arguments = {word};
-  return !word.empty() && supervisor::Supervisor::reject_reason(spec, nullptr).empty();
+  return !word.empty() && supervisor::Supervisor::reject_reason(spec, "", nullptr).empty();
 }
 
 // Hint for an argument that is not HOST=COMMAND.
@@ -291,7 +291,8 @@ std::vector<std::string> shown_beside_root(const config::ScenarioSpec& scenario,
   std::vector<std::string> shown;
   const auto show = [&](const std::string& path) {
     const std::string real = machine.real_path(path);
-    if (real != "/" && machine.access(real, F_OK) == 0 && std::ranges::find(shown, real) == shown.end()) shown.push_back(real);
+    const bool is_new = real != "/" && std::ranges::find(shown, real) == shown.end();
+    if (is_new && machine.access(real, F_OK) == 0) shown.push_back(real);
   };
   for (const config::ProgramSpec& program : scenario.programs) {
     const std::string works_in = below(folder, program.working_directory);
@@ -310,7 +311,8 @@ std::vector<std::string> shown_beside_root(const config::ScenarioSpec& scenario,
 void open_root(RunPlan& plan, const RunOptions& options, config::Diagnostics& diagnostics) {
   std::string failure;
   plan.root = RootBundle::open(plan.scenario.root, supervisor::real_files(), shown_beside_root(plan.scenario, first_folder()), &failure);
-  if (plan.root == nullptr) return diagnostics.add(plan.scenario.file, "/root", failure, "make one with `verbatim pack --root FOLDER -o FILE`");
+  if (plan.root == nullptr)
+    return diagnostics.add(plan.scenario.file, "/root", failure, "make one with `verbatim pack --root FOLDER -o FILE`");
   plan.machine_files = &plan.root->files();
   if (options.recorder != nullptr) options.recorder->record(plan.root->files());
 }
@@ -346,7 +348,7 @@ void find_programs(RunPlan& plan, const std::string& folder, config::Diagnostics
     spec.background = program.background;
     if (program.kill.count() != 0) spec.kill = instant_from_ps(program.kill.count());
     std::string resolved;
-    const std::string reason = supervisor::Supervisor::reject_reason(spec, &resolved, files);
+    const std::string reason = supervisor::Supervisor::reject_reason(spec, shim_directory(), &resolved, files);
     if (!reason.empty()) {
       const bool from_file = !plan.scenario.file.empty();
       diagnostics.add(from_file ? plan.scenario.file : "command line",

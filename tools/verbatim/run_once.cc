@@ -285,8 +285,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
                                       network, supervisor_options);
     if (plan.scenario.spec.failing_calls > 0) supervisor.use_failing_calls(simulation.failing_calls());
     if (!options.calls.empty())
-      supervisor.tell_calls_to([&list = observers.call_list](const supervisor::ProgramCall& call) { list.on_call(call); });
-    else if (options.on_call) supervisor.tell_calls_to(options.on_call);
+      supervisor.report_calls_to([&list = observers.call_list](const supervisor::ProgramCall& call) { list.on_call(call); });
+    else if (options.on_call) supervisor.report_calls_to(options.on_call);
     result = supervisor.run(plan.programs, output);
   }
   clear_progress();

@@ -109,7 +109,7 @@ class SeedRuns {
         fs::remove(kind.recording, error);
         kind.recording.clear();
         if (!pool_.is_interrupted())
-          complain("seed " + std::to_string(kind.first) + " has no recording, since it ended in another way when it was run again: " + again);
+          complain("seed " + std::to_string(kind.first) + " has no recording, since it ended differently when it was run again: " + again);
       }
       if (pool_.is_interrupted()) next = kinds_.size();
       if (progress_.is_due()) progress_.show("recording the first failure of each kind");

@@ -245,7 +245,9 @@ int shrink(const ShrinkOptions& asked) {
   std::string failure;
   const bool is_packed = bundle::is_bundle(asked.file);
   const std::shared_ptr<BundleRun> packed = is_packed ? BundleRun::open(asked.file, &failure) : nullptr;
-  std::optional<ReplayFile> file = packed != nullptr ? packed->run() : failure.empty() ? read_replay(asked.file, &failure) : std::nullopt;
+  std::optional<ReplayFile> file;
+  if (packed != nullptr) file = packed->run();
+  else if (failure.empty()) file = read_replay(asked.file, &failure);
   if (!file) {
     complain(failure);
     return kUsage;

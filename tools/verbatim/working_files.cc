@@ -84,7 +84,7 @@ std::vector<std::string> changes_since(const FolderSnapshot& snapshot) {
   if (changes.size() > kMostSentences) {
     const std::size_t more = changes.size() - kMostSentences;
     changes.resize(kMostSentences);
-    changes.push_back("of the folders that programs worked in, " + std::to_string(more) + " more files have changed");
+    changes.push_back(std::to_string(more) + " more files have changed in the folders that programs worked in");
   }
   return changes;
 }

@@ -4,6 +4,8 @@
 #include <infiniband/mlx5dv.h>
 #pragma GCC visibility pop
 
+#undef mlx5dv_create_flow  // a macro of newer headers
+
 #include <cerrno>
 #include <cstring>
 #include <type_traits>
@@ -41,8 +43,31 @@ Refusal refuse(const char* function) {
 
 extern "C" {
 
-// Headers before rdma-core 55 declare neither function.
+// Functions that the headers of rdma-core 44 do not declare.
 #pragma GCC visibility push(default)
+struct mlx5dv_export_sizes;
+ibv_flow* __mlx5dv_create_flow(mlx5dv_flow_matcher*, mlx5dv_flow_match_parameters*, std::size_t, mlx5dv_flow_action_attr*,
+                               std::size_t) {
+  return refuse(__func__);
+}
+// Clears the sizes, as for a device without exports.
+void _mlx5dv_get_export_sizes(mlx5dv_export_sizes* sizes, std::size_t size) {
+  report(__func__);
+  if (sizes != nullptr) std::memset(static_cast<void*>(sizes), 0, size);
+}
+int mlx5dv_devx_obj_export(mlx5dv_devx_obj*, void*) { return refuse(__func__); }
+mlx5dv_devx_obj* mlx5dv_devx_obj_import(ibv_context*, void*) { return refuse(__func__); }
+void mlx5dv_devx_obj_unimport(mlx5dv_devx_obj*) { report(__func__); }
+int mlx5dv_devx_uar_export_dmabuf_fd(mlx5dv_devx_uar*) {
+  refuse(__func__);
+  return -1;
+}
+int mlx5dv_devx_umem_export(mlx5dv_devx_umem*, void*) { return refuse(__func__); }
+mlx5dv_devx_umem* mlx5dv_devx_umem_import(ibv_context*, void*) { return refuse(__func__); }
+void mlx5dv_devx_umem_unimport(mlx5dv_devx_umem*) { report(__func__); }
+int mlx5dv_var_export(mlx5dv_var*, void*) { return refuse(__func__); }
+mlx5dv_var* mlx5dv_var_import(ibv_context*, void*) { return refuse(__func__); }
+void mlx5dv_var_unimport(mlx5dv_var*) { report(__func__); }
 int mlx5dv_get_data_direct_sysfs_path(ibv_context*, char*, std::size_t) { return refuse(__func__); }
 ibv_mr* mlx5dv_reg_dmabuf_mr(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int, int) { return refuse(__func__); }
 #pragma GCC visibility pop
@@ -211,7 +236,13 @@ int mlx5dv_dump_dr_table(FILE*, mlx5dv_dr_table*) { return refuse(__func__); }
 void mlx5dv_free_var(mlx5dv_var*) { report(__func__); }
 int mlx5dv_get_clock_info(ibv_context*, mlx5dv_clock_info*) { return refuse(__func__); }
 ibv_device** mlx5dv_get_vfio_device_list(mlx5dv_vfio_context_attr*) { return refuse(__func__); }
-int mlx5dv_init_obj(mlx5dv_obj*, std::uint64_t) { return refuse(__func__); }
+// rdma-core has two versions, for structures with and without masks.
+#pragma GCC visibility push(default)
+int verbatim_init_obj_1_0(mlx5dv_obj*, std::uint64_t) { return refuse("mlx5dv_init_obj"); }
+int verbatim_init_obj_1_2(mlx5dv_obj*, std::uint64_t) { return refuse("mlx5dv_init_obj"); }
+#pragma GCC visibility pop
+__asm__(".symver verbatim_init_obj_1_0, mlx5dv_init_obj@MLX5_1.0");
+__asm__(".symver verbatim_init_obj_1_2, mlx5dv_init_obj@@MLX5_1.2");
 // Programs call this first; a negative answer needs no warning.
 bool mlx5dv_is_supported(ibv_device*) { return false; }
 int mlx5dv_map_ah_to_qp(ibv_ah*, std::uint32_t) { return refuse(__func__); }

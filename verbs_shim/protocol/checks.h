@@ -45,7 +45,7 @@ inline constexpr CheckInfo kChecks[] = {
 };
 inline constexpr std::uint32_t kCheckCount = sizeof kChecks / sizeof kChecks[0];
 // Not a check: the run wants the call sites of posts and of event requests.
-inline constexpr std::uint32_t kTellsPlaces = 1u << 31;
+inline constexpr std::uint32_t kReportsPlaces = 1u << 31;
 static_assert(kCheckCount <= 31);
 constexpr std::uint32_t check_bit(Check check) { return 1u << static_cast<std::uint32_t>(check); }
 

@@ -70,8 +70,8 @@ enum class Request : std::uint32_t {
                 // first ibv_wc, [1] number of completions, [2] a mask of the failed ones. The program's
                 // registers at the call are in poll_registers. Result: a FieldUseAnswer. Answered immediately;
                 // takes no virtual time
-  kTellCall,    // a call of the program begins or has ended. arguments: [0] address of a ToldCall
-                // (told_calls.h). Answered immediately; takes no virtual time
+  kReportCall,    // a call of the program begins or has ended. arguments: [0] address of a ReportedCall
+                // (reported_calls.h). Answered immediately; takes no virtual time
 };
 // Fields of ibv_wc that are undefined unless the status is success (ibv_poll_cq(3)).
 struct UndefinedField {
@@ -346,7 +346,7 @@ struct RegionHeader {
   // report a program that hangs.
   std::uint64_t calls;
   std::uint32_t last_call;
-  std::uint32_t traps_until_told;  // traps of one system call before kReplaceCall is asked; 0: never
+  std::uint32_t traps_before_report;  // traps of one system call before kReplaceCall is asked; 0: never
   // Addresses of functions that waiting loops may call, and that are answered within the process.
   std::uint64_t yield_function, time_function, timeofday_function;  // sched_yield(2), time(2), gettimeofday(2)
   std::uint64_t gate;  // address of the gate page

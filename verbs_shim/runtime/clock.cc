@@ -12,7 +12,7 @@
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 
 namespace verbatim::shim {
 
@@ -86,8 +86,9 @@ long clock_call(long number, const long (&a)[6], bool is_function) {
 namespace {
 // clock_gettime and gettimeofday by their symbols. On Linux these are no system calls either.
 long read_by_symbol(long number, long a0, long a1) {
-  verbatim::shim::ToldScope told(verbatim::protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a0, a1);
-  return told.ended(verbatim::shim::clock_call(number, {a0, a1}, true));
+  verbatim::shim::CallReport report(verbatim::protocol::ReportedCallKind::kSystemCall,
+                                     static_cast<std::uint32_t>(number), a0, a1);
+  return report.ended(verbatim::shim::clock_call(number, {a0, a1}, true));
 }
 
 int to_errno(long result) {
@@ -128,9 +129,9 @@ VERBATIM_EXPORT time_t time(time_t* seconds) noexcept {
 
 __attribute__((used)) int verbatim_yield() noexcept {
   if (!verbatim::shim::is_attached) return static_cast<int>(syscall(SYS_sched_yield));
-  verbatim::shim::ToldScope told(verbatim::protocol::ToldKind::kSystemCall, SYS_sched_yield);
+  verbatim::shim::CallReport report(verbatim::protocol::ReportedCallKind::kSystemCall, SYS_sched_yield);
   verbatim::shim::spend_on_yield();
-  return told.ended(0);
+  return report.ended(0);
 }
 
 __attribute__((naked)) int verbatim_sched_yield() noexcept { POLL_ENTRY(verbatim_sched_yield, "verbatim_yield"); }

@@ -30,7 +30,7 @@
 #include "verbs_shim/runtime/real_file.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 
 namespace verbatim::shim {
 
@@ -386,12 +386,14 @@ long answer_call(long number, const long (&a)[6], void* context) {
 
 long dispatch(long number, const long (&a)[6], void* context) {
   const bool of_virtual = is_virtual_fd(static_cast<int>(a[0]));
-  ToldScope told(protocol::ToldKind::kSystemCall, static_cast<std::uint32_t>(number), a[0], a[1], a[2], a[3], a[4], a[5]);
+  CallReport report(protocol::ReportedCallKind::kSystemCall, static_cast<std::uint32_t>(number), a[0], a[1], a[2], a[3], a[4],
+                    a[5]);
   const unsigned long heap_end = memory_is_watched() && number == SYS_brk ? end_of_heap() : 0;
   const long result = answer_call(number, a, context);
   if (memory_is_watched()) [[unlikely]] report_memory_gone(number, a, result, heap_end);
   if (files_are_watched() && may_touch_files(number, a, of_virtual)) report_file_events();
-  return told.ended(result, result == kMakeCallAgain ? protocol::ToldStep::kIsMadeAgain : protocol::ToldStep::kHasEnded);
+  return report.ended(result, result == kMakeCallAgain ? protocol::ReportedCallStep::kIsMadeAgain
+                                                       : protocol::ReportedCallStep::kHasEnded);
 }
 
 }  // namespace verbatim::shim

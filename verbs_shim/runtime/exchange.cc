@@ -24,7 +24,7 @@
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
 #include "verbs_shim/runtime/state.h"
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 #include "verbs_shim/runtime/touches.h"
 
 namespace verbatim::shim {
@@ -256,7 +256,7 @@ bool hand_over_access(const std::uint64_t (&arguments)[6], std::uint64_t mask) {
   return raised.count != 0;
 }
 
-protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps) {
+protocol::CallReplacement report_trapped_call(std::uint64_t address, std::uint32_t traps) {
   ThreadSlot& slot = *my_slot;
   slot.request = Request::kReplaceCall;
   slot.arguments[0] = static_cast<std::int64_t>(address);
@@ -265,9 +265,9 @@ protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t
   return static_cast<protocol::CallReplacement>(slot.result);
 }
 
-void tell_call(const protocol::ToldCall& call) {
+void report_call(const protocol::ReportedCall& call) {
   ThreadSlot& slot = *my_slot;
-  slot.request = Request::kTellCall;
+  slot.request = Request::kReportCall;
   slot.arguments[0] = reinterpret_cast<std::int64_t>(&call);
   hand_over();
 }
@@ -544,13 +544,13 @@ void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint3
 int command(protocol::CommandHeader* command) {
   const std::uint32_t size = command->size;
   if (size < sizeof(protocol::CommandHeader) || size > protocol::kMailboxSize) return EINVAL;
-  ToldScope told(protocol::ToldKind::kCommand, 0, reinterpret_cast<std::int64_t>(command));
+  CallReport report(protocol::ReportedCallKind::kCommand, 0, reinterpret_cast<std::int64_t>(command));
   memcpy(my_mailbox().bytes, command, size);
   // exchange() copies the answer into `command`, before a signal handler can reuse the mailbox.
   const long transport =
       exchange(Request::kCommand, 0, {static_cast<long>(size), reinterpret_cast<long>(command), 0, 0, 0, 0});
-  if (transport < 0) return told.ended(static_cast<int>(-transport));
-  return told.ended(command->status);
+  if (transport < 0) return report.ended(static_cast<int>(-transport));
+  return report.ended(command->status);
 }
 
 long system_call(long number, long a0, long a1, long a2, long a3, long a4, long a5) {

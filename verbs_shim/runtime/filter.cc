@@ -20,7 +20,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/state.h"
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 
 namespace verbatim::shim {
 
@@ -237,10 +237,10 @@ Numbers::Fate fate_of(std::uint32_t number) {
   switch (protocol::system_call(number).call_class) {
     // Where calls are reported, all go to the shim, which lets the kernel execute them.
     case protocol::CallClass::kPassing:
-      if (tells_calls()) return Numbers::Fate::kGate;
+      if (reports_calls()) return Numbers::Fate::kGate;
       return changes_mappings(number) ? Numbers::Fate::kByItself : Numbers::Fate::kPasses;
     case protocol::CallClass::kByProtection:
-      return tells_calls() ? Numbers::Fate::kGate : Numbers::Fate::kByItself;
+      return reports_calls() ? Numbers::Fate::kGate : Numbers::Fate::kByItself;
     case protocol::CallClass::kByArgument:  // these take virtual time where they trap
       return Numbers::Fate::kByItself;
     default:

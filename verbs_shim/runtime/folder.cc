@@ -127,15 +127,15 @@ long read_folder(const long (&a)[6]) {
   if (next > first && is_own_file(a[0])) replace_entry_numbers(a[0], numbers, static_cast<long>(next - first));
   if (next > first && is_in_view(a[0])) replace_view_numbers(a[0], numbers, static_cast<long>(next - first));
   const std::size_t end = next;
-  long told = 0;
+  long written = 0;
   for (next = first; next < end; ++next) {
     entries[next]->next = static_cast<std::int64_t>(next + 1);
-    if (!copy_bytes(reinterpret_cast<char*>(a[1]) + told, entries[next], entries[next]->length)) return -EFAULT;
-    told += entries[next]->length;
+    if (!copy_bytes(reinterpret_cast<char*>(a[1]) + written, entries[next], entries[next]->length)) return -EFAULT;
+    written += entries[next]->length;
   }
-  if (told == 0 && next < count) return -EINVAL;
+  if (written == 0 && next < count) return -EINVAL;
   native(SYS_lseek, a[0], static_cast<long>(next), SEEK_SET);
-  return told;
+  return written;
 }
 
 }  // namespace verbatim::shim

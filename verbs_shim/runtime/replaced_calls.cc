@@ -93,7 +93,7 @@ TrappedCall* trapped_call_at(std::uint64_t address) {
   static_assert(1 << (64 - 57) == kPlaces);
   for (unsigned i = 0; i < kNearPlaces; ++i) {
     TrappedCall& call = trapped_calls[(first + i) % kPlaces];
-    if (call.address == 0) call = {address, 0, region_header().traps_until_told};
+    if (call.address == 0) call = {address, 0, region_header().traps_before_report};
     if (call.address == address) return &call;
   }
   return nullptr;
@@ -263,7 +263,7 @@ void note_trapped_call(const ucontext_t* context) {
   if (!is_attached || !protocol::is_answered_in_place(registers[REG_RAX]) || in_patch_area(rip)) return;
   TrappedCall* const call = trapped_call_at(rip);
   if (call == nullptr || call->enough == kNeverEnough || ++call->traps < call->enough) return;
-  switch (tell_trapped_call(rip - kCallSize, call->traps)) {
+  switch (report_trapped_call(rip - kCallSize, call->traps)) {
     case protocol::CallReplacement::kDone:
       *call = {};  // frees the entry; a call that was not replaced here starts again
       break;

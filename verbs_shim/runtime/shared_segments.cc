@@ -48,13 +48,13 @@ long map_segment(const long (&a)[6], unsigned long size, unsigned long page) {
     native(SYS_close, fd);
   }
   if (is_error(there)) return there;
-  const long told = exchange(protocol::Request::kSystemCall, protocol::kAttachedCall, {a[0], there, 0, 0, 0, 0});
-  if (is_error(told)) {
+  const long result = exchange(protocol::Request::kSystemCall, protocol::kAttachedCall, {a[0], there, 0, 0, 0, 0});
+  if (is_error(result)) {
     native(SYS_munmap, there, size);
   } else if (page != kPage && (a[2] & SHM_RDONLY) == 0) {
     bring_whole_pages(static_cast<unsigned long>(there), size, true);
   }
-  return told;
+  return result;
 }
 
 long unmap_segment(long address, long size, long result) {

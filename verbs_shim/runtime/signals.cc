@@ -251,12 +251,12 @@ long set_mask(const long (&a)[6], void* raw_context) {
     set_program_mask(context, after);
     after = mask_seen(context);
   }
-  const bool told = write_if_asked(a[2], before);
+  const bool is_written = write_if_asked(a[2], before);
   my_slot->signal_mask = after;
   // A signal that the supervisor keeps for a signalfd may have become deliverable.
   const std::uint64_t watched = region_header().watched_signals.load(std::memory_order_relaxed);
   if ((before & ~after & watched) != 0) exchange(Request::kSpend, 0, {0, 0, 0, 0, 0, 0});
-  return told ? 0 : -EFAULT;
+  return is_written ? 0 : -EFAULT;
 }
 
 long report_pending(const long (&a)[6]) {

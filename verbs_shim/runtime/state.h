@@ -144,7 +144,7 @@ TrappedJump follow_trapped_jump(void* context);
 
 // Reports to the supervisor that the system call at `address` has trapped `traps` times. Changes no state of
 // the shim.
-protocol::CallReplacement tell_trapped_call(std::uint64_t address, std::uint32_t traps);
+protocol::CallReplacement report_trapped_call(std::uint64_t address, std::uint32_t traps);
 // Makes the request kView. It is no call of the program: rows of polls and of clock reads continue.
 long ask_about_view(std::int64_t step, std::int64_t argument);
 

@@ -222,9 +222,9 @@ void check_full(Qp& qp, std::uint32_t number, std::uint64_t caller) {
 }
 
 void check_copy(std::uint32_t opener, const char* verb, const char* kind, std::uint32_t number, std::uint64_t caller) {
-  static std::uint32_t told_in;
+  static std::uint32_t reported_in;
   const std::uint32_t process = shim::process_id();
-  if (!is_checked(Check::kForkedContext) || std::exchange(told_in, process) == process) return;
+  if (!is_checked(Check::kForkedContext) || std::exchange(reported_in, process) == process) return;
   found(Check::kForkedContext, caller,
         "%s: %s %u belongs to process %u, from which this one was forked: verbs objects work only in the process that opened the device, "
         "so this call has no effect",

@@ -53,10 +53,10 @@ inline void enter_poll() {
 // Call site of the last poll that was entered by POLL_ENTRY; 0 outside a simulation.
 std::uint64_t poll_caller();
 
-// Reports the call site of the last entered verb, if call sites are traced (kTellsPlaces).
+// Reports the call site of the last entered verb, if call sites are traced (kReportsPlaces).
 __attribute__((cold)) void report_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number,
                                         std::uint64_t wr_id);
-inline bool reports_places() { return (shim::checks() & protocol::kTellsPlaces) != 0; }
+inline bool reports_places() { return (shim::checks() & protocol::kReportsPlaces) != 0; }
 
 // The wait description of a verb that may block; `frame` is the verb's frame.
 inline protocol::VerbWait wait_in(void* caller, void* frame, protocol::WaitingVerb verb, std::uint32_t number = 0,

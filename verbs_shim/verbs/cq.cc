@@ -5,7 +5,7 @@
 // adapter and before the call returns. A call that returns n completions takes poll_empty_ps + n *
 // poll_cqe_ps.
 #include "verbs_shim/runtime/poll_entry.h"
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 #include "verbs_shim/verbs/objects.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
 
@@ -199,7 +199,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
   const UseScope scope(cq->single, "CQ", cq->number, poll_caller());
   check_process(handle->context, "ibv_poll_cq", "CQ", cq->number, poll_caller());
   enter_poll();
-  shim::ToldScope told(protocol::ToldKind::kPoll, cq->number, count, reinterpret_cast<std::int64_t>(completions));
+  shim::CallReport report(protocol::ReportedCallKind::kPoll, cq->number, count, reinterpret_cast<std::int64_t>(completions));
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
   shim::spend_on_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
                       (cq->consumer >> cq->entries_log) + 1);
@@ -217,7 +217,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
     publish_consumer(*cq);
     if (failed != 0) [[unlikely]] check_failed(completions, found, failed, poll_caller());
   }
-  return told.ended(found);
+  return report.ended(found);
 }
 
 __attribute__((naked)) int poll_cq(ibv_cq*, int, ibv_wc*) { POLL_ENTRY(poll_cq, "verbatim_poll_cq"); }
@@ -226,7 +226,7 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   auto* cq = object<Cq>(handle);
   if (cq == nullptr) return EINVAL;
   VERBATIM_ENTER_VERB();
-  shim::ToldScope told(protocol::ToldKind::kArm, cq->number, solicited_only);
+  shim::CallReport report(protocol::ReportedCallKind::kArm, cq->number, solicited_only);
   if (reports_places()) [[unlikely]]
     report_place(protocol::PlacedCall::kArm, handle_of(handle->context), cq->number, 0);
   check_process(handle->context, "ibv_req_notify_cq", "CQ", cq->number, address_of(__builtin_return_address(0)));
@@ -235,7 +235,7 @@ int req_notify_cq(ibv_cq* handle, int solicited_only) {
   shim::ring_doorbell(shim::costs().arm_cq_ps, protocol::DoorbellKind::kCompletionQueueArm,
                       handle_of(handle->context), cq->number,
                       solicited_only != 0 ? protocol::kArmSolicited : protocol::kArmAny);
-  return told.ended(0);
+  return report.ended(0);
 }
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {

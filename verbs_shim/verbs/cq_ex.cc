@@ -6,7 +6,7 @@
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/runtime/poll_entry.h"
 #include "verbs_shim/runtime/polls.h"
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 #include "verbs_shim/verbs/objects.h"
 
 namespace verbatim::verbs {
@@ -31,21 +31,21 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_start_poll(i
   if (cq == nullptr || (attributes != nullptr && attributes->comp_mask != 0)) return EINVAL;
   check_process(handle->context, "ibv_start_poll", "CQ", cq->number, poll_caller());
   enter_poll();
-  shim::ToldScope told(protocol::ToldKind::kStartPoll, cq->number, reinterpret_cast<std::int64_t>(handle));
+  shim::CallReport report(protocol::ReportedCallKind::kStartPoll, cq->number, reinterpret_cast<std::int64_t>(handle));
   cq->session.acquire();
   const protocol::Cqe* next = &cq->ring[cq->consumer & (cq->entries - 1)];
   shim::spend_on_start_poll(shim::costs().poll_empty_ps, handle_of(handle->context), cq->number, shim::arena_offset(next),
                             (cq->consumer >> cq->entries_log) + 1);
-  if (take_current(*cq)) return told.ended(0);
+  if (take_current(*cq)) return report.ended(0);
   cq->session.release();
-  return told.ended(ENOENT);
+  return report.ended(ENOENT);
 }
 
 __attribute__((naked)) int start_poll(ibv_cq_ex*, ibv_poll_cq_attr*) { POLL_ENTRY(start_poll, "verbatim_start_poll"); }
 
 int next_poll(ibv_cq_ex* cq) {
-  shim::ToldScope told(protocol::ToldKind::kNextPoll, cq_of(cq).number, reinterpret_cast<std::int64_t>(cq));
-  return told.ended(take_current(cq_of(cq)) ? 0 : ENOENT);
+  shim::CallReport report(protocol::ReportedCallKind::kNextPoll, cq_of(cq).number, reinterpret_cast<std::int64_t>(cq));
+  return report.ended(take_current(cq_of(cq)) ? 0 : ENOENT);
 }
 
 void end_poll(ibv_cq_ex* cq) {

@@ -9,6 +9,8 @@ constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRI
                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
                                   IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
 
+}  // namespace
+
 ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, std::uint64_t iova,
                         unsigned access) {
   auto* pd = object<Pd>(pd_handle);
@@ -34,8 +36,6 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
   if (made != nullptr) reinterpret_cast<Mr*>(made)->is_on_demand = (access & IBV_ACCESS_ON_DEMAND) != 0;
   return made;
 }
-
-}  // namespace
 
 ibv_mr* make_mr(ibv_pd* pd, void* address, std::size_t length, std::uint32_t handle, std::uint32_t lkey,
                 std::uint32_t rkey) {

@@ -40,6 +40,7 @@ enum class Kind : std::uint32_t {
   kRwqTable,
   kFlow,
   kCounters,
+  kBuffer,
 };
 
 class SessionLock {
@@ -438,6 +439,9 @@ enum class ResourceType : std::uint64_t { kQp = 1, kRwq = 2, kDoorbellRecord = 3
 bool allocate_in_domain(ibv_pd* handle, ResourceType type, std::uint64_t ring_bytes, DomainMemory* memory);
 // Releases that memory in reverse order.
 void release_in_domain(ibv_pd* handle, ResourceType type, DomainMemory* memory);
+
+// ibv_reg_mr_iova2(). nullptr with errno on failure.
+ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access);
 
 // Creates the object of a memory region that the adapter has created. nullptr with errno if there is no
 // memory; the adapter's region is then destroyed.

@@ -3,7 +3,7 @@
 // the record changes. The adapter does not poll the record in the error state, where it needs no WQE, nor
 // while a frame waits for a receive. It requests a doorbell then (QueuePairRecord::recv_doorbell_wanted),
 // whose MMIO write takes doorbell_ps more.
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 #include "verbs_shim/verbs/objects.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
 
@@ -95,12 +95,12 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   }
   VERBATIM_ENTER_VERB();
   check_process(handle->context, "ibv_post_recv", "QP", handle->qp_num, address_of(__builtin_return_address(0)));
-  shim::ToldScope told(protocol::ToldKind::kPostReceive, handle->qp_num, reinterpret_cast<std::int64_t>(wr));
+  shim::CallReport report(protocol::ReportedCallKind::kPostReceive, handle->qp_num, reinterpret_cast<std::int64_t>(wr));
   spend_for(qp->receive, wr);
   // IBA 10.8.3.1: accepted in every state but RESET.
   if (handle->state == IBV_QPS_RESET || qp->receive.max_wr == 0) {
     *bad_wr = wr;
-    return told.ended(refuse_receives(*handle, wr));
+    return report.ended(refuse_receives(*handle, wr));
   }
   const std::uint32_t before = qp->receive.producer;
   const int error = post(qp->receive, qp->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,
@@ -108,7 +108,7 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   if (qp->receive.producer != before) {
     ring_if_wanted(*qp->record, handle->context, handle->qp_num, qp->receive.producer);
   }
-  return told.ended(error);
+  return report.ended(error);
 }
 
 int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
@@ -119,11 +119,11 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   }
   VERBATIM_ENTER_VERB();
   check_process(handle->context, "ibv_post_wq_recv", "WQ", handle->wq_num, address_of(__builtin_return_address(0)));
-  shim::ToldScope told(protocol::ToldKind::kPostWorkQueue, handle->wq_num, reinterpret_cast<std::int64_t>(wr));
+  shim::CallReport report(protocol::ReportedCallKind::kPostWorkQueue, handle->wq_num, reinterpret_cast<std::int64_t>(wr));
   spend_for(wq->receive, wr);
   if (handle->state == IBV_WQS_RESET) {
     *bad_wr = wr;
-    return told.ended(refuse_with(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num));
+    return report.ended(refuse_with(EINVAL, "ibv_post_wq_recv: WQ %u is in RESET; receives are accepted from RDY on", handle->wq_num));
   }
   const std::uint32_t before = wq->receive.producer;
   const int error = post(wq->receive, wq->record->recv_producer, wr, bad_wr, protocol::PlacedCall::kPostReceive,
@@ -131,7 +131,7 @@ int post_wq_recv(ibv_wq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   if (wq->receive.producer != before) {
     ring_if_wanted(*wq->record, handle->context, handle->wq_num, wq->receive.producer);
   }
-  return told.ended(error);
+  return report.ended(error);
 }
 
 int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
@@ -142,9 +142,9 @@ int post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   }
   VERBATIM_ENTER_VERB();
   check_process(handle->context, "ibv_post_srq_recv", "SRQ", srq->number, address_of(__builtin_return_address(0)));
-  shim::ToldScope told(protocol::ToldKind::kPostSharedReceive, srq->number, reinterpret_cast<std::int64_t>(wr));
+  shim::CallReport report(protocol::ReportedCallKind::kPostSharedReceive, srq->number, reinterpret_cast<std::int64_t>(wr));
   spend_for(srq->receive, wr);
-  return told.ended(post(srq->receive, srq->record->producer, wr, bad_wr, protocol::PlacedCall::kPostSharedReceive,
+  return report.ended(post(srq->receive, srq->record->producer, wr, bad_wr, protocol::PlacedCall::kPostSharedReceive,
                          handle->context, srq->number));
 }
 

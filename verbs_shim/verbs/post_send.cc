@@ -1,6 +1,6 @@
 // ibv_post_send. A list takes post_send_ps + n * post_send_wqe_ps + lines of inline data * inline_line_ps +
 // doorbell_ps for the n accepted work requests; one doorbell per call.
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 #include "verbs_shim/verbs/send.h"
 #include "verbs_shim/verbs/thread_sanitizer.h"
 
@@ -242,8 +242,8 @@ int post_list(ibv_qp* handle, ibv_send_wr* wr, ibv_mw_type window, ibv_send_wr**
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   VERBATIM_ENTER_VERB();
-  shim::ToldScope told(protocol::ToldKind::kPostSend, qp->qp_num, reinterpret_cast<std::int64_t>(wr));
-  return told.ended(post_list(qp, wr, IBV_MW_TYPE_2, bad_wr, address_of(__builtin_return_address(0))));
+  shim::CallReport report(protocol::ReportedCallKind::kPostSend, qp->qp_num, reinterpret_cast<std::int64_t>(wr));
+  return report.ended(post_list(qp, wr, IBV_MW_TYPE_2, bad_wr, address_of(__builtin_return_address(0))));
 }
 
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {

@@ -4,7 +4,7 @@
 // The calls between wr_start and wr_complete return nothing. The first error is therefore kept for
 // wr_complete, which then posts none of the work requests. wr_complete takes the time of ibv_post_send of the
 // same list.
-#include "verbs_shim/runtime/told_call.h"
+#include "verbs_shim/runtime/reported_call.h"
 #include "verbs_shim/verbs/send.h"
 
 namespace verbatim::verbs {
@@ -223,13 +223,14 @@ int wr_complete(ibv_qp_ex* handle) {
     fail(qp, refuse_with(EINVAL, "ibv_wr_complete: a datagram has no address (ibv_wr_set_ud_addr)"));
   }
   const SendSession ended = qp.session;
-  shim::ToldScope told(protocol::ToldKind::kCompleteSends, handle->qp_base.qp_num, reinterpret_cast<std::int64_t>(qp.send.ring),
+  shim::CallReport report(protocol::ReportedCallKind::kCompleteSends, handle->qp_base.qp_num,
+                          reinterpret_cast<std::int64_t>(qp.send.ring),
                        qp.send.entries, qp.send.stride, qp.send.producer, ended.next);
   qp.session = SendSession{};
   qp.session_lock.release();
   publish_and_ring(qp, ended.error == 0 ? ended.next : qp.send.producer, ended.inline_lines,
                    address_of(__builtin_return_address(0)));
-  return told.ended(ended.error);
+  return report.ended(ended.error);
 }
 
 void wr_abort(ibv_qp_ex* handle) {

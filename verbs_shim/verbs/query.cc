@@ -131,6 +131,31 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   return 0;
 }
 
+namespace {
+
+// Rate of a lane in 100 Mb/s by a speed code of ibv_port_attr, as Linux reports it (ib_port_attr_to_speed_info()); 0: none.
+std::uint32_t lane_speed(std::uint32_t code) {
+  constexpr struct {
+    std::uint32_t code, speed;
+  } kSpeeds[] = {{1, 25}, {2, 50}, {4, 100}, {8, 100}, {16, 140}, {32, 250}, {64, 500}, {128, 1000}, {256, 2000}};
+  for (const auto& row : kSpeeds) {
+    if (row.code == code) return row.speed;
+  }
+  return 0;
+}
+
+std::uint32_t lanes_of(std::uint8_t width) {
+  constexpr struct {
+    std::uint8_t code, lanes;
+  } kWidths[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
+  for (const auto& row : kWidths) {
+    if (row.code == width) return row.lanes;
+  }
+  return 0;
+}
+
+}  // namespace
+
 std::uint64_t core_clock_khz(Context& context) {
   if (context.core_clock_khz == 0) {
     protocol::QueryDevice command{};
@@ -175,6 +200,17 @@ extern "C" int ibv_query_device(ibv_context* context, ibv_device_attr* attribute
 extern "C" int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attributes) {
   return verbs::query_port(context, port, reinterpret_cast<ibv_port_attr*>(attributes),
                            offsetof(ibv_port_attr, port_cap_flags2));
+}
+
+// In 100 Mb/s (ibv_query_port_speed(3)). Headers before rdma-core 62 do not declare it.
+extern "C" __attribute__((visibility("default"))) int ibv_query_port_speed(ibv_context* context, std::uint32_t port,
+                                                                           std::uint64_t* speed) {
+  if (port > UINT8_MAX) return EINVAL;
+  protocol::QueryPort command{};
+  command.port = static_cast<std::uint8_t>(port);
+  if (int error = verbs::execute(command, verbs::handle_of(context))) return error;
+  *speed = std::uint64_t{verbs::lane_speed(command.active_speed)} * verbs::lanes_of(command.active_width);
+  return *speed == 0 ? EINVAL : 0;
 }
 
 extern "C" int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,

@@ -93,7 +93,7 @@ void Hca::Impl::execute(std::span<std::byte> mailbox) {
   if (header.status == 0 && !adapter.tracer.wants_facts()) return;
   const Context* context = find_context(header.context);
   const std::uint32_t process = context != nullptr ? context->program.process : 0;
-  if (header.status == 0) return adapter.tracer.tell_command(adapter.id, process, mailbox);
+  if (header.status == 0) return adapter.tracer.report_command(adapter.id, process, mailbox);
   adapter.diagnoses.end_command(header.type, process, header.status);
 }
 

@@ -211,13 +211,13 @@ void Hca::Impl::fail() {
   if (adapter.has_failed) return;
   adapter.completions.withdraw();
   for (const auto& [number, objects] : openings_) end_objects(*objects);
-  tell_programs(ib::AsyncEventType::kDeviceFatal);
+  notify_programs(ib::AsyncEventType::kDeviceFatal);
   adapter.has_failed = true;
   fail_sources();
-  adapter.services.tell_failure();
+  adapter.services.report_failure();
 }
 
-void Hca::Impl::tell_programs(ib::AsyncEventType event) {
+void Hca::Impl::notify_programs(ib::AsyncEventType event) {
   if (adapter.has_failed) return;
   for (const auto& [number, context] : contexts_) {
     if (!context.get()->has_left()) adapter.notifier.port_event(*context.get(), event);
@@ -249,7 +249,7 @@ bool Hca::Impl::is_registered(std::uint32_t number, host::ProgramAddress start, 
 }
 
 Instant Hca::Impl::next_effect() const {
-  return std::min({adapter.notifier.next(), adapter.services.next_told(), adapter.records.next()});
+  return std::min({adapter.notifier.next(), adapter.services.next_delivery(), adapter.records.next()});
 }
 
 QueuePair* Hca::Impl::find_qp_by_number(const Context& context, std::uint32_t number) {
@@ -288,15 +288,15 @@ void Hca::Impl::send_doorbell(Context& context, protocol::DoorbellKind kind, std
 void Hca::Impl::link_changed(bool up) {
   const bool was_active = adapter.address.state == PortState::kActive;
   adapter.port_is_up = up;
-  adapter.services.tell_link(up);
+  adapter.services.report_link(up);
   if (up ? adapter.address.state != PortState::kActive : !was_active) return;
-  tell_programs(up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
+  notify_programs(up ? ib::AsyncEventType::kPortActive : ib::AsyncEventType::kPortError);
 }
 
 void Hca::Impl::configure(const PortConfiguration& to) {
   PortAddress& address = adapter.address;
-  const auto tell = [&](ib::AsyncEventType event) {
-    if (adapter.port_is_up) tell_programs(event);
+  const auto notify = [&](ib::AsyncEventType event) {
+    if (adapter.port_is_up) notify_programs(event);
   };
   const PortState before = address.state;
   const bool has_other_lid = address.lid != to.lid, has_other_manager = address.sm_lid != to.sm_lid;
@@ -311,13 +311,13 @@ void Hca::Impl::configure(const PortConfiguration& to) {
   const std::vector<ib::Gid> gids = gids_of(to, address.gids.front());
   const bool has_other_gids = address.gids != gids;
   address.gids = gids;
-  if (has_other_manager) tell(ib::AsyncEventType::kSubnetManagerChange);
-  if (has_other_lid) tell(ib::AsyncEventType::kLidChange);
-  if (has_other_gids) tell(ib::AsyncEventType::kGidChange);
-  if (has_other_pkeys) tell(ib::AsyncEventType::kPkeyChange);
-  if (to.asks_for_registration) tell(ib::AsyncEventType::kClientReregister);
-  if (before != PortState::kActive && to.state == PortState::kActive) tell(ib::AsyncEventType::kPortActive);
-  if (before == PortState::kActive && to.state != PortState::kActive) tell(ib::AsyncEventType::kPortError);
+  if (has_other_manager) notify(ib::AsyncEventType::kSubnetManagerChange);
+  if (has_other_lid) notify(ib::AsyncEventType::kLidChange);
+  if (has_other_gids) notify(ib::AsyncEventType::kGidChange);
+  if (has_other_pkeys) notify(ib::AsyncEventType::kPkeyChange);
+  if (to.asks_for_registration) notify(ib::AsyncEventType::kClientReregister);
+  if (before != PortState::kActive && to.state == PortState::kActive) notify(ib::AsyncEventType::kPortActive);
+  if (before == PortState::kActive && to.state != PortState::kActive) notify(ib::AsyncEventType::kPortError);
 }
 
 void Hca::Impl::on_doorbell_arrived(Doorbell doorbell) {

@@ -48,7 +48,7 @@ class Hca::Impl {
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread);
   bool waits_for_ever(std::uint32_t qpn) const;
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle);
-  void tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
+  void report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time);
   SourceEnd add_source(WorkSource& source, std::uint32_t depth);
@@ -99,7 +99,7 @@ class Hca::Impl {
   // Destroys the objects of an opening that has contexts. The contexts stay.
   void end_objects(Ucontext& objects);
   // Everyone who uses the adapter, of something that concerns the port, or all of it.
-  void tell_programs(ib::AsyncEventType event);
+  void notify_programs(ib::AsyncEventType event);
 
   // commands.cc
   int query_device(Context& context, protocol::QueryDevice& command);

@@ -162,7 +162,7 @@ RegionUse Hca::Impl::use_of_region(std::uint32_t number, std::uint32_t handle) {
   return use;
 }
 
-void Hca::Impl::tell_end_of_region(std::uint32_t number, std::uint32_t handle, std::function<std::string()> place) {
+void Hca::Impl::report_end_of_region(std::uint32_t number, std::uint32_t handle, std::function<std::string()> place) {
   const Context* const context = find_context(number);
   if (context == nullptr) return;
   const auto region = context->objects.mrs.find(handle);
@@ -176,8 +176,8 @@ Inspection Hca::inspect_one(std::uint32_t context, bool is_cq, std::uint32_t han
 SleptOn Hca::slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const {
   return impl_->slept_on(context, channel, thread);
 }
-void Hca::tell_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place) {
-  impl_->tell_end_of_region(context, handle, std::move(place));
+void Hca::report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place) {
+  impl_->report_end_of_region(context, handle, std::move(place));
 }
 bool Hca::waits_for_ever(std::uint32_t qpn) const { return impl_->waits_for_ever(qpn); }
 RegionUse Hca::use_of_region(std::uint32_t context, std::uint32_t handle) const { return impl_->use_of_region(context, handle); }

@@ -43,7 +43,7 @@ ib::WcOpcode wc_opcode(WqeOpcode opcode) {
   return ib::WcOpcode::kSend;
 }
 
-void tell_match(const TagMatch& match, protocol::Cqe& entry) {
+void write_match(const TagMatch& match, protocol::Cqe& entry) {
   if (entry.status == 0) {
     entry.opcode = static_cast<std::uint8_t>(match.opcode);
     entry.flags |= match.flags;
@@ -205,7 +205,7 @@ void ActionExecutor::complete_receive(const FinishedReceive& received, const Inc
   }
   if (qp_.target() != nullptr) entry.srq_number = qp_.target()->params.number;
   const TagMatch* const match = received.match.get();
-  if (match != nullptr) [[unlikely]] tell_match(*match, entry);
+  if (match != nullptr) [[unlikely]] write_match(*match, entry);
   if (match == nullptr || !match->is_expected) qp_.receives().retire();
   qp_.adapter.completions.push(qp_.receive_cq(), entry, solicited, std::move(trail), qp_.source_ref());
   if (match != nullptr && match->rendezvous && received.has_message) [[unlikely]] begin_rendezvous(received.wr_id, *match);

@@ -61,7 +61,7 @@ int Adapter::check_global_path(const protocol::AddressVector& path, bool may_lea
   }
   // The kernel's errno when address resolution gets no answer.
   if (address.neighbours->find(to)) return 0;
-  return diagnoses.refuse(ETIMEDOUT, "nobody answers for the address of dgid ", ib::text_of(to));
+  return diagnoses.refuse(ETIMEDOUT, "address resolution got no answer for dgid ", ib::text_of(to));
 }
 
 }  // namespace verbatim::hca

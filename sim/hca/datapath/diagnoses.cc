@@ -173,7 +173,7 @@ void Diagnoses::end_command(CommandType type, std::uint32_t process, int error) 
   adapter_.tracer.diagnose({adapter_.id, process, error, text});
 }
 
-void Diagnoses::tell(const QueuePair& qp, const std::string& text, const std::string& unanswered) {
+void Diagnoses::report(const QueuePair& qp, const std::string& text, const std::string& unanswered) {
   adapter_.tracer.diagnose({adapter_.id, qp.context.program.process, 0, join("QP ", qp.number, ": ", text), unanswered});
 }
 
@@ -256,7 +256,7 @@ void Diagnoses::on_unplaceable(const QueuePair& qp, const ScatterList& list, std
   list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
     const std::uint64_t va = sge.va + skip;
     if (keys_.check(sge.lkey, owner, pd, va, part, ib::kLocalWrite).region != nullptr) return true;
-    tell(qp, "received data cannot be written to memory: " + why_not(owner, pd, sge.lkey, va, part, ib::kLocalWrite));
+    report(qp, "received data cannot be written to memory: " + why_not(owner, pd, sge.lkey, va, part, ib::kLocalWrite));
     return false;
   });
 }
@@ -307,19 +307,19 @@ void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const 
     return "";
   }();
   const bool is_silent = !qp.is_reliable();
-  tell(qp, join(is_silent ? "drops " : "refuses ", operation.name, " with PSN ", packet.bth.psn.value, ": ", why));
+  report(qp, join(is_silent ? "drops " : "refuses ", operation.name, " with PSN ", packet.bth.psn.value, ": ", why));
 }
 
 void Diagnoses::on_wrong_state(const QueuePair& qp, const ib::Packet& packet) {
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
-  tell(qp, join("drops ", operation.name, ": it is in ", ib::name_of(qp.state()),
+  report(qp, join("drops ", operation.name, ": it is in ", ib::name_of(qp.state()),
                 operation.is_request ? ", and a queue pair receives requests from RTR on" : ", and a queue pair receives answers in RTS and SQD"));
 }
 
 void Diagnoses::on_no_receive(const QueuePair& qp, const ib::Packet& packet) {
   if (starved_.contains(qp.number)) return;
   starved_[qp.number] = adapter_.engine.now();
-  tell(qp, join("no receive is posted for ", ib::info(packet.bth.opcode).name, " with PSN ", packet.bth.psn.value,
+  report(qp, join("no receive is posted for ", ib::info(packet.bth.opcode).name, " with PSN ", packet.bth.psn.value,
                 qp.is_reliable() ? "; the sender gets an RNR NAK and tries again" : "; the message is dropped"));
 }
 
@@ -329,17 +329,17 @@ Instant Diagnoses::starved_since(const QueuePair& qp) const {
   return found == starved_.end() || found->second < qp.responder_driver.started() ? kNever : found->second;
 }
 
-void Diagnoses::tell_late_receive(const QueuePair& qp, const RecvWork& work) {
+void Diagnoses::report_late_receive(const QueuePair& qp, const RecvWork& work) {
   const auto found = starved_.find(qp.number);
   if (found == starved_.end()) return;
   const std::uint64_t came_ps = static_cast<std::uint64_t>(to_ps(found->second)) & protocol::RecvWqe::kPostedMask;
   starved_.erase(found);
   if (work.posted_ps < came_ps) {  // the adapter read the ring before the post, and fetches take time
-    tell(qp, join("the receive with wr_id ", work.wr_id, " was posted while a message arrived that had none"));
+    report(qp, join("the receive with wr_id ", work.wr_id, " was posted while a message arrived that had none"));
     return;
   }
   const auto late_ps = static_cast<std::int64_t>(work.posted_ps - came_ps);
-  tell(qp, join("the receive with wr_id ", work.wr_id, " was posted ", time_text(late_ps), " after the message for it had arrived"));
+  report(qp, join("the receive with wr_id ", work.wr_id, " was posted ", time_text(late_ps), " after the message for it had arrived"));
 }
 
 void Diagnoses::on_failed_work(const QueuePair& qp, const FinishedRequest& finished) {
@@ -374,7 +374,7 @@ void Diagnoses::on_failed_work(const QueuePair& qp, const FinishedRequest& finis
         return "";
     }
   }();
-  tell(qp, join("work request with wr_id ", finished.wr_id, " completes with ", ib::names_of(finished.status).text, ": ", why),
+  report(qp, join("work request with wr_id ", finished.wr_id, " completes with ", ib::names_of(finished.status).text, ": ", why),
        finished.status == WcStatus::kRetryExceeded ? peer : "");
 }
 

@@ -50,7 +50,7 @@ class Diagnoses {
   Instant starved_since(const QueuePair& qp) const;
   // A message has taken this receive.
   void on_receive(const QueuePair& qp, const RecvWork& work) {
-    if (!starved_.empty()) [[unlikely]] tell_late_receive(qp, work);
+    if (!starved_.empty()) [[unlikely]] report_late_receive(qp, work);
   }
   // A completion queue has no room for a completion.
   void on_overrun(const CompletionQueue& cq, std::uint32_t number, std::uint32_t depth);
@@ -59,7 +59,7 @@ class Diagnoses {
   // A work request names a wrong object or memory; it will complete with an error.
   template <class... Parts>
   void on_faulty_work(const QueuePair& qp, std::uint64_t wr_id, const Parts&... parts) {
-    tell(qp, join("work request with wr_id ", wr_id, ": ", parts...));
+    report(qp, join("work request with wr_id ", wr_id, ": ", parts...));
   }
 
   // A key of the scatter list does not allow payload to be written there.
@@ -74,8 +74,8 @@ class Diagnoses {
                              std::uint32_t access) const;
 
  private:
-  void tell(const QueuePair& qp, const std::string& text, const std::string& unanswered = {});
-  void tell_late_receive(const QueuePair& qp, const RecvWork& work);
+  void report(const QueuePair& qp, const std::string& text, const std::string& unanswered = {});
+  void report_late_receive(const QueuePair& qp, const RecvWork& work);
   std::string unknown_key(std::uint32_t key, bool is_remote) const;
 
   AdapterBase& adapter_;

@@ -36,7 +36,7 @@ GeneralServices::GeneralServices(AdapterBase& adapter, host::DmaEngine& dma, Sen
       sender_(sender),
       key_guard_(key_guard),
       posted_(DelayLine<ib::PacketPtr>::of<&GeneralServices::on_posted>(adapter.engine, adapter.id, EventClass::kArrival, this)),
-      told_(DelayLine<ib::ManagementDatagram>::of<&GeneralServices::on_told>(adapter.engine, adapter.id, EventClass::kStage,
+      delivering_(DelayLine<ib::ManagementDatagram>::of<&GeneralServices::deliver>(adapter.engine, adapter.id, EventClass::kStage,
                                                                              this)) {}
 
 void GeneralServices::send(const ib::ManagementDatagram& datagram) {
@@ -119,10 +119,10 @@ void GeneralServices::receive(Incoming&& incoming) {
 }
 
 void GeneralServices::on_dma_write(std::uint64_t) {
-  told_.push(adapter_.engine.now() + adapter_.profile.event_latency, placing_.pop_front());
+  delivering_.push(adapter_.engine.now() + adapter_.profile.event_latency, placing_.pop_front());
 }
 
-void GeneralServices::on_told(ib::ManagementDatagram datagram) {
+void GeneralServices::deliver(ib::ManagementDatagram datagram) {
   record(adapter_, TraceEvent::kDatagramReceived, datagram);
   agent_->on_datagram(datagram);
 }

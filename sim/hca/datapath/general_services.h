@@ -23,15 +23,15 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
   // Set once; without an agent the port answers nothing.
   void attach(ib::ManagementAgent& agent) { agent_ = &agent; }
   void send(const ib::ManagementDatagram& datagram) override;
-  void tell_link(bool up) {
+  void report_link(bool up) {
     if (agent_ != nullptr) agent_->on_link(up);
   }
-  void tell_failure() {
+  void report_failure() {
     if (agent_ != nullptr) agent_->on_failure();
   }
 
   // Time at which the agent gets the next datagram; kNever: none is due.
-  Instant next_told() const { return told_.next(); }
+  Instant next_delivery() const { return delivering_.next(); }
 
   bool takes(const ib::Packet& packet) const;
   // Whether a packet is a subnet management packet. One with a directed route has no destination LID.
@@ -43,7 +43,7 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
   void on_posted(ib::PacketPtr packet);
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
   void on_dma_write(std::uint64_t cookie) override;
-  void on_told(ib::ManagementDatagram datagram);
+  void deliver(ib::ManagementDatagram datagram);
 
   AdapterBase& adapter_;
   host::DmaEngine& dma_;
@@ -54,7 +54,7 @@ class GeneralServices final : public ib::ManagementPort, public host::DmaClient 
   DelayLine<ib::PacketPtr> posted_;
   Ring<ib::PacketPtr> fetching_;  // datagrams whose bytes are being read
   Ring<ib::ManagementDatagram> placing_;
-  DelayLine<ib::ManagementDatagram> told_;
+  DelayLine<ib::ManagementDatagram> delivering_;
 };
 
 }  // namespace verbatim::hca

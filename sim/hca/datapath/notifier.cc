@@ -75,7 +75,7 @@ void Notifier::on_due(Notice notice) {
     number = cq->number();
     context = &cq->context;
   } else if (qp != nullptr && qp->is_xrc_receiver()) {
-    return tell_openings(*qp, event);
+    return notify_openings(*qp, event);
   } else if (qp != nullptr) {
     ++qp->async_events_reported;
     event.element = qp->params.cookie;
@@ -97,7 +97,7 @@ void Notifier::on_due(Notice notice) {
   context->program.listener->on_async_event(context->number, event);
 }
 
-void Notifier::tell_openings(QueuePair& qp, protocol::AsyncEvent event) {
+void Notifier::notify_openings(QueuePair& qp, protocol::AsyncEvent event) {
   for (const QueuePairOpening& opening : qp.openings) {
     event.element = opening.cookie;
     Context& context = *opening.context.get();

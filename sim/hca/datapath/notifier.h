@@ -48,7 +48,7 @@ class Notifier final : public host::DmaClient {
   void wake(Notice notice);
   void on_due(Notice notice);
   // An event of a queue pair of an XRC domain, for all that have it open.
-  void tell_openings(QueuePair& qp, protocol::AsyncEvent event);
+  void notify_openings(QueuePair& qp, protocol::AsyncEvent event);
 
   AdapterBase& adapter_;
   host::DmaEngine& dma_;

@@ -188,10 +188,10 @@ void PayloadWriter::on_dma_write(std::uint64_t) {
   ++first_placing_;
 }
 
-void PayloadWriter::tell_placement(const MemoryPiece& piece, MessageStream stream) {
+void PayloadWriter::report_placement(const MemoryPiece& piece, MessageStream stream) {
   const TraceRecord record{to_ps(adapter_.engine.now()), adapter_.id.value, TraceEvent::kDmaWrite,
                            {piece.owner->program.process, piece.address, piece.length, 0}};
-  adapter_.tracer.tell_placement(record, static_cast<std::uint32_t>(stream >> 1), (stream & 1) != 0);
+  adapter_.tracer.report_placement(record, static_cast<std::uint32_t>(stream >> 1), (stream & 1) != 0);
 }
 
 void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
@@ -207,7 +207,7 @@ void PayloadWriter::apply(const Placement& placement, bool on_adapter) {
     adapter_.tracer.record(adapter_.id, TraceEvent::kDmaWrite, piece.owner->program.process, piece.address,
                            piece.length, 0, part);
     if (!has_bytes) continue;
-    if (adapter_.tracer.wants_facts()) [[unlikely]] tell_placement(piece, placement.stream);
+    if (adapter_.tracer.wants_facts()) [[unlikely]] report_placement(piece, placement.stream);
     if (!on_adapter) piece.owner->program.memory->placed.add(piece.address, piece.length, adapter_.engine.now());
     const std::uint64_t cookie = std::uint64_t{piece.owner->number} << 32 | piece.key;
     memory_.place(*piece.owner, piece.address, part, {this, cookie});

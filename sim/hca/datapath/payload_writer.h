@@ -93,7 +93,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   // Writes the pieces that are in the adapter's own memory, or those in programs, unless the context has
   // ended.
   void apply(const Placement& placement, bool on_adapter);
-  void tell_placement(const MemoryPiece& piece, MessageStream stream);
+  void report_placement(const MemoryPiece& piece, MessageStream stream);
   host::DmaWriteTimes place_whole(Context& context, const ib::Payload& payload,
                                   std::span<const MemoryPiece> pieces, MessageStream stream);
   host::DmaWriteTimes place(Placement placement);

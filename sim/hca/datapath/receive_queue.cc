@@ -78,20 +78,20 @@ std::optional<RecvWork> ReceiveQueue::take() {
   RecvWork work = fetched_.pop_front();
   least_ = std::min(least_, posted_unused());
   ++taken_;
-  if (adapter_.tracer.wants_facts()) [[unlikely]] tell_level();
+  if (adapter_.tracer.wants_facts()) [[unlikely]] report_level();
   refill();
   if (limit_ != 0 && unused() < limit_) recheck_srq_limit();
   return work;
 }
 
-void ReceiveQueue::tell_level() const {
+void ReceiveQueue::report_level() const {
   const SharedReceiveQueue* const srq = owner_.srq.get();
   const QueuePair* const qp = owner_.qp.get();
   using Queue = FactObserver::Queue;
   if (srq != nullptr) {
-    adapter_.tracer.tell_level(adapter_.id, Queue::kSharedReceives, srq->params.number, posted_unused());
+    adapter_.tracer.report_level(adapter_.id, Queue::kSharedReceives, srq->params.number, posted_unused());
   } else if (qp != nullptr) {
-    adapter_.tracer.tell_level(adapter_.id, Queue::kReceives, qp->params.number, posted_unused());
+    adapter_.tracer.report_level(adapter_.id, Queue::kReceives, qp->params.number, posted_unused());
   }
 }
 

@@ -99,7 +99,7 @@ class ReceiveQueue {
   std::uint32_t bytes_of(std::uint32_t first, std::uint32_t count) const;
   void fetch_record();
   void serve_waiters();
-  void tell_level() const;
+  void report_level() const;
   // Fewer receives than the limit may be posted. The record is read, because receives count that the adapter
   // does not know of yet.
   void recheck_srq_limit();

@@ -37,7 +37,7 @@ void Responder::start(ib::Psn expected) {
 void Responder::reset() {
   expected_ = {};
   msn_ = 0;
-  nak_sent_ = established_ = told_none_ = false;
+  nak_sent_ = established_ = granted_none_ = false;
   message_ = Message::kNone;
   received_ = 0;
   current_.reset();

@@ -157,7 +157,7 @@ class Responder {
   bool nak_sent_ = false;
   PsnWindow kept_;  // requests that arrived behind a gap, when they are kept
   bool established_ = false;
-  bool told_none_ = false;  // the newest answer granted no end-to-end credits
+  bool granted_none_ = false;  // the newest answer granted no end-to-end credits
   Message message_ = Message::kNone;  // kind of the message that is being received
   Message kind_ = Message::kNone;     // kind of the packet that is being handled
   std::uint32_t received_ = 0;        // bytes of the message

@@ -189,13 +189,13 @@ ib::Aeth Responder::acknowledgement(Actions& actions) {
   }
   // The receive of a message in progress has been taken, but the MSN does not count it yet.
   const std::uint32_t receives = surroundings_.unused_receives() + (current_ ? 1 : 0);
-  if (receives == 0 && !told_none_) actions.add(Action::Kind::kWatchReceives);
-  told_none_ = receives == 0;
+  if (receives == 0 && !granted_none_) actions.add(Action::Kind::kWatchReceives);
+  granted_none_ = receives == 0;
   return {ib::ack_syndrome(ib::credit_code(receives)), msn_};
 }
 
 void Responder::on_receives(Actions& actions) {
-  if (!told_none_ || !connection_.can_receive()) return;
+  if (!granted_none_ || !connection_.can_receive()) return;
   send_ack(acknowledgement(actions).syndrome, expected_ - 1, actions);
 }
 

@@ -92,7 +92,7 @@ void DeviceContext::keep_memory(const DescriptorTable& process, bool keeps_descr
   if (goes_on) hca_.keep_memory(handle_);
 }
 
-std::uint32_t DeviceContext::known_channel(const std::shared_ptr<CompletionChannelFile>& file) const {
+std::uint32_t DeviceContext::known_channel(const VirtualFilePtr& file) const {
   const auto is_file = [&](const auto& known) { return known.second.lock() == file; };
   const auto it = std::ranges::find_if(channels_, is_file);
   return it == channels_.end() ? 0 : it->first;

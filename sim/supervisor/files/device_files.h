@@ -129,7 +129,7 @@ class DeviceContext final : public hca::EventListener {
   // The adapter's number for a completion channel; one number for each file.
   std::uint32_t channel_number(const std::shared_ptr<CompletionChannelFile>& file);
   // 0: not a channel of this context.
-  std::uint32_t known_channel(const std::shared_ptr<CompletionChannelFile>& file) const;
+  std::uint32_t known_channel(const VirtualFilePtr& file) const;
   // nullptr: no such channel, or it is closed.
   std::shared_ptr<CompletionChannelFile> channel(std::uint32_t number) const {
     const auto it = channels_.find(number);

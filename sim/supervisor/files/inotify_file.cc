@@ -22,7 +22,7 @@ std::size_t FileWatches::fetch(bool own_work) {
   InotifyFile::Cookies cookies;
   for (InotifyFile* file : files_) {
     file->fetch(own_work, cookies);
-    waiting += file->events_.size() - file->told_;
+    waiting += file->events_.size() - file->visible_events_;
   }
   return waiting;
 }
@@ -58,8 +58,8 @@ std::size_t InotifyFile::Event::name_room() const {
 }
 
 IoResult InotifyFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
-  if (told_ == 0) return std::nullopt;
-  while (told_ > 0 && bytes.size() + events_.front().size() <= limit) {
+  if (visible_events_ == 0) return std::nullopt;
+  while (visible_events_ > 0 && bytes.size() + events_.front().size() <= limit) {
     const Event& event = events_.front();
     inotify_event head{};
     head.wd = event.watch;
@@ -72,14 +72,14 @@ IoResult InotifyFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
     std::memcpy(bytes.data() + at + sizeof head, event.name.data(), event.name.size());
     if ((event.mask & IN_Q_OVERFLOW) != 0) --overflows_;
     events_.pop_front();
-    --told_;
+    --visible_events_;
   }
   return bytes.empty() ? -EINVAL : static_cast<std::int64_t>(bytes.size());
 }
 
 std::optional<std::size_t> InotifyFile::queued_input() const {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < told_; ++i) bytes += events_[i].size();
+  for (std::size_t i = 0; i < visible_events_; ++i) bytes += events_[i].size();
   return bytes;
 }
 
@@ -192,8 +192,8 @@ void InotifyFile::add(Event event) {
 }
 
 void InotifyFile::deliver() {
-  if (told_ == events_.size()) return;
-  told_ = events_.size();
+  if (visible_events_ == events_.size()) return;
+  visible_events_ = events_.size();
   notify();
 }
 

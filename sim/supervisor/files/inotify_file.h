@@ -80,7 +80,7 @@ class InotifyFile final : public VirtualFile {
   explicit InotifyFile(std::shared_ptr<FileWatches> host);
   ~InotifyFile() override;
 
-  std::uint32_t readiness() const override { return told_ > 0 ? POLLIN | POLLRDNORM : 0; }
+  std::uint32_t readiness() const override { return visible_events_ > 0 ? POLLIN | POLLRDNORM : 0; }
   std::string describe() const override { return "inotify"; }
   // As many struct inotify_event as exist and fit; -EINVAL if the first does not fit.
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
@@ -130,7 +130,7 @@ class InotifyFile final : public VirtualFile {
   std::map<std::string, int> by_name_;
   int last_number_ = 0;
   std::deque<Event> events_;
-  std::size_t told_ = 0;  // number of events, from the front, that are visible
+  std::size_t visible_events_ = 0;  // number of events, from the front, that are visible
   std::size_t overflows_ = 0;  // number of IN_Q_OVERFLOW events in the queue
 };
 

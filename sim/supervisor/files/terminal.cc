@@ -45,10 +45,10 @@ void Terminal::type(std::string_view keys) {
 
 void Terminal::hang_up(bool leader_has_ended) {
   if (std::exchange(is_hung_up_, true)) return;
-  const std::uint32_t told = leader_has_ended ? foreground : session;
+  const std::uint32_t group = leader_has_ended ? foreground : session;
   session = foreground = 0;
-  signal(told, SIGHUP);
-  signal(told, SIGCONT);
+  signal(group, SIGHUP);
+  signal(group, SIGCONT);
   changed();
 }
 

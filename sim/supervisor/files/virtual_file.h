@@ -20,6 +20,9 @@ namespace verbatim::supervisor {
 class EpollFile;
 class Pipe;
 class Process;
+class RdmaCmFile;
+class SignalFile;
+class TcpSocket;
 class TerminalFile;
 class TerminalMaster;
 
@@ -79,9 +82,12 @@ class VirtualFile {
   virtual const std::string& tree_path() const;
   // Text of its link in /proc/PID/fd; empty: the usual text for its mode.
   virtual std::string link_text() const { return {}; }
-  // The file as the kind that a group of requests needs; nullptr: another kind.
+  // The file as the kind that a group of requests, or a report, needs; nullptr: another kind.
   virtual EpollFile* as_epoll() { return nullptr; }
   virtual Pipe* as_pipe() { return nullptr; }
+  virtual RdmaCmFile* as_rdma_cm() { return nullptr; }
+  virtual SignalFile* as_signal_file() { return nullptr; }
+  virtual TcpSocket* as_tcp_socket() { return nullptr; }
   virtual TerminalFile* as_terminal() { return nullptr; }
   virtual TerminalMaster* as_terminal_master() { return nullptr; }
 

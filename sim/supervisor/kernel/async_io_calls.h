@@ -1,4 +1,4 @@
-// Asynchronous input and output: io_setup(2) and related calls (kernel_async_io.cc).
+// Asynchronous input and output: io_setup(2) and related calls.
 #pragma once
 
 #include "sim/supervisor/kernel/call_context.h"

@@ -43,14 +43,14 @@ void Checks::report(Process& process, Check check, std::uint64_t caller, const s
   if (check == Check::kNone || static_cast<std::uint32_t>(check) >= protocol::kCheckCount || !is_on(check)) return;
   // One finding for each place in the program.
   const auto place_of_finding = std::make_tuple(process.pid(), check, caller, caller == 0 ? text : std::string());
-  if (told_.contains(place_of_finding)) return;
+  if (reported_.contains(place_of_finding)) return;
   Findings& findings = findings_[{process.program(), check}];
-  if (findings.told >= kMostOfKind) {
+  if (findings.reported >= kMostOfKind) {
     ++findings.more;
     return;
   }
-  ++findings.told;
-  told_.insert(place_of_finding);
+  ++findings.reported;
+  reported_.insert(place_of_finding);
   const std::string place = place_of_call(process.native_pid(), caller) + (callers ? callers() : "");
   const char* const name = protocol::kChecks[static_cast<std::uint32_t>(check)].name;
   Diagnosis finding{process.host().component, process.pid(), 0, text};
@@ -85,11 +85,9 @@ void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files,
   // A thread with a deadline polls again by itself.
   if (deadline != kNever || thread.retried() || process.contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
   for (const VirtualFilePtr& file : files) {
-    const auto channel = std::dynamic_pointer_cast<CompletionChannelFile>(file);
-    if (channel == nullptr) continue;
     for (const auto& context : process.contexts()) {
       if (!context->open() || context->owner() != process.pid()) continue;
-      const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(channel), thread.tid());
+      const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(file), thread.tid());
       if (slept.cq == 0) continue;
       report(process, Check::kMissedWakeUp, slept.armed_from,
              fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
@@ -131,7 +129,7 @@ void Checks::before_command(Thread& thread, DeviceContext& context, std::span<co
   if (type == CommandType::kDeregMr) {
     Process& process = thread.process();
     const std::uint64_t caller = process.region().slot(thread.slot()).verb_caller;
-    context.hca().tell_end_of_region(context.handle(), destroy.handle,
+    context.hca().report_end_of_region(context.handle(), destroy.handle,
                                      [native_pid = process.native_pid(), caller] { return place_of_call(native_pid, caller); });
     return check_region(thread, context, destroy.handle, now);
   }

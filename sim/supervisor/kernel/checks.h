@@ -62,13 +62,13 @@ class Checks {
 
   static constexpr std::size_t kMostFigures = 1000;
   struct Findings {
-    std::size_t told = 0;
+    std::size_t reported = 0;
     std::uint64_t more = 0;
   };
 
   Tracer& tracer_;
   const SupervisorOptions& options_;
-  std::set<std::tuple<std::uint32_t, protocol::Check, std::uint64_t, std::string>> told_;  // text only if the caller is 0
+  std::set<std::tuple<std::uint32_t, protocol::Check, std::uint64_t, std::string>> reported_;  // text only if the caller is 0
   std::map<std::pair<std::size_t, protocol::Check>, Findings> findings_;                   // by program and check
   std::vector<QueueFigures> figures_;
 };

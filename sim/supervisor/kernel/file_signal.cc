@@ -29,12 +29,12 @@ void FileSignal::wake(bool) {
   const std::uint32_t ready = file_.readiness();
   const bool has_input = (ready & (POLLIN | POLLHUP | POLLRDHUP)) != 0;
   if (!has_input && (ready & (POLLOUT | POLLERR)) == 0) return;
-  told_.push_back(has_input ? POLL_IN : POLL_OUT);
+  pending_codes_.push_back(has_input ? POLL_IN : POLL_OUT);
   if (!timer_.scheduled()) timer_.schedule_after(Duration::zero());
 }
 
 void FileSignal::on_timer() {
-  for (const int code : std::exchange(told_, {})) {
+  for (const int code : std::exchange(pending_codes_, {})) {
     if (owner.type < 0 || owner.id == 0) continue;
     SignalOrigin origin;
     if (signal != 0) {

@@ -42,7 +42,7 @@ class FileSignal final : public Waiter {
   const Send send_;
   bool is_on_ = false;
   int descriptor_ = -1;
-  std::vector<int> told_;  // si_code of each change whose signal is not sent yet
+  std::vector<int> pending_codes_;  // si_code of each change whose signal is not sent yet
   Timer timer_;            // sends signals outside the notification of waiters
 };
 

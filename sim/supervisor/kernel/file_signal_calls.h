@@ -1,4 +1,4 @@
-// fcntl requests about signals on readiness of files (kernel_file_signal.cc).
+// fcntl requests about signals on readiness of files.
 #pragma once
 
 #include "sim/supervisor/kernel/call_context.h"

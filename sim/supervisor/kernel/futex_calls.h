@@ -1,4 +1,4 @@
-// futex(2) (kernel_futex.cc).
+// futex(2).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// inotify(7) calls (kernel_inotify.cc).
+// inotify(7) calls.
 #pragma once
 
 #include "sim/supervisor/files/inotify_file.h"

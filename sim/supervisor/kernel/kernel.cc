@@ -52,9 +52,9 @@ CallOutcome Kernel::execute(Thread& thread) {
   call.process.set_calling_thread(thread.native_tid());
   const bool was_blocked = thread.retried();
   CallOutcome outcome = dispatch(call, *state_);
-  if (!outcome && thread.has_signal() && call.transferred > 0) {
+  if (!outcome && thread.signals.has_deliverable() && call.transferred > 0) {
     outcome = Answer{static_cast<std::int64_t>(call.transferred)};  // bytes already moved are not moved again
-  } else if (!outcome && thread.has_signal()) {
+  } else if (!outcome && thread.signals.has_deliverable()) {
     outcome = interrupt(call, state_->futexes);
     // A signal that was pending before the call is delivered first; the call then starts again.
     if (!was_blocked) outcome = Answer{0, protocol::Action::kRestart};
@@ -67,10 +67,10 @@ CallOutcome Kernel::execute(Thread& thread) {
     const bool sleeps = protocol::is_sleep(call.number, call.arguments);
     const bool nothing = (!was_blocked || sleeps) && outcome->action == protocol::Action::kReturn &&
                          protocol::finds_nothing(call.number, call.arguments, outcome->result);
-    const bool again = thread.repeats_empty_call(nothing);
+    const bool again = thread.empty_calls.add(thread.call(), nothing);
     // With failing calls, every repetition may fail, and a sleep may be longer: the runtime must not repeat
     // the call itself.
-    const bool may_differ = state_->failures.may_occur() || (sleeps && thread.may_be_late());
+    const bool may_differ = state_->failures.may_occur() || (sleeps && thread.delays.may_occur());
     if (nothing && !may_differ) keep_empty_call(call, *outcome);
     if (again || (protocol::system_call(call.number).has(CallTraits::kUnseen) && outcome->result == 0))
       return outcome;

@@ -81,7 +81,7 @@ class Kernel {
   const HostPaths& paths_of(const Process& process) const { return state_of(process.host_index()).paths; }
   HostPaths& paths_of_host(std::size_t host) { return state_of(host).paths; }
 
-  // Watches of files in the host's own folders (files/inotify_file.h, kernel_inotify.cc).
+  // Watches of files in the host's own folders (files/inotify_file.h, inotify_calls.cc).
   bool watches_files(std::size_t host) const { return state_of(host).file_watches->are_of_files(); }
   // Fetches new events; returns the number of events not yet delivered.
   std::size_t fetch_file_events(std::size_t host, bool own_work = false) {

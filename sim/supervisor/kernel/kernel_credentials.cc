@@ -18,9 +18,9 @@ UserId id_of(std::int64_t argument) { return static_cast<UserId>(argument); }
 
 // Stores three ids at three addresses (getresuid, getresgid).
 bool store_three(ProcessMemory& memory, const std::int64_t* addresses, const Ids& ids) {
-  const UserId told[3] = {ids.real, ids.effective, ids.saved};
+  const UserId reported[3] = {ids.real, ids.effective, ids.saved};
   for (int i = 0; i < 3; ++i) {
-    if (!memory.store(static_cast<std::uint64_t>(addresses[i]), told[i])) return false;
+    if (!memory.store(static_cast<std::uint64_t>(addresses[i]), reported[i])) return false;
   }
   return true;
 }
@@ -108,10 +108,11 @@ CallOutcome sys_capabilities(CallContext& call) {
   const std::size_t size = old ? sizeof data[0] : sizeof data;
   if (gets) {
     if (data_at == 0) return Answer{0};
-    const Credentials::Capabilities told = meant->credentials.capabilities();
+    const Credentials::Capabilities reported = meant->credentials.capabilities();
     for (int i = 0; i < 2; ++i) {
-      data[i] = {static_cast<std::uint32_t>(told.effective >> 32 * i), static_cast<std::uint32_t>(told.permitted >> 32 * i),
-                 static_cast<std::uint32_t>(told.inheritable >> 32 * i)};
+      data[i] = {static_cast<std::uint32_t>(reported.effective >> 32 * i),
+                 static_cast<std::uint32_t>(reported.permitted >> 32 * i),
+                 static_cast<std::uint32_t>(reported.inheritable >> 32 * i)};
     }
     return Answer{memory.put(data_at, std::as_bytes(std::span(data)).first(size)) ? 0 : -EFAULT};
   }

@@ -77,8 +77,8 @@ std::optional<EndedChild> take_child(CallContext& call, std::uint32_t pid, std::
   if ((options & WEXITED) != 0) {
     if (const auto child = take(family.ended, [](int) { return true; })) return child;
   }
-  const auto told = [&](int status) { return (options & (WIFSTOPPED(status) ? WSTOPPED : WCONTINUED)) != 0; };
-  if (const auto child = take(family.changed, told)) return child;
+  const auto is_awaited = [&](int status) { return (options & (WIFSTOPPED(status) ? WSTOPPED : WCONTINUED)) != 0; };
+  if (const auto child = take(family.changed, is_awaited)) return child;
   const bool not_asked_for =
       std::any_of(family.ended.begin(), family.ended.end(), [&](const EndedChild& child) {
         return Wanted{pid, group}.matches(child.pid, child.group);

@@ -35,9 +35,9 @@ CallOutcome sys_pipe(CallContext& call) {
 // fifo(7): opening one end waits for the other, unless O_NONBLOCK is given.
 CallOutcome open_fifo(CallContext& call, const std::string& path, int flags) {
   const int mode = flags & O_ACCMODE;
-  const auto opening = call.thread.opening();
+  const Thread::PendingOpen pending = call.thread.pending_open;
   std::shared_ptr<Pipe> pipe;
-  if (opening == nullptr) {
+  if (pending.end == nullptr) {
     struct stat status;
     if (stat(path.c_str(), &status) != 0) return Answer{-errno};
     std::weak_ptr<Pipe>& fifo = call.host.fifos[{status.st_dev, status.st_ino}];
@@ -45,17 +45,17 @@ CallOutcome open_fifo(CallContext& call, const std::string& path, int flags) {
     if (pipe == nullptr) fifo = pipe = std::make_shared<Pipe>();
     if (mode == O_WRONLY && (flags & O_NONBLOCK) != 0 && pipe->readers == 0) return Answer{-ENXIO};
   }
-  const auto end = opening != nullptr ? std::static_pointer_cast<PipeEnd>(opening) : pipe->open(mode);
+  const auto end = pending.end != nullptr ? std::static_pointer_cast<PipeEnd>(pending.end) : pipe->open(mode);
   const bool alone =
       mode == O_RDONLY ? end->pipe().writers == 0 : mode == O_WRONLY && end->pipe().readers == 0;
   // A partner that opened and closed during the wait counts.
-  const bool met = opening != nullptr && call.thread.opening_met(mode == O_RDONLY ? end->pipe().writers_ever
-                                                                                  : end->pipe().readers_ever);
+  const std::uint64_t partners = mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever;
+  const bool met = pending.end != nullptr && pending.partners != partners;
   if (alone && !met && (flags & O_NONBLOCK) == 0) {
-    call.thread.set_opening(end, mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever);
+    call.thread.pending_open = {end, partners};
     return call.wait_for({end}, kNever, "open of a named pipe");
   }
-  call.thread.set_opening(nullptr, 0);
+  call.thread.pending_open = {};
   return call.install(end, (flags & O_NONBLOCK) != 0);
 }
 

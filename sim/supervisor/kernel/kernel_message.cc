@@ -179,15 +179,15 @@ bool store_message(CallContext& call, RealDescriptors& descriptors, std::uint64_
 // `answer`, which also makes the runtime install the received descriptors.
 Answer with_descriptors(CallContext& call, const Answer& answer, const Received& received) {
   if (received.numbers.empty()) return answer;
-  std::vector<std::int32_t> told = received.numbers;
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    if (received.real[i]) told[i] = ~told[i];
+  std::vector<std::int32_t> numbers = received.numbers;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (received.real[i]) numbers[i] = ~numbers[i];
   }
   const auto mailbox = call.process.region().mailbox(call.thread.slot());
-  const auto bytes = std::as_bytes(std::span(told));
+  const auto bytes = std::as_bytes(std::span(numbers));
   CHECK(bytes.size() <= mailbox.size());
   std::ranges::copy(bytes, mailbox.begin());
-  return {answer.result, protocol::Action::kTakeFds, {static_cast<std::int64_t>(told.size()), 0}};
+  return {answer.result, protocol::Action::kTakeFds, {static_cast<std::int64_t>(numbers.size()), 0}};
 }
 
 CallOutcome receive(CallContext& call, CallFailures& failures, const std::shared_ptr<Socket>& socket,

@@ -38,11 +38,11 @@ using protocol::Action;
 using protocol::PathUse;
 using End = TreeWalk::End;
 
-bool tells_attributes(std::uint32_t number) {
+bool returns_attributes(std::uint32_t number) {
   return number == SYS_stat || number == SYS_lstat || number == SYS_newfstatat || number == SYS_statx;
 }
 
-bool tells_access(std::uint32_t number) {
+bool checks_access(std::uint32_t number) {
   return number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
 }
 
@@ -282,11 +282,11 @@ namespace {
 CallOutcome sys_descriptor_path(CallContext& call, const protocol::PathArgument& argument) {
   if (argument.folder < 0 || call.process.file(call.arguments[argument.folder]) == nullptr)
     return Answer{0, Action::kNative};  // the kernel returns the error
-  if (tells_attributes(call.number)) return sys_stat(call);
+  if (returns_attributes(call.number)) return sys_stat(call);
   const auto path = call.process.memory().load_string(
       static_cast<std::uint64_t>(call.arguments[argument.path]), protocol::kPathRoom);
   const bool names_descriptor = !path || call.number == SYS_fchownat || call.number == SYS_faccessat2;
-  return Answer{!names_descriptor ? -ENOENT : tells_access(call.number) ? 0 : -EPERM};
+  return Answer{!names_descriptor ? -ENOENT : checks_access(call.number) ? 0 : -EPERM};
 }
 
 // The answer of a call with one path to the file that it names.
@@ -307,7 +307,7 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
     if (S_ISDIR(file->mode()))
       return missing(call, trees, 0, {End::kOut, true, file->tree_path(), nullptr, nullptr, -1});
     if (row.paths[0].use == PathUse::kWorkIn) return Answer{-ENOTDIR};
-    if (!tells_attributes(call.number)) return Answer{0};
+    if (!returns_attributes(call.number)) return Answer{0};
     return store_attributes(call, call.address(attributes_at(call.number)), *file);
   }
   const PathUse use = row.paths[0].use;
@@ -320,11 +320,11 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
     if (node.kind != VirtualNode::Kind::kFolder) return Answer{-ENOTDIR};
     return work_in(call, found.path);
   }
-  if (tells_attributes(call.number)) {
+  if (returns_attributes(call.number)) {
     return store_attributes(call, call.address(attributes_at(call.number)), node.mode(),
                             number_of_path(found.path), node.device);
   }
-  if (tells_access(call.number)) {  // as for the owner of read-only files
+  if (checks_access(call.number)) {  // as for the owner of read-only files
     const std::int64_t wanted = a[path_at + 1];
     if ((wanted & ~std::int64_t{R_OK | W_OK | X_OK}) != 0) return Answer{-EINVAL};
     const bool writes =
@@ -384,7 +384,7 @@ CallOutcome sys_open(CallContext& call, HostTrees& trees) {
   const protocol::PathCall& row = *protocol::path_call(call.number);
   const int flags =
       call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : static_cast<int>(call.arguments[row.flags]);
-  if (call.thread.opening() != nullptr)
+  if (call.thread.pending_open.end != nullptr)
     return open_fifo(call, {}, flags);  // found by an earlier try; the path may have changed
   int error;
   const auto path = whole_path(call, row.paths[0], &error);

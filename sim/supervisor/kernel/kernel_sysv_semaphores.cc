@@ -80,7 +80,7 @@ CallOutcome sys_semop(CallContext& call) {
   if (!set->permissions.allow(call.thread.credentials, changes ? 0222 : 0444)) return Answer{-EACCES};
   if (const auto done = set->apply(process.pid(), operations, call.seconds())) return Answer{*done};
   if (call.now() >= deadline) return Answer{-EAGAIN};
-  if (!call.thread.has_signal()) set->await(call.thread, set->obstacle());
+  if (!call.thread.signals.has_deliverable()) set->await(call.thread, set->obstacle());
   return call.wait_for({set}, deadline, "semop");
 }
 

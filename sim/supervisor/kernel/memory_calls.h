@@ -1,4 +1,4 @@
-// Memory policies (kernel_memory.cc), huge pages (kernel_huge_pages.cc) and memory of other processes
+// Memory policies, huge pages (kernel_huge_pages.cc) and memory of other processes
 // (kernel_other_memory.cc).
 #pragma once
 

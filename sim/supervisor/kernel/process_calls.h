@@ -1,4 +1,4 @@
-// Processes and threads: creation and end (kernel_process.cc), families and signals (kernel_family.cc),
+// Processes and threads: creation and end, families and signals (kernel_family.cc),
 // limits and scheduling (kernel_attributes.cc), credentials (kernel_credentials.cc).
 #pragma once
 

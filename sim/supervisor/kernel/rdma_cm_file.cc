@@ -493,12 +493,12 @@ IoResult RdmaCmFile::set_option(const Command& command) {
 }
 
 IoResult RdmaCmFile::notify_of(const Command& command) {
-  rdma_ucm_notify told;
-  if (!load(command.in, told)) return -EINVAL;
+  rdma_ucm_notify notification;
+  if (!load(command.in, notification)) return -EINVAL;
   constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST
-  Context* context = find(told.id);
+  Context* context = find(notification.id);
   if (context == nullptr) return -ENOENT;
-  return told.event == kCommunicationEstablished ? context->id->notify_established() : 0;
+  return notification.event == kCommunicationEstablished ? context->id->notify_established() : 0;
 }
 
 // Moves an identifier with its unread events from another opening of the device to this one.
@@ -506,12 +506,13 @@ IoResult RdmaCmFile::migrate(const Command& command) {
   rdma_ucm_migrate_id migrate;
   if (!load(command.in, migrate)) return -EINVAL;
   if (command.room < sizeof(rdma_ucm_migrate_resp)) return -ENOSPC;
-  const auto from = std::dynamic_pointer_cast<RdmaCmFile>(command.process.file(static_cast<std::int32_t>(migrate.fd)));
+  const VirtualFilePtr file = command.process.file(static_cast<std::int32_t>(migrate.fd));
+  RdmaCmFile* const from = file != nullptr ? file->as_rdma_cm() : nullptr;
   if (from == nullptr) return -EINVAL;
   Context* context = from->find(migrate.id);
   if (context == nullptr) return -ENOENT;
   const rdma_ucm_migrate_resp response{context->events_reported};
-  if (from.get() != this) {
+  if (from != this) {
     context->id->set_sink(this);
     contexts_[migrate.id] = std::move(*context);
     from->contexts_.erase(migrate.id);

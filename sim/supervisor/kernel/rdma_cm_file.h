@@ -52,6 +52,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
 
   std::uint32_t readiness() const override { return events_.empty() ? 0 : POLLIN | POLLRDNORM; }
   std::string describe() const override { return "rdma_cm event channel"; }
+  RdmaCmFile* as_rdma_cm() override { return this; }
   bool reaches_beyond_host() const override { return true; }
 
   // Executes one command that `process` has written, and stores the response in its memory. nullopt: no event

@@ -1,4 +1,4 @@
-// Sockets (kernel_socket.cc), messages (kernel_message.cc) and options (kernel_options.cc).
+// Sockets, messages (kernel_message.cc) and options (kernel_options.cc).
 #pragma once
 
 #include <cstdint>

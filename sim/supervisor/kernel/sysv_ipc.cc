@@ -39,15 +39,15 @@ int IpcPermissions::set(const Credentials& who, const ipc_perm& wanted) {
 }
 
 ipc_perm IpcPermissions::to_ipc_perm(std::uint32_t more_mode) const {
-  ipc_perm told{};
-  told.__key = key;
-  told.uid = owner;
-  told.gid = group;
-  told.cuid = creator;
-  told.cgid = creating_group;
-  told.mode = static_cast<decltype(told.mode)>(mode | more_mode);
-  told.__seq = static_cast<decltype(told.__seq)>(id >> 15);
-  return told;
+  ipc_perm permissions{};
+  permissions.__key = key;
+  permissions.uid = owner;
+  permissions.gid = group;
+  permissions.cuid = creator;
+  permissions.cgid = creating_group;
+  permissions.mode = static_cast<decltype(permissions.mode)>(mode | more_mode);
+  permissions.__seq = static_cast<decltype(permissions.__seq)>(id >> 15);
+  return permissions;
 }
 
 std::uint32_t SharedSegment::state_bits() const {

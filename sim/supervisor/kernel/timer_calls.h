@@ -1,4 +1,4 @@
-// Interval timers and POSIX timers; calls that a signal interrupts (kernel_timer.cc).
+// Interval timers and POSIX timers; calls that a signal interrupts.
 #pragma once
 
 #include "sim/supervisor/kernel/call_context.h"

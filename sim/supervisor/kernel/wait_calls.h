@@ -1,4 +1,4 @@
-// poll, select, epoll, sleeps and waits for signals (kernel_wait.cc).
+// poll, select, epoll, sleeps and waits for signals.
 #pragma once
 
 #include <cstdint>

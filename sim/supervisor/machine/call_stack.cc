@@ -16,7 +16,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::size_t kMostWalked = 64, kMostTold = 8;  // functions
+constexpr std::size_t kMostWalked = 64, kMostShown = 8;  // functions
 
 // Files mapped in a process; each is read once.
 class MappedFiles {
@@ -92,8 +92,8 @@ std::string callers_text(pid_t native_pid, std::uint64_t caller, const StackStar
   });
   if (here == addresses.end()) return "";
   std::string text = own ? "in " + own->first : "";
-  std::size_t told = 1;
-  for (auto it = here + 1; it != addresses.end() && told < kMostTold; ++it) {
+  std::size_t shown = 1;
+  for (auto it = here + 1; it != addresses.end() && shown < kMostShown; ++it) {
     const auto place = files.at(*it - 1);
     if (!place) break;
     if (!is_of_program(*place)) continue;
@@ -101,7 +101,7 @@ std::string callers_text(pid_t native_pid, std::uint64_t caller, const StackStar
     // _start is not shown: nobody has written it.
     if (function && function->first == "_start") break;
     text += (text.empty() ? "from " : ", from ") + (function ? function->first + " at " : "") + place_of_call(native_pid, *it);
-    ++told;
+    ++shown;
   }
   return text.empty() ? "" : " (" + text + ")";
 }

@@ -160,7 +160,9 @@ int FolderViews::make_entries(const std::string& copy, const struct stat& status
     if (!is_open && (status.st_mode & 0300) != 0300) chmod(copy.c_str(), 0700);
     is_open = true;
     const int failed = make_entry(copy + "/" + name, folder.original + "/" + name);
-    if (failed != 0 && failed != EEXIST && error == 0) error = failed;
+    if (failed == 0 || failed == EEXIST) continue;
+    folder.made.erase(name);  // for the next try
+    if (error == 0) error = failed;
   }
   if (!is_open) return 0;
   if ((status.st_mode & 0300) != 0300) chmod(copy.c_str(), status.st_mode & 07777);

@@ -186,9 +186,9 @@ int probe_code_patches() {
     _exit(code() == 2 ? 0 : kNoEffect);
   }
   int status = 0;
-  const int untold = status_of(pid, status, WUNTRACED);
-  if (untold != 0) {
-    result = untold;
+  const int error = status_of(pid, status, WUNTRACED);
+  if (error != 0) {
+    result = error;
   } else if (WIFSTOPPED(status)) {
     const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
     errno = 0;

@@ -91,29 +91,30 @@ std::string inspect_image(const std::string& path, const std::string& bytes, std
   return path + " is statically linked, so the verbs library cannot be put in its place; link it dynamically";
 }
 
-std::string inspect_file(const std::string& path, const NativeOf& native_of, int depth) {
+Inspection inspect_file(const std::string& path, const NativeOf& native_of, int depth) {
   const std::string native = native_of ? native_of(path) : path;
   struct stat status;
-  if (stat(native.c_str(), &status) != 0) return path + ": " + std::strerror(errno);
-  if (!S_ISREG(status.st_mode)) return path + " is not a file";
-  if (access(native.c_str(), X_OK) != 0) return path + " is not executable";
+  if (stat(native.c_str(), &status) != 0) return {path + ": " + std::strerror(errno), !is_error_of_file(errno)};
+  if (!S_ISREG(status.st_mode)) return {path + " is not a file"};
+  if (access(native.c_str(), X_OK) != 0) return {path + " is not executable"};
   // Linux executes it, but makes the process undumpable: the simulator could not access its memory.
   if (access(native.c_str(), R_OK) != 0) {
-    return path + " may be executed but not read, so that its memory cannot be reached; make it readable (chmod a+r)";
+    return {path + " may be executed but not read, so that its memory cannot be reached; make it readable (chmod a+r)"};
   }
   std::ifstream file(native, std::ios::binary);
   std::string bytes(4096, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (file.is_open()) file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.is_open() || file.bad()) return {path + " cannot be read: " + std::strerror(errno), true};
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   if (bytes.starts_with("#!")) {
-    if (depth > 4) return path + ": too many interpreters in a row";
+    if (depth > 4) return {path + ": too many interpreters in a row"};
     const std::size_t start = bytes.find_first_not_of(" \t", 2);
     const std::size_t end = bytes.find_first_of(" \t\n", start);
-    if (start == std::string::npos || end == std::string::npos) return path + " names no interpreter";
+    if (start == std::string::npos || end == std::string::npos) return {path + " names no interpreter"};
     return inspect_file(bytes.substr(start, end - start), native_of, depth + 1);
   }
-  if (!bytes.starts_with(ELFMAG)) return path + " is neither a program nor a script that names its interpreter";
-  return inspect_image(path, bytes, file);
+  if (!bytes.starts_with(ELFMAG)) return {path + " is neither a program nor a script that names its interpreter"};
+  return {inspect_image(path, bytes, file)};
 }
 
 void fix_limits() {
@@ -290,7 +291,7 @@ std::vector<std::string> executed_arguments(const LaunchRequest& request) {
   std::vector<std::string> arguments = request.arguments;
   std::string path = request.path;
   for (int depth = 0; depth < 5; ++depth) {
-    std::vector<std::string> words = interpreter_of(path);
+    std::vector<std::string> words = interpreter_of(path).value_or(std::vector<std::string>());
     if (words.empty()) break;
     words.push_back(path);
     if (!arguments.empty()) arguments.erase(arguments.begin());
@@ -328,20 +329,28 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved,
-                            const NativeOf& native_of) {
+bool is_error_of_file(int error) {
+  constexpr int kErrors[] = {E2BIG, EACCES,       EINVAL, EISDIR,  ELIBBAD, ELOOP,
+                             ENOENT, ENAMETOOLONG, ENOEXEC, ENOTDIR, ETXTBSY};
+  return std::ranges::find(kErrors, error) != std::end(kErrors);
+}
+
+Inspection inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved,
+                           const NativeOf& native_of) {
   const std::string path = resolve(name, working_directory, native_of);
-  if (path.empty()) return "there is no program \"" + name + "\" in " + kProgramPath;
+  if (path.empty()) return {"there is no program \"" + name + "\" in " + kProgramPath};
   if (resolved != nullptr) *resolved = path;
   return inspect_file(path, native_of, 0);
 }
 
-std::vector<std::string> interpreter_of(const std::string& path) {
+std::optional<std::vector<std::string>> interpreter_of(const std::string& path) {
   std::string line;
   std::ifstream file(path, std::ios::binary);
-  if (!std::getline(file, line) || !line.starts_with("#!")) return {};
+  if (file.is_open()) std::getline(file, line);
+  if (!file.is_open() || file.bad()) return std::nullopt;
+  if (!line.starts_with("#!")) return std::vector<std::string>();
   const std::size_t start = line.find_first_not_of(" \t", 2);
-  if (start == std::string::npos) return {};
+  if (start == std::string::npos) return std::vector<std::string>();
   const std::size_t end = std::min(line.find_first_of(" \t", start), line.size());
   std::vector<std::string> words = {line.substr(start, end - start)};
   const std::size_t rest = line.find_first_not_of(" \t", end);
@@ -376,6 +385,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
   if (stdin_fd < 0 || placeholder_fd < 0 || directory_fd < 0 || pipe2(out, O_CLOEXEC) != 0 ||
       pipe2(err, O_CLOEXEC) != 0 || pipe2(error_pipe, O_CLOEXEC) != 0) {
     launched.error = std::string("cannot open the descriptors a program needs: ") + std::strerror(errno);
+    launched.is_refused_by_machine = true;
     return launched;
   }
 
@@ -431,6 +441,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
       int error = 0;
       if (read(error_pipe[0], &error, sizeof error) != sizeof error) error = ECHILD;
       launched.error = "cannot execute " + request.path + ": " + std::strerror(error);
+      launched.is_refused_by_machine = !is_error_of_file(error);
       launched.pid = -1;
     } else {
       LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);
@@ -440,6 +451,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
       } else {
         end_child(launched.pid);
         launched.error = "cannot prepare " + request.path + " at its exec stop: " + trace.error();
+        launched.is_refused_by_machine = !trace.is_unsuitable();
         launched.pid = -1;
       }
     }

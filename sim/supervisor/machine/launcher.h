@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,14 +21,22 @@ namespace verbatim::supervisor {
 // PATH in a simulation; programs are looked up there.
 inline constexpr const char* kProgramPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Resolves `name` as execvp would. Returns why it cannot be simulated; empty: it can. `native_of`: path to read
-// for an absolute path; empty: the path itself.
-using NativeOf = std::function<std::string(const std::string& path)>;
-std::string inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved,
-                            const NativeOf& native_of = {});
+struct Inspection {
+  std::string reason;                  // why the program cannot be simulated; empty: it can
+  bool is_refused_by_machine = false;  // its file could not be read: the reason says nothing about the file
+};
 
-// Interpreter and its one argument (the rest of the line) from a script's #! line; empty for other files.
-std::vector<std::string> interpreter_of(const std::string& path);
+// Resolves `name` as execvp would. `native_of`: path to read for an absolute path; empty: the path itself.
+using NativeOf = std::function<std::string(const std::string& path)>;
+Inspection inspect_program(const std::string& name, const std::string& working_directory, std::string* resolved,
+                           const NativeOf& native_of = {});
+
+// Whether execve(2) fails with `error` because of the file or the arguments. All other errors are the machine's.
+bool is_error_of_file(int error);
+
+// Interpreter and its one argument (the rest of the line) from a script's #! line; empty for other files. nullopt:
+// the machine does not let the file be read.
+std::optional<std::vector<std::string>> interpreter_of(const std::string& path);
 
 // Whether the file has a set-user-id or set-group-id bit. The program runs with the caller's
 // rights all the same.
@@ -64,7 +73,8 @@ struct LaunchedProcess {
   // written to 1 and 2 before the shim was in place; later nobody reads these pipes
   std::string early_output[2];
   std::string error;            // not empty: no process was started
-  bool is_refused_by_machine = false;  // the machine has no room for one more process
+  // The machine refused a call of the launch. False with an error: the program cannot be simulated.
+  bool is_refused_by_machine = false;
 };
 
 // Adapts the request to sanitizers. AddressSanitizer: its runtime is preloaded first, and leak detection is

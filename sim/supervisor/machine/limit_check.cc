@@ -49,9 +49,9 @@ constexpr Need kNeeds[] = {
 // RLIMIT_NPROC counts all processes of the user, and does not apply to root. A limit of 8192 or more is not
 // tested: its exhaustion is reported when it occurs.
 int processes_missing() {
-  constexpr rlim_t kTold = 8192;
+  constexpr rlim_t kEnough = 8192;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur >= kTold) return 0;
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur >= kEnough) return 0;
   const pid_t child = vfork();
   if (child == 0) _exit(0);
   if (child < 0) return errno;
@@ -72,9 +72,9 @@ std::vector<Facility> check_limits() {
     getrlimit(need.resource, &limit);
     add(need.name, fmt::format("{} {}", need.least / need.unit, need.what), limit.rlim_max < need.least ? need.advice : "");
   }
-  table.push_back({"layout-room", "17 TiB of address space can be taken, so that libraries lie at the same addresses everywhere",
+  table.push_back({"layout-room", "17 TiB of address space can be reserved, so that libraries have the same addresses on every machine",
                    has_room_for_layout() ? Facility::State::kWorks : Facility::State::kOtherMeans,
-                   has_room_for_layout() ? "" : "the hard limit on address space is lower (ulimit -Hv); libraries lie elsewhere, "
+                   has_room_for_layout() ? "" : "the hard limit on address space is lower (ulimit -Hv); libraries have other addresses, "
                                                 "and runs are marked weak"});
   const std::string folder = temporary_folder();
   struct stat status;

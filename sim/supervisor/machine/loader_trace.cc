@@ -65,10 +65,11 @@ bool LoaderTrace::prepare() {
   const std::optional<FirstStack> stack = read_stack(registers.rsp);
   if (!stack) return fail("its first stack is not as the kernel makes it");
   std::vector<Mapping> all = mappings_of(pid_);
+  if (all.empty()) return fail("its memory map cannot be read (/proc/PID/maps)");
   const std::optional<Places> places = find_places(all, *stack, registers.rsp);
-  if (!places) return fail("it does not lie in memory as the kernel loads programs");
+  if (!places) return fail_as_unsuitable("its memory is not laid out as the kernel loads programs");
   if (places->were_random && !has_room_for_layout())
-    return fail("the limit on address space leaves no room to decide where its libraries lie; raise it (ulimit -Hv)");
+    return fail("the limit on address space leaves no room to choose the addresses of its libraries; raise it (ulimit -Hv)");
   if (!write_stack(*stack, *places, registers)) return fail("its first stack cannot be written");
   if (!make_room(all, *places, registers)) return false;
   patch_mapped(all);
@@ -181,7 +182,8 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
   if (const std::string& seen = params_.seen_path; !seen.empty()) {
     // The end of the padding before it is cut off if `seen` is the longer one.
     const std::string text = '\0' + seen;
-    if (!memory_.write(program_name_at(given[AT_EXECFN]) - 1, std::as_bytes(std::span(text.c_str(), text.size() + 1)))) return false;
+    const auto bytes = std::as_bytes(std::span(text.c_str(), text.size() + 1));
+    if (!memory_.write(program_name_at(given[AT_EXECFN]) - 1, bytes)) return false;
   }
   registers.rsp = places.stack.moved(begin);
   return true;
@@ -244,7 +246,7 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
     calls.push_back({SYS_prctl, {PR_SET_NAME, name_end_ - 1 - last_part_of(params_.seen_path).size()}, 0});
   auto made = make_calls(pid_, memory_, registers.rip, calls);
   if (!made) return fail(kRefused);
-  if (!made->at(nearest.header) || !made->at(nearest.code)) return fail(kTaken);
+  if (!made->at(nearest.header) || !made->at(nearest.code)) return fail_as_unsuitable(kTaken);
   for (std::size_t i = clocks.size(); i-- > 0;) {
     if (made->at(nearest.code + 1 + i)) all.erase(all.begin() + static_cast<std::ptrdiff_t>(clocks[i]));
   }
@@ -254,7 +256,7 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   const std::size_t moves = calls.size();
   if (places.were_random) {
     std::optional<prctl_mm_map> records = records_of(pid_);
-    if (!records) return fail("/proc does not tell where it lies");
+    if (!records) return fail("/proc does not show its addresses");
     places.move_records(*records);
     if (!memory_.write(nearest.address, std::as_bytes(std::span(&*records, 1)))) return fail(kRefused);
     calls.push_back({SYS_prctl, {PR_SET_MM, PR_SET_MM_MAP, nearest.address, sizeof(prctl_mm_map)}, 0});
@@ -284,21 +286,22 @@ bool LoaderTrace::make_room(std::vector<Mapping>& all, const Places& places, use
   if (!made || ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) != 0) return fail(kRefused);
   for (std::size_t i = 0; i < taken; ++i) {
     if (made->at(i)) continue;
-    return fail(i < moves         ? "its memory cannot be moved to the addresses of every run (mremap)"
-                : i < places_made ? "the kernel cannot be told where its memory lies (PR_SET_MM_MAP, CONFIG_CHECKPOINT_RESTORE)"
-                                  : kTaken);
+    if (i < moves) return fail("its memory cannot be moved to the addresses of every run (mremap)");
+    if (i < places_made)
+      return fail("the kernel does not accept the new addresses of its memory (PR_SET_MM_MAP, CONFIG_CHECKPOINT_RESTORE)");
+    return fail_as_unsuitable(kTaken);
   }
   const prctl_mm_map none{};
   if (places.were_random && !memory_.write(nearest.address, std::as_bytes(std::span(&none, 1)))) return fail(kRefused);
   if (!made->at(data) || !memory_.write(protocol::kPatchDataAddress, std::as_bytes(std::span(params_.cpuid))))
-    return fail(kTaken);
+    return fail_as_unsuitable(kTaken);
   // An area whose addresses are taken, by a program linked to unusual addresses, is not used:
   // instructions near it trap.
   for (const Area& area : areas) {
     if (made->at(area.header) && made->at(area.code)) patches_.add_area(area.address);
   }
   if (!patches_.open_area(memory_, nearest.address))
-    return fail("its executable memory cannot be written (/proc/PID/mem); `verbatim check --host` tells more");
+    return fail("its executable memory cannot be written (/proc/PID/mem); see `verbatim check --host`");
   return true;
 }
 
@@ -464,10 +467,12 @@ void LoaderTrace::on_path_call(user_regs_struct& registers) {
     std::array<long long, 6> arguments;
     for (int i = 0; i < 6; ++i) arguments[static_cast<std::size_t>(i)] = static_cast<long long>(argument_of(registers, i));
     const bool opens = path.use == protocol::PathUse::kOpen;
-    const std::string native = params_.native_path(*text, protocol::follows(*call, path, arguments), opens ? protocol::kViewOpens : 0);
+    const std::string native =
+        params_.native_path(*text, protocol::follows(*call, path, arguments), opens ? protocol::kViewOpens : 0);
     constexpr std::uint64_t kBelowStack = 8192;  // free below the loader's frame
     const std::uint64_t at = registers.rsp - kBelowStack;
-    if (native.size() >= PATH_MAX || !memory_.write(at, std::as_bytes(std::span(native.c_str(), native.size() + 1)))) return;
+    const auto bytes = std::as_bytes(std::span(native.c_str(), native.size() + 1));
+    if (native.size() >= PATH_MAX || !memory_.write(at, bytes)) return;
     argument_of(registers, path.path) = at;
   }
   replaced_ = before;

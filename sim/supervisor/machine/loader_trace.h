@@ -56,6 +56,8 @@ class LoaderTrace {
   bool run(std::span<const int> pipes, std::span<std::string> output);
 
   const std::string& error() const { return error_; }
+  // With an error: whether the program cannot be simulated on any machine, because of its addresses.
+  bool is_unsuitable() const { return is_unsuitable_; }
 
  private:
   // Initial stack by the kernel: argc, argv and envp with their zeros, and the auxiliary vector by type.
@@ -89,6 +91,10 @@ class LoaderTrace {
     error_ = std::move(why);
     return false;
   }
+  bool fail_as_unsuitable(std::string why) {
+    is_unsuitable_ = true;
+    return fail(std::move(why));
+  }
 
   pid_t pid_;
   LoaderTraceParams params_;
@@ -106,6 +112,7 @@ class LoaderTrace {
   bool answers_link_ = false;
   std::uint64_t name_end_ = 0;  // end of the file name on the stack, if it is replaced
   std::string error_;
+  bool is_unsuitable_ = false;
 };
 
 }  // namespace verbatim::supervisor

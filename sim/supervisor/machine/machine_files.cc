@@ -208,6 +208,17 @@ bool RecordedFiles::may_change(const std::string& path) {
   return found.may_change;
 }
 
+void add_looks(const MachineLooks& more, MachineLooks& looks) {
+  for (const auto& [path, look] : more) {
+    const auto [at, is_new] = looks.try_emplace(path, look);
+    if (is_new) continue;
+    MachineLook& known = at->second;
+    if (known.target.empty()) known.target = look.target;
+    if (!known.names) known.names = look.names;
+    known.has_content |= look.has_content;
+  }
+}
+
 FilesOfRecord::FilesOfRecord(MachineLooks looks, std::string folder, Fetch fetch)
     : looks_(std::move(looks)), folder_(std::move(folder)), fetch_(std::move(fetch)) {}
 

@@ -84,6 +84,9 @@ class RecordedFiles : public MachineFiles {
   MachineLooks looks_;
 };
 
+// Adds the answers of `more` to those of `looks`.
+void add_looks(const MachineLooks& more, MachineLooks& looks);
+
 // Answers from a record; contents are below `folder`/root, which has the shape of the machine's root.
 class FilesOfRecord : public MachineFiles {
  public:

@@ -75,6 +75,7 @@ std::vector<Mapping> mappings_of(pid_t pid) {
     if (name > 0) mapping.name = line.substr(static_cast<std::size_t>(name));
     all.push_back(std::move(mapping));
   }
+  if (file.bad()) all.clear();
   return all;
 }
 

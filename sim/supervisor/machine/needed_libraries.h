@@ -1,4 +1,4 @@
-// Dynamic section of a program: libraries and symbols.
+// Dynamic section of a program or library: libraries, symbols and symbol versions.
 #pragma once
 
 #include <string>
@@ -6,8 +6,15 @@
 
 namespace verbatim::supervisor {
 
+struct NeededVersion {
+  std::string library, version;  // "libibverbs.so.1", "IBVERBS_1.1"
+};
+
 struct DynamicNames {
   std::vector<std::string> needed;  // libraries in their order (DT_NEEDED)
+  std::string run_path;             // DT_RUNPATH, or DT_RPATH without it: folders separated by ':'
+  std::vector<NeededVersion> needed_versions;  // without weak ones, which the loader accepts if they are missing
+  std::vector<std::string> defined_versions;   // of a library, including its own name
   std::string all;                  // names of symbols and libraries, each zero-terminated
 
   // Programs built with a sanitizer call its runtime (gcc), or contain and export it (clang).

@@ -91,7 +91,7 @@ void ProcessMemory::write_behind(host::ProgramAddress to, std::span<const std::b
   Written written{to, from};
   if (write_behind_ == nullptr || !write_behind_->keep(*this, to, from, fault)) written.is_complete = write_bytes(to, from);
   if (write_listener_) write_listener_(written);
-  if (!written.is_complete) fault.tell(to, static_cast<std::uint32_t>(from.size()));
+  if (!written.is_complete) fault.report(to, static_cast<std::uint32_t>(from.size()));
 }
 
 void ProcessMemory::begin_epoch() {

@@ -219,7 +219,7 @@ void RunFolder::keep(const std::string& keeper_program) {
 
 void RunFolder::release_keeper() {
   if (alive_ >= 0) {
-    [[maybe_unused]] const ssize_t told = write(alive_, "", 1);  // the folder is removed
+    [[maybe_unused]] const ssize_t written = write(alive_, "", 1);  // the folder is removed
     close(alive_);
     close(read_end_);
   }
@@ -311,7 +311,8 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     show(real_path(works_in), real_path(works_in), true);
     if (works_in.starts_with('/')) show(normal_path(works_in), real_path(works_in), true);
     std::string file;
-    if (program->arguments.empty() || !inspect_program(program->arguments[0], program->working_directory, &file, content).empty())
+    if (program->arguments.empty() ||
+        !inspect_program(program->arguments[0], program->working_directory, &file, content).reason.empty())
       continue;
     show_file(file);
     // Paths in the command, such as a script, are visible together with their folder.

@@ -101,7 +101,7 @@ void WriteBehind::write_parts(ProcessMemory& memory, std::span<const Part> parts
       // A byte is not mapped: finds the packets with unmapped bytes.
       std::size_t done = 0;
       for (const Part& part : parts.first(count)) {
-        if (!memory.write_bytes(part.to, bytes.subspan(done, part.length))) part.fault.tell(part.to, part.length);
+        if (!memory.write_bytes(part.to, bytes.subspan(done, part.length))) part.fault.report(part.to, part.length);
         done += part.length;
       }
     }

@@ -40,16 +40,16 @@ std::int64_t list_interfaces(Process& process, std::uint64_t address) {
   if (!list) return -EFAULT;
   std::vector<ifreq> interfaces;
   for (const Interface& one : interfaces_of(process.host())) {
-    ifreq& told = interfaces.emplace_back();
-    set_name(told, one);
-    told.ifr_addr = interface_address(one.v4.as_v4());
+    ifreq& reported = interfaces.emplace_back();
+    set_name(reported, one);
+    reported.ifr_addr = interface_address(one.v4.as_v4());
   }
   const auto to = reinterpret_cast<std::uint64_t>(list->ifc_buf);
   const std::size_t room = list->ifc_len < 0 ? 0 : static_cast<std::size_t>(list->ifc_len) / sizeof(ifreq);
   const std::size_t fit = std::min(room, interfaces.size());
-  const std::size_t told = to == 0 ? interfaces.size() : fit;
+  const std::size_t reported = to == 0 ? interfaces.size() : fit;
   if (to != 0 && !process.memory().put(to, std::as_bytes(std::span(interfaces).first(fit)))) return -EFAULT;
-  list->ifc_len = static_cast<int>(told * sizeof(ifreq));
+  list->ifc_len = static_cast<int>(reported * sizeof(ifreq));
   return process.memory().store(address, *list) ? 0 : -EFAULT;
 }
 

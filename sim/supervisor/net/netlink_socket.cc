@@ -364,10 +364,10 @@ IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
       const std::uint16_t flags = error == 0 ? NLM_F_CAPPED : 0;
       const nlmsghdr header{NLMSG_LENGTH(sizeof(nlmsgerr)), NLMSG_ERROR, flags, request.nlmsg_seq, port_};
       const nlmsgerr body_of_error{error, request};
-      std::vector<std::byte> told(NLMSG_SPACE(sizeof body_of_error));
-      std::memcpy(told.data(), &header, sizeof header);
-      std::memcpy(told.data() + NLMSG_HDRLEN, &body_of_error, sizeof body_of_error);
-      answers_.push_back(std::move(told));
+      std::vector<std::byte> message(NLMSG_SPACE(sizeof body_of_error));
+      std::memcpy(message.data(), &header, sizeof header);
+      std::memcpy(message.data() + NLMSG_HDRLEN, &body_of_error, sizeof body_of_error);
+      answers_.push_back(std::move(message));
     }
   } else {
     push_list(answer, answers_);

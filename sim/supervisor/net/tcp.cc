@@ -211,7 +211,7 @@ void TcpConnection::deliver(int direction, TcpStream::Kind kind, int error, std:
   TcpSocket* receiver = direction == kToServer ? server_socket : client_socket;
   const ComponentId client = network_.host(client_host_).component, server = network_.host(server_host_).component;
   const auto [from, to] = direction == kToServer ? std::pair(client, server) : std::pair(server, client);
-  network_.tracer().tell_contact(from, to, network_.engine().now() - latency());
+  network_.tracer().report_contact(from, to, network_.engine().now() - latency());
   switch (kind) {
     case TcpStream::Kind::kSyn:
       on_syn(error);

@@ -172,6 +172,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   // Scripted faults count packets of the whole network.
   bool reaches_beyond_host() const override { return network_.spec().faults != nullptr; }
   int protocol() const override { return 6; }
+  TcpSocket* as_tcp_socket() override { return this; }
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
 
@@ -229,7 +230,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   std::shared_ptr<TcpConnection> connection_;
   std::deque<std::byte> received_;
   bool fin_received_ = false;
-  bool success_untold_ = false;  // a nonblocking connect() has not reported its success
+  bool has_unreported_success_ = false;  // a nonblocking connect() has not reported its success
   bool read_closed_ = false;
   bool write_closed_ = false;
   int error_ = 0;

@@ -110,7 +110,7 @@ IoResult TcpSocket::connect(Process&, Name name, bool again, VirtualFilePtr& wai
   wait_for = shared_from_this();
   if (again) {
     if (state_ == State::kConnecting) return std::nullopt;
-    success_untold_ = false;
+    has_unreported_success_ = false;
     return -take_error();
   }
   sa_family_t named = AF_UNSPEC;
@@ -136,7 +136,7 @@ int TcpSocket::start(const Endpoint& remote) {
       return -EALREADY;
     case State::kConnected:
       // As in Linux: after a nonblocking connect(), the next one reports the success.
-      return std::exchange(success_untold_, false) ? 0 : -EISCONN;
+      return std::exchange(has_unreported_success_, false) ? 0 : -EISCONN;
     case State::kFailed:
     case State::kClosed:
       if (const int error = take_error()) return -error;
@@ -155,7 +155,7 @@ int TcpSocket::start(const Endpoint& remote) {
   if (remote_.address.any()) remote_.address = source;
   if (local_.address.any()) local_.address = source;
   state_ = State::kConnecting;
-  success_untold_ = nonblocking();
+  has_unreported_success_ = nonblocking();
   connection_ = network_.connect(host_, local_, remote_, *this);
   return -EINPROGRESS;
 }

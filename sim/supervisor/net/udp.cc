@@ -116,7 +116,7 @@ void UdpNetwork::send(std::size_t from_host, const Endpoint& from, const Endpoin
 void UdpNetwork::deliver(std::size_t host, const Endpoint& from, const Endpoint& to, std::size_t from_host,
                          std::vector<std::byte> bytes, bool unreachable) {
   UdpSocket* socket = receiver(host, to, from);
-  network_.tracer().tell_contact(network_.host(from_host).component, network_.host(host).component,
+  network_.tracer().report_contact(network_.host(from_host).component, network_.host(host).component,
                                  network_.engine().now() - network_.latency(from_host, host));
   if (unreachable) {
     if (socket != nullptr) socket->on_unreachable();

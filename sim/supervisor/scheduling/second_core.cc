@@ -1,8 +1,5 @@
 #include "sim/supervisor/scheduling/second_core.h"
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -13,29 +10,8 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Parses a list of processors as in /sys, for example "0,4-6".
-std::set<int> processors_in(const std::string& text) {
-  std::set<int> found;
-  std::istringstream ranges(text);
-  for (std::string range; std::getline(ranges, range, ',');) {
-    const std::size_t dash = range.find('-');
-    const int first = std::atoi(range.c_str());
-    const int last = dash == std::string::npos ? first : std::atoi(range.c_str() + dash + 1);
-    for (int processor = first; processor <= std::min(last, CPU_SETSIZE); ++processor) found.insert(processor);
-  }
-  return found;
-}
-
-// Hardware threads of the processor's core. Polling on one of them slows the others down.
-std::set<int> siblings_of(int processor) {
-  std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
-  std::string text;
-  std::getline(file, text);
-  return processors_in(text);
-}
-
-int chosen_second(int program_core, const cpu_set_t& allowed) {
-  const std::set<int> avoided = siblings_of(program_core);
+int chosen_second(int program_core, const cpu_set_t& allowed, const Processors& machine) {
+  const std::set<int> avoided = machine.siblings_of(program_core);
   for (int step = 1; step < CPU_SETSIZE; ++step) {
     const int processor = (program_core + step) % CPU_SETSIZE;
     if (CPU_ISSET(processor, &allowed) && processor != program_core && !avoided.contains(processor)) return processor;
@@ -53,12 +29,6 @@ std::uint32_t looks_in(std::chrono::nanoseconds time) {
   return static_cast<std::uint32_t>(std::max<std::int64_t>(time * kTried / took, 100));
 }
 
-std::int64_t interruptions_so_far() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nivcsw;
-}
-
 // True if the control group with files in `folder` has a quota (microseconds per period) of less than two
 // processors.
 bool is_less_than_two(const std::filesystem::path& folder, bool is_unified) {
@@ -69,21 +39,10 @@ bool is_less_than_two(const std::filesystem::path& folder, bool is_unified) {
   return quota > 0 && period > 0 && quota < 2 * period;
 }
 
-// Number of runnable threads on this machine, including the caller; 0: unknown.
-int running_threads() {
-  std::ifstream file("/proc/loadavg");
-  std::string load;
-  int running = 0;
-  for (int i = 0; i < 3; ++i) file >> load;
-  file >> running;
-  return file ? running : 0;
-}
-
 // True if nothing else runs, except for one thread for each four processors beyond the two that are used
 // here.
-bool others_are_idle(const cpu_set_t& allowed) {
+bool others_are_idle(const cpu_set_t& allowed, int running) {
   constexpr int kForUs = 2, kOfProcessors = 4;
-  const int running = running_threads();
   return running >= 1 && (running - 1) * kOfProcessors <= CPU_COUNT(&allowed) - kForUs;
 }
 
@@ -123,20 +82,16 @@ bool SecondCoreTrial::is_second_quicker() const {
   return middle(windows_[1]) * 4 < middle(windows_[0]) * 3;
 }
 
-SecondCore::SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed)
-    : use_(use), program_core_(program_core) {
+SecondCore::SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed, Processors& machine)
+    : machine_(machine), use_(use), program_core_(program_core) {
   if (use_ == SecondCoreUse::kNever) return;
-  core_ = chosen_second(program_core, allowed);
-  if (use_ == SecondCoreUse::kWhenFree) {
-    std::ifstream groups("/proc/self/cgroup");
-    const std::string text((std::istreambuf_iterator<char>(groups)), {});
-    if (is_limited_to_less_than_two(text, "/sys/fs/cgroup")) core_ = -1;
-  }
+  core_ = chosen_second(program_core, allowed, machine);
+  if (use_ == SecondCoreUse::kWhenFree && is_limited_to_less_than_two(machine.control_groups(), "/sys/fs/cgroup")) core_ = -1;
   if (use_ == SecondCoreUse::kAlways) move_to(true);
-  if (use_ != SecondCoreUse::kWhenFree || core_ < 0 || !others_are_idle(allowed)) return;
+  if (use_ != SecondCoreUse::kWhenFree || core_ < 0 || !others_are_idle(allowed, machine.running_threads())) return;
   move_to(true);
   second_before_ = used_;
-  next_trial_ = Clock::now() + kLeastPause;
+  next_trial_ = machine_.now() + kLeastPause;
 }
 
 void SecondCore::review() {
@@ -146,10 +101,10 @@ void SecondCore::review() {
   switch (use_) {
     case SecondCoreUse::kChanging:
       // At times that no program can predict and that differ between runs.
-      if ((Clock::now().time_since_epoch().count() >> 4) % 2 == 0) move_to(!used_);
+      if ((machine_.now().time_since_epoch().count() >> 4) % 2 == 0) move_to(!used_);
       return;
     case SecondCoreUse::kWhenFree:
-      return review_free(Clock::now());
+      return review_free(machine_.now());
     case SecondCoreUse::kNever:
     case SecondCoreUse::kAlways:
       return;
@@ -174,7 +129,7 @@ void SecondCore::review_free(Clock::time_point now) {
 // earlier one between kWatched and 10 kWatched ago.
 bool SecondCore::is_second_free(Clock::time_point now) {
   if (now - watched_ < kWatched) return false;
-  const Ticks before = std::exchange(ticks_, ticks());
+  const ProcessorTicks before = std::exchange(ticks_, machine_.ticks(core_));
   const bool recently = now - std::exchange(watched_, now) < 10 * kWatched;
   return recently && ticks_.all > before.all && (ticks_.idle - before.idle) * 10 >= (ticks_.all - before.all) * 9;
 }
@@ -184,7 +139,7 @@ bool SecondCore::is_second_free(Clock::time_point now) {
 bool SecondCore::is_second_wanted(Clock::time_point now) {
   if (now - judged_ < kJudged) return false;
   const auto periods = (now - std::exchange(judged_, now)) / kJudged;
-  const std::int64_t now_interrupted = interruptions_so_far();
+  const std::int64_t now_interrupted = machine_.interruptions();
   return now_interrupted - std::exchange(interruptions_, now_interrupted) > 4 * periods;
 }
 
@@ -200,35 +155,12 @@ void SecondCore::end_trial(bool second, Clock::time_point now) {
 
 void SecondCore::move_to(bool second) {
   if (core_ < 0) return;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(second ? core_ : program_core_, &one);
-  if (sched_setaffinity(0, sizeof one, &one) != 0) return;
+  if (!machine_.run_on(second ? core_ : program_core_)) return;
   used_ = second;
   if (!used_) return;
   if (looks_ == 0) looks_ = looks_in(kLook);
-  judged_ = Clock::now();
-  interruptions_ = interruptions_so_far();
-}
-
-SecondCore::Ticks SecondCore::ticks() const {
-  std::ifstream file("/proc/stat");
-  const std::string wanted = fmt::format("cpu{}", core_);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    if (!(words >> name) || name != wanted) continue;
-    // user, nice, system, idle, iowait, …
-    constexpr int kIdle = 3, kWaiting = 4;
-    Ticks found;
-    std::uint64_t value;
-    for (int i = 0; words >> value; ++i) {
-      found.all += value;
-      if (i == kIdle || i == kWaiting) found.idle += value;
-    }
-    return found;
-  }
-  return {};
+  judged_ = machine_.now();
+  interruptions_ = machine_.interruptions();
 }
 
 }  // namespace verbatim::supervisor

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/supervisor/scheduling/processors.h"
 #include "sim/supervisor/spec/options.h"
 
 namespace verbatim::supervisor {
@@ -59,8 +60,8 @@ bool is_limited_to_less_than_two(const std::string& groups, const std::filesyste
 class SecondCore {
  public:
   // Programs run on `program_core`; the second processor is chosen from `allowed`. With
-  // SecondCoreUse::kWhenFree it is used from the start if the machine is otherwise idle.
-  SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed);
+  // SecondCoreUse::kWhenFree it is used from the start if the machine is otherwise idle. `machine` must outlive *this.
+  SecondCore(SecondCoreUse use, int program_core, const cpu_set_t& allowed, Processors& machine = Processors::of_machine());
 
   // True while the simulator's thread runs on the second processor.
   bool is_used() const { return used_; }
@@ -74,12 +75,12 @@ class SecondCore {
   }
   // A program has answered `took` after it received the token.
   void note_answer(std::chrono::nanoseconds took) {
-    if (used_ && use_ == SecondCoreUse::kWhenFree && slow_.add(took)) end_trial(false, Clock::now());
+    if (used_ && use_ == SecondCoreUse::kWhenFree && slow_.add(took)) end_trial(false, machine_.now());
   }
   std::uint64_t hand_overs_on_it() const { return hand_overs_on_it_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = Processors::Clock;
   static constexpr std::uint64_t kFirstReview = 16;  // token transfers before the first review, and
   static constexpr std::uint64_t kReviewed = 256;    // between later reviews
   static constexpr std::chrono::microseconds kLook{50};
@@ -88,11 +89,6 @@ class SecondCore {
   static constexpr std::chrono::milliseconds kJudged{20};    // interval between checks for contention
   static constexpr std::chrono::milliseconds kLeastPause{500}, kLongestPause{8000};  // between trials
 
-  // CPU time of a processor since the machine started, in the ticks of /proc/stat.
-  struct Ticks {
-    std::uint64_t idle = 0, all = 0;
-  };
-
   void review();
   // A window has ended: leaves a contended second processor, continues a trial, or begins one.
   void review_free(Clock::time_point now);
@@ -100,8 +96,8 @@ class SecondCore {
   bool is_second_wanted(Clock::time_point now);
   void end_trial(bool second, Clock::time_point now);
   void move_to(bool second);
-  Ticks ticks() const;
 
+  Processors& machine_;
   const SecondCoreUse use_;
   const int program_core_;
   int core_ = -1;  // the second processor; -1: there is none
@@ -110,7 +106,7 @@ class SecondCore {
   std::uint64_t hand_overs_ = kReviewed - kFirstReview;
   std::uint64_t hand_overs_on_it_ = 0;
   std::int64_t interruptions_ = 0;  // involuntary context switches at the last check for contention
-  Ticks ticks_;                     // at the last check of idleness
+  ProcessorTicks ticks_;            // at the last check of idleness
   Clock::time_point watched_{}, judged_{}, window_began_{}, next_trial_{};
   std::chrono::milliseconds pause_ = kLeastPause;
   SlowAnswers slow_;  // since the last review

@@ -181,14 +181,14 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
     asleep_ms_ = seen.state == 'S' ? asleep_ms_ + counted : 0;
     if (asleep_ms_ > std::min(kAsleepLimitMs, stuck_after_ms_)) {
       stuck_doing_ = "sleeps in the kernel in " + seen.call +
-                     ", of which the simulation knows nothing, so virtual time cannot advance";
+                     ", which the simulation does not control, so virtual time cannot advance";
       return Result::kStuck;
     }
     if (silent_ms_ > stuck_after_ms_ && calls != *calls_before_) {
       const std::uint32_t last = region.header().last_call;
       const char* const name = protocol::system_call(last).name;
       stuck_doing_ = fmt::format(
-          "has made {} system calls in {} s, none of which takes virtual time (the last is {}), so virtual time stands still and "
+          "has made {} system calls in {} s, none of which takes virtual time (the last is {}), so virtual time does not advance and "
           "no other program runs; this is typical of an endless loop around such calls (raise --stuck-after for a long one that "
           "ends)",
           calls - *calls_before_, silent_ms_ / 1000, name != nullptr ? name : std::to_string(last));

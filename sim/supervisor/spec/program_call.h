@@ -8,7 +8,7 @@
 #include <string>
 
 #include "sim/core/time.h"
-#include "verbs_shim/protocol/told_calls.h"
+#include "verbs_shim/protocol/reported_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -18,7 +18,7 @@ struct ProgramCall {
   Instant now{};
   std::uint64_t place =
       0;  // equal at begin and end of a call; differs from the thread's other current calls
-  protocol::ToldCall call{};
+  protocol::ReportedCall call{};
   // Copies program memory from the beginning as far as it is mapped; returns the number of bytes.
   std::function<std::size_t(std::uint64_t address, std::span<std::byte> to)> read;
 };

@@ -85,15 +85,14 @@ LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loo
       traps_loops_(traps_loops),
       epoch_ns_(epoch_ns),
       code_(std::make_unique<AnalysedMemory>(process.memory(), *process.patches())),
-      turn_steps_(kPollSteps),
-      credit_(kFirstCredit) {}
+      effort_{.turn_steps = kPollSteps, .credit = kFirstCredit} {}
 LoopAnalyst::~LoopAnalyst() = default;
 spin::CodeMemory& LoopAnalyst::code_memory() { return *code_; }
 
 namespace {
 
 // Adds the files of `call` that are not in `files` yet.
-void add_files_of(const Thread::EmptyCall* call, std::vector<VirtualFilePtr>& files) {
+void add_files_of(const EmptyCall* call, std::vector<VirtualFilePtr>& files) {
   if (call == nullptr) return;
   for (const std::weak_ptr<VirtualFile>& asked : call->files) {
     VirtualFilePtr file = asked.lock();
@@ -104,22 +103,22 @@ void add_files_of(const Thread::EmptyCall* call, std::vector<VirtualFilePtr>& fi
 }  // namespace
 
 std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], const SeenPoll& seen,
-                                             const Thread::KnownCalls& known) {
+                                             const KnownCalls& known) {
   // The shim may have passed fewer polls than requested.
-  const std::int64_t passed = std::min(seen.polls_before, polls_to_pass_) + 1;
-  polls_of_slice_ += (kSlicesOfAverage * passed - polls_of_slice_) / kSlicesOfAverage;
+  const std::int64_t passed = std::min(seen.polls_before, effort_.polls_to_pass) + 1;
+  effort_.polls_of_slice += (kSlicesOfAverage * passed - effort_.polls_of_slice) / kSlicesOfAverage;
   add_credit(passed);
-  polls_to_pass_ = protocol::kPollsAlone;
-  if (polls_to_skip_ > passed) {
-    polls_to_skip_ -= static_cast<std::uint32_t>(passed);
-    polls_to_pass_ += polls_to_skip_;
+  effort_.polls_to_pass = protocol::kPollsAlone;
+  if (effort_.polls_to_skip > passed) {
+    effort_.polls_to_skip -= static_cast<std::uint32_t>(passed);
+    effort_.polls_to_pass += effort_.polls_to_skip;
     return std::nullopt;
   }
-  polls_to_skip_ = 0;
+  effort_.polls_to_skip = 0;
   // A program that polls between computations makes requests often, because each of its other requests ends
   // the passing of polls. After repeated failures most of these requests are refused without an analysis.
-  if (asks_to_skip_ > 0) {
-    --asks_to_skip_;
+  if (effort_.asks_to_skip > 0) {
+    --effort_.asks_to_skip;
     return std::nullopt;
   }
   spin::Registers registers;
@@ -142,7 +141,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
         registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
         *code_, within, &clock);
     ++counts_.proofs;
-    credit_ -= within.steps > kPollSteps ? proof.steps : proof.far_steps;
+    effort_.credit -= within.steps > kPollSteps ? proof.steps : proof.far_steps;
     const bool is_private = !proof.proven || grows_in_private(proof);
     // Another thread may change objects on which the kernel's result depends, such as the descriptor table.
     const bool may_change = known_places(known) != 0 && process_.threads().size() > 1;
@@ -150,57 +149,58 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     if (!proof.proven || !is_private || !is_alone) {
       ++counts_.refusals;
       // Values that follow rules within a second need no recomputation and may be in shared memory.
-      if (proof.proven && !is_private && proof.remakes) has_far_times_ = false;
+      if (proof.proven && !is_private && proof.remakes) effort_.has_far_times = false;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
                        : may_change  ? "enters the kernel in a process with several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
-      tries_of_longer_ -= tries_of_longer_ != 0;
+      effort_.tries_of_longer -= effort_.tries_of_longer != 0;
       // At the first comparison of a clock that is not settled, the loop is about to take the other branch.
       const bool is_soon = proof.refusal.reason == spin::Reason::kFewTurns ||
-                           (failures_ == 0 && proof.refusal.reason == spin::Reason::kUnsettled &&
+                           (effort_.failures == 0 && proof.refusal.reason == spin::Reason::kUnsettled &&
                             proof.turns != spin::kEveryTurn);
-      few_turns_ = proof.refusal.reason == spin::Reason::kFewTurns ? few_turns_ + 1 : 0;
-      may_be_far_ = few_turns_ > kFewTurnsBeforeFar;
-      if (few_turns_ == 0 && failures_ > kFailuresBeforeFar) short_polls_ = 1;
-      if (proof.ran_out && failures_ >= kFailuresBeforeFar)
-        turn_steps_ = std::min(2 * turn_steps_, kMostPollSteps);
-      if (few_turns_ == 0 || may_be_far_) failures_ = std::min(failures_ + 1, kMostPassedShift + 2);
-      if (failures_ > 2) polls_to_pass_ = protocol::kPollsAlone << (failures_ - 2);
-      if (failures_ > kFailuresLookedInto) asks_to_skip_ = 1u << std::min(failures_ - kFailuresLookedInto, kMostSkippedShift);
+      effort_.few_turns = proof.refusal.reason == spin::Reason::kFewTurns ? effort_.few_turns + 1 : 0;
+      effort_.may_be_far = effort_.few_turns > kFewTurnsBeforeFar;
+      if (effort_.few_turns == 0 && effort_.failures > kFailuresBeforeFar) effort_.short_polls = 1;
+      if (proof.ran_out && effort_.failures >= kFailuresBeforeFar)
+        effort_.turn_steps = std::min(2 * effort_.turn_steps, kMostPollSteps);
+      if (effort_.few_turns == 0 || effort_.may_be_far) effort_.failures = std::min(effort_.failures + 1, kMostPassedShift + 2);
+      if (effort_.failures > 2) effort_.polls_to_pass = protocol::kPollsAlone << (effort_.failures - 2);
+      if (effort_.failures > kFailuresLookedInto)
+        effort_.asks_to_skip = 1u << std::min(effort_.failures - kFailuresLookedInto, kMostSkippedShift);
       // The turn has many polls, and there is no credit for it.
-      else if (may_be_far_ && credit_ <= 0) asks_to_skip_ = kSkippedWithoutCredit;
+      else if (effort_.may_be_far && effort_.credit <= 0) effort_.asks_to_skip = kSkippedWithoutCredit;
       // Many regular turns may follow the deviation. If turns of many polls were proven before, this one
       // differs, and the next may not.
       if (is_soon) {
-        polls_to_skip_ = std::max(static_cast<std::uint32_t>(proof.turns), within.likely_polls);
-        polls_to_pass_ += polls_to_skip_;
+        effort_.polls_to_skip = std::max(static_cast<std::uint32_t>(proof.turns), within.likely_polls);
+        effort_.polls_to_pass += effort_.polls_to_skip;
       }
       return std::nullopt;
     }
     last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
     // The shortest repetition is the cheapest to prove.
     const auto polls = static_cast<unsigned>(last_->polls.size());
-    short_polls_ = polls > kShortTurn ? 1 : polls;
-    if (polls > kShortTurn) far_polls_ = far_polls_ == 0 ? polls : std::min(far_polls_, polls);
+    effort_.short_polls = polls > kShortTurn ? 1 : polls;
+    if (polls > kShortTurn) effort_.far_polls = effort_.far_polls == 0 ? polls : std::min(effort_.far_polls, polls);
     // The turns of the proof are followed by a different one.
-    if (polls > kShortTurn && last_->turns != spin::kEveryTurn) polls_to_skip_ = polls;
+    if (polls > kShortTurn && last_->turns != spin::kEveryTurn) effort_.polls_to_skip = polls;
   }
-  failures_ = few_turns_ = 0;
+  effort_.failures = effort_.few_turns = 0;
   auto queues = queues_of(*last_, seen);
   if (!queues && shows_something_) return std::nullopt;
   if (!queues) {
     // One poll of each device must be observed. The number of attempts is limited in case it never occurs.
-    polls_to_pass_ = 0;
-    if (++wants_ > 2 * kShortTurn) {
-      wants_ = 0;
-      polls_to_pass_ = protocol::kPollsAlone << 8;
+    effort_.polls_to_pass = 0;
+    if (++effort_.wants > 2 * kShortTurn) {
+      effort_.wants = 0;
+      effort_.polls_to_pass = protocol::kPollsAlone << 8;
       refuse_poll_loop("does not behave as its code says");
     }
     return std::nullopt;
   }
-  wants_ = 0;
+  effort_.wants = 0;
   Parked parked;
   parked.kind = Parked::Kind::kPoll;
   parked.since = seen.at;
@@ -213,14 +213,14 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   parked.queues = std::move(*queues);
   if (takes_time) {
     parked.known_calls = known_places(known);
-    for (const Thread::EmptyCall* const call : known) add_files_of(call, parked.files);
+    for (const EmptyCall* const call : known) add_files_of(call, parked.files);
   }
   if (last_->grows() || takes_time) {
     parked.growing = last_;
     // Beyond the end of virtual time no limit is needed.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
       parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
-    if (parked.most_looks < kLookedInto) own_end_ = seen.at + last_->turns * parked.turn;
+    if (parked.most_looks < kLookedInto) effort_.own_end = seen.at + last_->turns * parked.turn;
   }
   parked.watched = last_->reads;
   if (parked.reads_clocks()) {
@@ -240,38 +240,39 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
 }
 
 // Counts consecutive ends of the parked turns at the predicted time: these turns are part of a longer one.
-// After own_ends_before_ of them the proof is dropped and a longer turn is searched; the number doubles each
+// After own_ends_before of them the proof is dropped and a longer turn is searched; the number doubles each
 // time.
 void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   constexpr unsigned kTries = 12;
-  const bool has_come = own_end_ != Instant{} && seen.at >= own_end_ && seen.at <= own_end_ + kPollsOfAnEnd * seen.cost;
-  own_end_ = {};
-  own_ends_ = has_come ? own_ends_ + 1 : 0;
-  if (own_ends_ < own_ends_before_) return;
-  own_ends_ = 0;
-  own_ends_before_ *= 2;
-  tries_of_longer_ = kTries;
+  const bool has_come = effort_.own_end != Instant{} && seen.at >= effort_.own_end &&
+                        seen.at <= effort_.own_end + kPollsOfAnEnd * seen.cost;
+  effort_.own_end = {};
+  effort_.own_ends = has_come ? effort_.own_ends + 1 : 0;
+  if (effort_.own_ends < effort_.own_ends_before) return;
+  effort_.own_ends = 0;
+  effort_.own_ends_before *= 2;
+  effort_.tries_of_longer = kTries;
   last_.reset();
 }
 
 // The limits grow with the number of failures.
 spin::Limits LoopAnalyst::poll_limits() const {
-  spin::Limits within = limits_within(credit_ > 0 ? turn_steps_ : kPollSteps);
-  within.shortest_turn = short_polls_;
-  within.far_times = has_far_times_;
-  const std::int64_t polls_of_slice = std::max<std::int64_t>(polls_of_slice_ / kSlicesOfAverage, 1);
-  if (tries_of_longer_ == 0) within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
-  const bool is_likely = far_polls_ != 0 || may_be_far_;
-  if (credit_ <= 0 || (!is_likely && (failures_ <= kFailuresBeforeFar || failures_ % 2 == 0))) return within;
-  within.likely_polls = far_polls_;
-  if (far_polls_ == 0 || failures_ > kFailuresBeforeFar) within.far_polls = kFarPolls;
-  within.far_steps = is_likely ? kFarSteps : kFewestFarSteps << std::min(failures_ - kFailuresBeforeFar, 6U);
+  spin::Limits within = limits_within(effort_.credit > 0 ? effort_.turn_steps : kPollSteps);
+  within.shortest_turn = effort_.short_polls;
+  within.far_times = effort_.has_far_times;
+  const std::int64_t polls_of_slice = std::max<std::int64_t>(effort_.polls_of_slice / kSlicesOfAverage, 1);
+  if (effort_.tries_of_longer == 0) within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
+  const bool is_likely = effort_.far_polls != 0 || effort_.may_be_far;
+  if (effort_.credit <= 0 || (!is_likely && (effort_.failures <= kFailuresBeforeFar || effort_.failures % 2 == 0))) return within;
+  within.likely_polls = effort_.far_polls;
+  if (effort_.far_polls == 0 || effort_.failures > kFailuresBeforeFar) within.far_polls = kFarPolls;
+  within.far_steps = is_likely ? kFarSteps : kFewestFarSteps << std::min(effort_.failures - kFailuresBeforeFar, 6U);
   return within;
 }
 
 void LoopAnalyst::add_credit(std::int64_t polls) {
-  const std::int64_t slices = kSlicesOfAverage * polls / std::max<std::int64_t>(polls_of_slice_, kSlicesOfAverage);
-  credit_ = std::min(credit_ + kStepsForPoll * polls + kStepsForSlice * slices, kMostCredit);
+  const std::int64_t slices = kSlicesOfAverage * polls / std::max<std::int64_t>(effort_.polls_of_slice, kSlicesOfAverage);
+  effort_.credit = std::min(effort_.credit + kStepsForPoll * polls + kStepsForSlice * slices, kMostCredit);
 }
 
 namespace {
@@ -355,7 +356,7 @@ bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
 }
 
 spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look,
-                                          const Thread::KnownCalls& known) const {
+                                          const KnownCalls& known) const {
   const HostSpec& host = process_.host();
   spin::ClockModel model;
   model.look_ps = to_ps(look);
@@ -368,7 +369,7 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
   model.gettime_ps = host.costs.clock_read_ps;
   model.counter_ps = host.costs.timestamp_counter_ps;
   model.counter_hz = host.timestamp_counter_hz;
-  for (const Thread::EmptyCall* const empty : known) {
+  for (const EmptyCall* const empty : known) {
     if (empty == nullptr) continue;
     const std::uint32_t number = empty->call.number;
     spin::KnownCall& call = model.calls.emplace_back();
@@ -390,11 +391,11 @@ spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t ge
 
 // A loop that needed a high level of effort will need it again.
 unsigned LoopAnalyst::effort_of_poke() const {
-  unsigned effort = pokes_in_vain_ == 1 ? spin_effort_ : 0;
+  unsigned effort = pokes_.in_vain == 1 ? pokes_.spin_effort : 0;
   for (unsigned more = 1; more <= kMostEffort; ++more) {
-    if (pokes_in_vain_ == kPokesBeforeEffort[more]) effort = more;
+    if (pokes_.in_vain == kPokesBeforeEffort[more]) effort = more;
   }
-  const unsigned past_all = pokes_in_vain_ - std::min(pokes_in_vain_, kPokesBeforeEffort[kMostEffort]);
+  const unsigned past_all = pokes_.in_vain - std::min(pokes_.in_vain, kPokesBeforeEffort[kMostEffort]);
   return past_all != 0 && past_all % kPokesBetweenGreatest == 0 ? kMostEffort : effort;
 }
 
@@ -428,8 +429,8 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   if (is_trapped) {
     ++counts_.trapped;
   } else {
-    ++pokes_in_vain_;
-    ++pokes_without_proof_;
+    ++pokes_.in_vain;
+    ++pokes_.without_proof;
   }
   // Vector registers that carry a value into the next turn are restored too.
   if (!proof.proven || !vectors.holds(proof.vectors)) {
@@ -441,11 +442,11 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   if (is_trapped) {
     traps_.note_trapped(jump, true);
   } else {
-    spin_effort_ = effort;
+    pokes_.spin_effort = effort;
     if (effort == 0 && traps_loops_) traps_.note_poked(proof.jump);
   }
-  pokes_without_proof_ = 0;
-  has_proven_spin_ = true;
+  pokes_.without_proof = 0;
+  pokes_.has_proven_spin = true;
   vectors.set(proof.vectors);
   gregset_t canonical;
   std::copy_n(saved->general, std::size(canonical), canonical);

@@ -15,7 +15,7 @@
 // - A turn may have thousands of looks at irregular times (spin/far_turn.cc). Its proof interprets it once,
 //   with effort that skipped polls have earned.
 // - A turn may make system calls that find nothing, or sleep, any number of times with a few different calls.
-//   Their results are known (Thread::EmptyCall), and changes of their files wake the thread too. Such calls
+//   Their results are known (EmptyCall), and changes of their files wake the thread too. Such calls
 //   take virtual time.
 // - A turn may read clocks (sim/supervisor/spin/turn_clock.h). It then acts at several times, and a change
 //   may fall between them. The thread resumes with the look before the change, in the past, and catches up to
@@ -127,7 +127,7 @@ class LoopAnalyst {
 
   // The thread is at the entry of a poll that finds nothing. `registers` is from its slot. If nullopt is
   // returned, polls_to_pass() is the number of polls until the next call.
-  std::optional<Parked> poll_loop(const std::uint64_t (&registers)[18], const SeenPoll& seen, const Thread::KnownCalls& known);
+  std::optional<Parked> poll_loop(const std::uint64_t (&registers)[18], const SeenPoll& seen, const KnownCalls& known);
   // The thread was poked (interrupted while it computed; `jump` is 0) or trapped at `jump`, the backward jump
   // of its loop. If the loop is proven, the thread's saved registers and memory are set to the state of
   // SpinProof::canonical.
@@ -154,11 +154,11 @@ class LoopAnalyst {
   // `polls` polls have passed or were skipped while the thread was parked. Proofs may cost that much effort.
   void add_credit(std::int64_t polls);
   // A thread has got the token. Later pokes concern a new computation.
-  void begin_slice() { pokes_in_vain_ = 0; }
+  void begin_slice() { pokes_.in_vain = 0; }
   // Factor for the real time before a computing thread is poked: at least 1, doubled up to 256 while pokes
   // find computations only. An analysis costs as much as milliseconds of computation.
   unsigned poke_backoff() const {
-    return 1U << std::min((has_proven_spin_ ? 0 : kFirstBackoff) + pokes_without_proof_ / kPokesForBackoff, kMostBackoff);
+    return 1U << std::min((pokes_.has_proven_spin ? 0 : kFirstBackoff) + pokes_.without_proof / kPokesForBackoff, kMostBackoff);
   }
   // Initial value, before the first poke of a process. Most processes never spin. With thousands of
   // processes, cold caches make even a few calls as long as the usual period.
@@ -166,7 +166,7 @@ class LoopAnalyst {
 
   // After poll_loop() returned nullopt: number of polls to pass before its next call. Zero if the loop is
   // proven, but the device of a polled queue is unknown until its poll is seen. Grows while proofs fail.
-  std::uint32_t polls_to_pass() const { return polls_to_pass_; }
+  std::uint32_t polls_to_pass() const { return effort_.polls_to_pass; }
 
   struct Counts {
     std::uint64_t proofs = 0;   // analyses that interpreted code
@@ -193,7 +193,7 @@ class LoopAnalyst {
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool writes_registered(const spin::PollLoopProof& proof) const;
-  spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const Thread::KnownCalls& known) const;
+  spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const KnownCalls& known) const;
 
   Process& process_;
   std::span<const spin::MemoryRange> interposed_;
@@ -204,22 +204,27 @@ class LoopAnalyst {
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
   std::uint64_t access_epoch_ = 0;  // RegionHeader::access_epoch at the last poll_loop()
-  std::uint32_t polls_to_pass_ = 0;
-  unsigned wants_ = 0;     // consecutive analyses in which a polled device was unknown
-  unsigned failures_ = 0;  // consecutive failed analyses
-  unsigned far_polls_ = 0;  // fewest polls of a proven turn of many polls; 0: none
-  bool has_far_times_ = true;  // spin::Limits::far_times
-  bool may_be_far_ = false;  // recent refusals suggest a turn of many polls
-  unsigned few_turns_ = 0;  // consecutive refusals because the loop does something else after a few turns
-  std::uint32_t polls_to_skip_ = 0;  // polls to pass until the loop does something else
-  unsigned turn_steps_;  // instruction limit for a turn of few polls
-  unsigned short_polls_ = 1;  // polls of the last proven turn of few polls, else 1
-  std::int64_t credit_;  // instructions available for turns of many polls
-  std::int64_t polls_of_slice_ = 0;  // moving average, times kSlicesOfAverage
-  Instant own_end_{};             // time at which the parked turns end by themselves, if soon
-  unsigned own_ends_ = 0;         // consecutive ends of this kind
-  unsigned own_ends_before_ = 32;  // ends required before a longer turn is searched
-  unsigned tries_of_longer_ = 0;  // remaining attempts to find one
+  // Poll loops: how many polls pass between analyses, and what an analysis may cost.
+  struct PollEffort {
+    std::uint32_t polls_to_pass = 0;
+    unsigned wants = 0;         // consecutive analyses in which a polled device was unknown
+    unsigned failures = 0;      // consecutive failed analyses
+    unsigned far_polls = 0;     // fewest polls of a proven turn of many polls; 0: none
+    bool has_far_times = true;  // spin::Limits::far_times
+    bool may_be_far = false;    // recent refusals suggest a turn of many polls
+    unsigned few_turns = 0;     // consecutive refusals because the loop does something else after a few turns
+    std::uint32_t polls_to_skip = 0;  // polls to pass until the loop does something else
+    unsigned turn_steps = 0;          // instruction limit for a turn of few polls
+    unsigned short_polls = 1;         // polls of the last proven turn of few polls, else 1
+    std::int64_t credit = 0;          // instructions available for turns of many polls
+    std::int64_t polls_of_slice = 0;  // moving average, times kSlicesOfAverage
+    Instant own_end{};                // time at which the parked turns end by themselves, if soon
+    unsigned own_ends = 0;            // consecutive ends of this kind
+    unsigned own_ends_before = 32;    // ends required before a longer turn is searched
+    unsigned tries_of_longer = 0;     // remaining attempts to find one
+    unsigned asks_to_skip = 0;        // requests that poll_loop() refuses without an analysis
+  };
+  PollEffort effort_;
   bool shows_something_ = false;  // a polled queue has an entry, see queues_of()
   // Handles of device contexts whose queues the program has polled, by address of the ibv_context.
   std::map<std::uint64_t, std::uint32_t> contexts_;
@@ -241,12 +246,14 @@ class LoopAnalyst {
     unsigned to_skip = 0, vain = 0;  // reads to skip; consecutive failures
   };
   std::map<std::uint64_t, ClockPlace> clock_places_;  // key: hash of the function and the stack pointer
-  unsigned asks_to_skip_ = 0;  // requests that poll_loop() refuses without an analysis
   std::map<std::uint64_t, unsigned> placed_reads_tried_;  // by address of the loop
-  unsigned pokes_in_vain_ = 0;  // since the thread got the token
-  unsigned pokes_without_proof_ = 0;  // consecutive, across slices
-  bool has_proven_spin_ = false;
-  unsigned spin_effort_ = 0;    // effort of the last proven spin, see effort_of_poke()
+  struct Pokes {
+    unsigned in_vain = 0;        // since the thread got the token
+    unsigned without_proof = 0;  // consecutive, across slices
+    bool has_proven_spin = false;
+    unsigned spin_effort = 0;  // effort of the last proven spin, see effort_of_poke()
+  };
+  Pokes pokes_;
   Counts counts_;
   std::string refusal_;
   std::string poll_refusal_;

@@ -212,7 +212,7 @@ unsigned Process::file_mask() const {
 void Process::install_at(int fd, VirtualFilePtr file) {
   close(fd);
   file->add_descriptor();
-  const bool is_signal_file = dynamic_cast<const SignalFile*>(file.get()) != nullptr;
+  const bool is_signal_file = file->as_signal_file() != nullptr;
   files_[fd] = std::move(file);
   region_->set_virtual(fd, true);
   if (is_signal_file) signal_files_.insert(fd);

@@ -93,7 +93,7 @@ Any decode(const protocol::ThreadSlot& slot) {
       return Immediate(FileEvents{a[0] != 0});
     case Request::kFailedPoll:
       return Immediate(FailedPoll{unsigned_of(a[0]), a[1], unsigned_of(a[2])});
-    case Request::kTellCall:
+    case Request::kReportCall:
       return Immediate(ReportedCall{unsigned_of(a[0])});
     case Request::kNone:
       break;

@@ -45,7 +45,7 @@ struct FileEvents {
   bool is_own_work = false;  // of the runtime: the events are dropped
 };
 struct ReportedCall {
-  std::uint64_t address = 0;  // of a protocol::ToldCall
+  std::uint64_t address = 0;  // of a protocol::ReportedCall
 };
 using Immediate = std::variant<NotPlaced, NewCode, TrappedCall, MachineRefusal, MakeFolders, View, FailedPoll,
                                FileEvents, ReportedCall>;

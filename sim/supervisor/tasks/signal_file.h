@@ -15,6 +15,7 @@ class SignalFile final : public VirtualFile {
 
   std::uint32_t readiness() const override;
   std::string describe() const override { return "signalfd"; }
+  SignalFile* as_signal_file() override { return this; }
   // Returns as many pending signals as fit, each as struct signalfd_siginfo.
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
 

@@ -76,7 +76,7 @@ bool is_pending(Process& process, int signal, int timer) {
   const std::uint64_t bit = 1ull << (signal - 1);
   for (const auto& thread : process.threads()) {
     if (thread->state() == Thread::State::kDead) continue;
-    if (thread->signals().contains_timer(timer) || thread->masked().contains_timer(timer)) return true;
+    if (thread->signals.deliverable.contains_timer(timer) || thread->signals.masked.contains_timer(timer)) return true;
     if ((kept_natively(*thread) & bit) != 0) return true;
   }
   return false;
@@ -84,7 +84,7 @@ bool is_pending(Process& process, int signal, int timer) {
 
 void signal_thread(Thread& thread, int signal, const SignalOrigin& origin) {
   const QueuedSignal queued{signal, origin, true};
-  if (thread.awaits(signal)) return thread.interrupt(queued);
+  if (thread.signals.awaits(signal)) return thread.interrupt(queued);
   if (!is_masked(thread, signal)) {
     if (!is_without_effect(thread.process(), signal)) thread.interrupt(queued);
     return;
@@ -96,7 +96,7 @@ void send_signal(Process& process, int signal, const SignalOrigin& origin) {
   const QueuedSignal queued{signal, origin, false};
   for (auto& thread : process.threads()) {
     if (thread->state() == Thread::State::kDead) continue;
-    if (thread->awaits(signal)) return thread->interrupt(queued);
+    if (thread->signals.awaits(signal)) return thread->interrupt(queued);
     if (is_masked(*thread, signal)) continue;
     if (!is_without_effect(process, signal)) thread->interrupt(queued);
     return;
@@ -117,8 +117,8 @@ std::vector<QueuedSignal> take_signals(Thread& thread) {
     }
   };
   Process& process = thread.process();
-  take_all(thread.signals(), ~0ull);
-  take_all(thread.masked(), ~0ull);
+  take_all(thread.signals.deliverable, ~0ull);
+  take_all(thread.signals.masked, ~0ull);
   if (process.pending().empty()) return taken;
   // Only the first thread can pass masked process-wide signals to the Linux kernel. Another thread takes
   // those that it does not mask; its shim reports when it unmasks one.

@@ -6,15 +6,15 @@
 #include "verbs_shim/protocol/repeated_calls.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace verbatim::supervisor {
 
 Thread::Thread(Engine& engine, Choices& choices, ComponentId source, Process& process, std::uint32_t slot, std::uint32_t tid,
                const protocol::CallCosts& costs)
-      : engine_(engine),
-      choices_(choices),
+      : delays(choices, source),
+        early_records(engine, source),
+        engine_(engine),
         process_(process),
         slot_(slot),
         tid_(tid),
@@ -45,8 +45,8 @@ void Thread::park(Parked parked, Duration* total) {
   parked_ = std::make_unique<Parked>(std::move(parked));
   stop_waiting();
   state_ = State::kParked;
-  waiting_on_ = parked_->files;
-  for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
+  wait_.files = parked_->files;
+  for (const VirtualFilePtr& file : wait_.files) file->add_waiter(*this);
   if (parked_->most_looks != 0) timer_.reschedule_at(parked_->time_of(parked_->most_looks));
 }
 
@@ -66,9 +66,9 @@ void Thread::report_wait() const {
     wait.what = parked_->kind == Parked::Kind::kPoll ? "polling" : "spinning on memory";
     if (!parked_->queues.empty()) wait.what = "polling CQ";
     for (const PolledQueue& queue : parked_->queues) wait.what += join(" ", queue.number);
-  } else if (retried_) {
-    wait.from_ps = to_ps(blocked_since_);
-    wait.what = waits_for_;
+  } else if (wait_.is_retried) {
+    wait.from_ps = to_ps(wait_.since);
+    wait.what = wait_.what;
   } else {
     return;
   }
@@ -121,145 +121,21 @@ void Thread::unpark() {
 }
 
 void Thread::block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what) {
-  if (!retried_) blocked_since_ = engine_.now();
+  if (!wait_.is_retried) wait_.since = engine_.now();
   state_ = State::kBlocked;
-  retried_ = true;
-  woken_ = false;
-  late_ = scheduling_delay(kAfterWait);
-  deadline_ = deadline;
-  waits_for_ = std::move(what);
-  waiting_on_ = std::move(files);
-  for (const VirtualFilePtr& file : waiting_on_) file->add_waiter(*this);
-  if (deadline != kNever) timer_.reschedule_at(deadline + late_);
-}
-
-Duration Thread::scheduling_delay(const DelaySite& site) {
-  if (!choices_.is_free()) return Duration::zero();
-  const std::uint64_t occurrence = asked_[site.name]++;
-  const Duration delay = site.choose(choices_, source_);
-  if (delay != Duration::zero()) was_late_ = {site.name, occurrence};
-  return delay;
-}
-
-void Thread::expect_lateness(protocol::ThreadSlot& slot) {
-  for (std::size_t kind = 0; kind < protocol::kOwnCallKinds; ++kind) {
-    std::int64_t& until_late = slot.calls_until_late[kind];
-    if (!own_calls_[kind].is_drawn || until_late <= 0) expect_lateness(own_calls_[kind], until_late);
-  }
-  if (!process_.traps_accesses) return;
-  if (!accesses_.is_drawn || slot.accesses_until_late <= 0) expect_lateness(accesses_, slot.accesses_until_late);
-}
-
-void Thread::expect_lateness(Expected& expected, std::int64_t& until_late) {
-  constexpr std::int64_t kMostAhead = 1024;
-  expected.is_drawn = true;
-  expected.late = Duration::zero();
-  until_late = std::numeric_limits<std::int64_t>::max();
-  if (!choices_.is_free()) return;
-  std::int64_t number = 0;
-  while (number < expected.ahead && expected.late == Duration::zero()) {
-    expected.number = asked_[expected.site.name]++;
-    expected.late = expected.site.choose(choices_, source_);
-    ++number;
-  }
-  // Threads with few calls draw few choices.
-  expected.ahead = std::min(2 * expected.ahead, kMostAhead);
-  until_late = number;
-}
-
-Duration Thread::take_lateness(Expected& expected, std::int64_t& until_late) {
-  if (until_late > 0) return Duration::zero();
-  const Duration late = expected.late;
-  if (late != Duration::zero()) was_late_ = {expected.site.name, expected.number};
-  expect_lateness(expected, until_late);
-  return late;
-}
-
-Duration Thread::take_late_access(protocol::ThreadSlot& slot, const std::function<std::size_t()>& loads) {
-  const auto how = std::get<request::Access>(request_).lateness;
-  loads_before_store_ = 0;
-  const Duration buffered_for = std::exchange(buffered_for_, Duration::zero());
-  if (how == protocol::AccessLateness::kBuffered) {
-    was_late_ = std::exchange(was_buffered_, std::nullopt);
-    return buffered_for;
-  }
-  const Duration late = take_lateness(accesses_, slot.accesses_until_late);
-  if (how != protocol::AccessLateness::kMayBeBuffered || late == Duration::zero()) return late;
-  const auto found = static_cast<std::uint32_t>(loads());
-  if (found != 0) loads_before_store_ = choices_.choose(kStoreBuffer, source_, 1 + found);
-  if (loads_before_store_ == 0) return late;
-  buffered_for_ = late;
-  was_buffered_ = take_late();
-  return Duration::zero();
-}
-
-std::size_t Thread::place_among_empty_calls() const {
-  const auto same = std::ranges::find_if(empty_calls_, [this](const EmptyCall& other) {
-    return other.call.number == call_.number && protocol::ask_the_same(call_.number, call_.arguments, other.call.arguments);
-  });
-  return static_cast<std::size_t>(same - empty_calls_.begin());
+  wait_.is_retried = true;
+  wait_.is_woken = false;
+  wait_.late = delays.choose(kAfterWait);
+  wait_.deadline = deadline;
+  wait_.what = std::move(what);
+  wait_.files = std::move(files);
+  for (const VirtualFilePtr& file : wait_.files) file->add_waiter(*this);
+  if (deadline != kNever) timer_.reschedule_at(deadline + wait_.late);
 }
 
 bool Thread::is_repeated_poll() const {
   return requests<request::SystemCall>() && !protocol::is_sleep(call_.number, call_.arguments) &&
-         place_among_empty_calls() != empty_calls_.size();
-}
-
-bool Thread::repeats_empty_call(bool is_empty) {
-  if (!is_empty) {
-    empty_calls_.clear();
-    oldest_empty_call_ = 0;
-    return false;
-  }
-  const std::size_t place = place_among_empty_calls();
-  const bool again = place != empty_calls_.size();
-  if (again) {
-    last_empty_call_ = place;
-  } else if (empty_calls_.size() < protocol::kMostKnownCalls) {
-    last_empty_call_ = empty_calls_.size();
-    empty_calls_.emplace_back();
-  } else {
-    last_empty_call_ = std::exchange(oldest_empty_call_, (oldest_empty_call_ + 1) % empty_calls_.size());
-  }
-  empty_calls_[last_empty_call_] = EmptyCall{.call = call_};
-  return again;
-}
-
-std::uint32_t Thread::keep_empty_call(std::int64_t result, Duration slept, std::vector<std::uint8_t> memory,
-                                   const std::vector<VirtualFilePtr>& files) {
-  EmptyCall& call = empty_calls_.at(last_empty_call_);
-  call.result = result;
-  call.slept = slept;
-  call.memory = std::move(memory);
-  for (const VirtualFilePtr& file : files) {
-    call.files.push_back(file);
-    call.generations.push_back(file->generation());
-  }
-  call.repeats = true;
-  const auto place = static_cast<std::uint32_t>(last_empty_call_ + 1);
-  return known_places(still_empty(protocol::kAllKnownCalls)) | place << protocol::kKeptAtShift;
-}
-
-bool Thread::is_still_empty(const EmptyCall& call) {
-  for (std::size_t i = 0; i < call.files.size(); ++i) {
-    const VirtualFilePtr file = call.files[i].lock();
-    if (file == nullptr || file->generation() != call.generations[i]) return false;
-  }
-  return call.repeats;
-}
-
-Thread::KnownCalls Thread::still_empty(std::uint32_t places) const {
-  KnownCalls known{};
-  for (std::size_t i = 0; i < empty_calls_.size(); ++i) {
-    if ((places >> i & 1) != 0 && is_still_empty(empty_calls_[i])) known[i] = &empty_calls_[i];
-  }
-  return known;
-}
-
-std::uint32_t known_places(const Thread::KnownCalls& known) {
-  std::uint32_t places = 0;
-  for (std::size_t i = 0; i < known.size(); ++i) places |= static_cast<std::uint32_t>(known[i] != nullptr) << i;
-  return places;
+         empty_calls.contains(call_);
 }
 
 void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells) {
@@ -276,44 +152,20 @@ void Thread::on_doorbell() {
   process_.owner().ring(*this, doorbell);
 }
 
-void Thread::emit_at(Instant when, std::function<void()> emit) {
-  to_emit_.emplace_back(when, std::move(emit));
-  if (!emission_timer_.scheduled()) emission_timer_.schedule_at(when);
-}
-
-void Thread::emit_due() {
-  while (!to_emit_.empty() && to_emit_.front().first <= engine_.now()) {
-    emission_timer_.cancel();
-    on_emission();
-  }
-}
-
-void Thread::on_emission() {
-  const auto emit = std::move(to_emit_.front().second);
-  to_emit_.pop_front();
-  if (!to_emit_.empty()) emission_timer_.schedule_at(to_emit_.front().first);
-  emit();
-}
-
 void Thread::wake(bool by_adapter_event) {
   unpark();
-  if (state_ != State::kBlocked || woken_ || engine_.now() >= deadline_) return;
-  woken_ = true;
-  timer_.reschedule_at(engine_.now() + wake_up_ + (by_adapter_event ? event_wake_up_ : Duration::zero()) + late_);
+  if (state_ != State::kBlocked || wait_.is_woken || engine_.now() >= wait_.deadline) return;
+  wait_.is_woken = true;
+  timer_.reschedule_at(engine_.now() + wake_up_ + (by_adapter_event ? event_wake_up_ : Duration::zero()) + wait_.late);
 }
 
 void Thread::interrupt(const QueuedSignal& signal) {
-  signals_.push(signal);
+  signals.deliverable.push(signal);
   wake();
 }
 
-void Thread::await_signals(std::uint64_t set) {
-  awaited_ = set;
-  while (const auto signal = masked_.take(set)) signals_.push(*signal);
-}
-
 void Thread::add_masked(const QueuedSignal& signal) {
-  awaits(signal.signal) ? interrupt(signal) : masked_.push(signal);
+  signals.awaits(signal.signal) ? interrupt(signal) : signals.masked.push(signal);
 }
 
 void Thread::hold(std::optional<Answer> answer) {
@@ -328,8 +180,8 @@ void Thread::go_on(Instant when) {
 }
 
 void Thread::stop_waiting() {
-  for (const VirtualFilePtr& file : waiting_on_) file->remove_waiter(*this);
-  waiting_on_.clear();
+  for (const VirtualFilePtr& file : wait_.files) file->remove_waiter(*this);
+  wait_.files.clear();
   state_ = State::kPending;
 }
 

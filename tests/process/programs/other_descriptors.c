@@ -2,6 +2,7 @@
 // numbers, sockets cannot be opened, and a process without permission gets EACCES.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -66,6 +67,9 @@ int main(void) {
   EXPECT(pread(memory, text, 5, 0) == 5 && memcmp(text, "later", 5) == 0);
   EXPECT(pread(named, text, 5, 0) == 5 && memcmp(text, "later", 5) == 0);
   EXPECT(read(ends[0], text, 1) == 1 && text[0] == 'x');
+  // Owners, permissions and locks of files that have no name.
+  EXPECT(fchmod(ends[0], 0600) == 0 && fchmod(pair[0], 0600) == 0 && fchown(pair[0], -1, -1) == 0);
+  EXPECT(flock(ends[0], LOCK_EX) == 0 && flock(ends[0], LOCK_UN) == 0);
   printf("opened anew\n");
   return 0;
 }

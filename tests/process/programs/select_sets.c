@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/process/expect.h"
@@ -35,6 +36,13 @@ int main(void) {
   EXPECT(select(limit, &in, NULL, NULL, &time) == 0 && now_ns() - start >= 29000000);
   printf("time over: left %ld, sets empty %d\n", time.tv_sec * 1000000 + time.tv_usec,
          !FD_ISSET(pair[0], &in));
+  // The C library's select() makes another call.
+  FD_SET(ends[0], &in);
+  time = (struct timeval){0, 20000};
+  const int64_t later = now_ns();
+  EXPECT(syscall(SYS_select, limit, &in, NULL, NULL, &time) == 0 && now_ns() - later >= 19000000);
+  EXPECT(now_ns() - later < 10000000000ll && !FD_ISSET(ends[0], &in) && time.tv_sec == 0 && time.tv_usec == 0);
+  EXPECT(syscall(SYS_select, limit, &in, NULL, NULL, (void*)8) == -1 && errno == EFAULT);
   FD_SET(ends[0], &in);
   EXPECT(close(ends[1]) == 0 && select(limit, &in, NULL, NULL, NULL) == 1 && read(ends[0], &c, 1) == 0);
   EXPECT(close(ends[0]) == 0 && select(limit, &in, NULL, NULL, NULL) == -1 && errno == EBADF);

@@ -122,6 +122,27 @@ static void permissions(void) {
   struct shminfo limits;
   EXPECT(shmctl(0, IPC_INFO, (struct shmid_ds*)&limits) >= 0);
   printf("limits: at least %lu bytes, %lu segments\n", limits.shmmin, limits.shmmni);
+  const pid_t child = fork();
+  if (child == 0) {  // without the permission to execute
+    EXPECT(geteuid() != 0 || setresuid(1234, 1234, 1234) == 0);
+    const int own = shmget(IPC_PRIVATE, 4096, 0600);
+    EXPECT(own >= 0 && refused(shmat(own, NULL, SHM_EXEC), EACCES) && shmctl(own, IPC_RMID, NULL) == 0);
+    _exit(5);
+  }
+  EXPECT(child_ends(child) == 5);
+}
+
+// Pages of all segments. Other programs of the machine may have made one at the same time.
+static void totals(void) {
+  for (int tries = 0; tries < 20; ++tries) {
+    struct shm_info before, after;
+    EXPECT(shmctl(0, SHM_INFO, (struct shmid_ds*)&before) >= 0);
+    const int id = shmget(IPC_PRIVATE, 5000, 0600);
+    EXPECT(shmctl(0, SHM_INFO, (struct shmid_ds*)&after) >= 0 && shmctl(id, IPC_RMID, NULL) == 0);
+    if (after.used_ids != before.used_ids + 1) continue;
+    printf("5000 bytes: %lu pages\n", after.shm_tot - before.shm_tot);
+    return;
+  }
 }
 
 static void listing(void) {
@@ -152,6 +173,7 @@ int main(int count, char** words) {
   watching();
   addresses();
   permissions();
+  totals();
   listing();
   const int id = shmget(IPC_PRIVATE, 4096, 0600);
   EXPECT(shmat(id, NULL, 0) != (void*)-1);

@@ -36,7 +36,7 @@ std::string grouped(std::uint64_t number) {
 }
 
 bool is_execution(const supervisor::ProgramCall& event) {
-  return event.call.kind == protocol::ToldKind::kSystemCall &&
+  return event.call.kind == protocol::ReportedCallKind::kSystemCall &&
          (event.call.number == SYS_execve || event.call.number == SYS_execveat);
 }
 
@@ -45,7 +45,7 @@ bool is_execution(const supervisor::ProgramCall& event) {
 void CallList::on_call(const supervisor::ProgramCall& event) {
   Caller& caller = callers_[{event.pid, event.tid}];
   if (caller.who.empty()) caller.who = join(event.host, " ", event.pid, "/", event.tid);
-  if (event.call.step != protocol::ToldStep::kBegins) return end(caller, event);
+  if (event.call.step != protocol::ReportedCallStep::kBegins) return end(caller, event);
   begin(caller, {event.place, to_ps(event.now), order_++, is_execution(event) ? event.call.number : 0,
                  text_of(event.call, event.read)});
 }

@@ -24,13 +24,13 @@ std::string CallText::call() const {
   return text + ")";
 }
 
-CallText text_of(const protocol::ToldCall& call, const ReadMemory& read) {
-  return call.kind == protocol::ToldKind::kSystemCall ? text_of_system_call(call, read)
+CallText text_of(const protocol::ReportedCall& call, const ReadMemory& read) {
+  return call.kind == protocol::ReportedCallKind::kSystemCall ? text_of_system_call(call, read)
                                                       : text_of_verb(call, read);
 }
 
-void add_result(CallText& text, const protocol::ToldCall& call, const ReadMemory& read) {
-  call.kind == protocol::ToldKind::kSystemCall ? add_result_of_system_call(text, call, read)
+void add_result(CallText& text, const protocol::ReportedCall& call, const ReadMemory& read) {
+  call.kind == protocol::ReportedCallKind::kSystemCall ? add_result_of_system_call(text, call, read)
                                                : add_result_of_verb(text, call, read);
 }
 

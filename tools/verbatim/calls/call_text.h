@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "verbs_shim/protocol/told_calls.h"
+#include "verbs_shim/protocol/reported_calls.h"
 
 namespace verbatim::cli {
 
@@ -38,16 +38,16 @@ struct CallText {
   std::string call() const;  // "close(3)"
 };
 
-CallText text_of(const protocol::ToldCall& call, const ReadMemory& read);
+CallText text_of(const protocol::ReportedCall& call, const ReadMemory& read);
 // `call` is the call given to text_of(), after its end. Memory is read again, so it may show changes made by
 // the program.
-void add_result(CallText& text, const protocol::ToldCall& call, const ReadMemory& read);
+void add_result(CallText& text, const protocol::ReportedCall& call, const ReadMemory& read);
 
 // Used by the two functions above.
-CallText text_of_system_call(const protocol::ToldCall& call, const ReadMemory& read);
-void add_result_of_system_call(CallText& text, const protocol::ToldCall& call, const ReadMemory& read);
-CallText text_of_verb(const protocol::ToldCall& call, const ReadMemory& read);
-void add_result_of_verb(CallText& text, const protocol::ToldCall& call, const ReadMemory& read);
+CallText text_of_system_call(const protocol::ReportedCall& call, const ReadMemory& read);
+void add_result_of_system_call(CallText& text, const protocol::ReportedCall& call, const ReadMemory& read);
+CallText text_of_verb(const protocol::ReportedCall& call, const ReadMemory& read);
+void add_result_of_verb(CallText& text, const protocol::ReportedCall& call, const ReadMemory& read);
 
 // "EAGAIN (Resource temporarily unavailable)"; a number if it is not an errno.
 std::string error_text(std::int64_t error);

@@ -309,7 +309,7 @@ bool returns_address(std::uint32_t number) {
 
 }  // namespace
 
-CallText text_of_system_call(const protocol::ToldCall& call, const ReadMemory& read) {
+CallText text_of_system_call(const protocol::ReportedCall& call, const ReadMemory& read) {
   CallText text;
   const char* const name = protocol::system_call(call.number).name;
   text.name = call.number == VERBATIM_START_REMOTE_SHELL ? "start_remote_shell"
@@ -322,8 +322,8 @@ CallText text_of_system_call(const protocol::ToldCall& call, const ReadMemory& r
   return text;
 }
 
-void add_result_of_system_call(CallText& text, const protocol::ToldCall& call, const ReadMemory& read) {
-  if (call.step == protocol::ToldStep::kIsMadeAgain) {
+void add_result_of_system_call(CallText& text, const protocol::ReportedCall& call, const ReadMemory& read) {
+  if (call.step == protocol::ReportedCallStep::kIsMadeAgain) {
     text.result = " = ? ERESTARTSYS (to be made again)";
     return;
   }

@@ -16,8 +16,8 @@ namespace verbatim::cli {
 namespace {
 
 using protocol::CommandType;
-using protocol::ToldCall;
-using protocol::ToldKind;
+using protocol::ReportedCall;
+using protocol::ReportedCallKind;
 
 constexpr std::size_t kMostRequests = 8;  // of a list
 constexpr std::size_t kMostParts = 64;    // of a request
@@ -114,7 +114,7 @@ void add_receives(CallText& text, const ReadMemory& read, std::uint64_t address)
 }
 
 // Shows a call of the extended interface, whose requests are in the ring already.
-void add_ring(CallText& text, const ToldCall& call, const ReadMemory& read) {
+void add_ring(CallText& text, const ReportedCall& call, const ReadMemory& read) {
   const auto ring = static_cast<std::uint64_t>(call.arguments[0]),
              entries = static_cast<std::uint64_t>(call.arguments[1]),
              stride = static_cast<std::uint64_t>(call.arguments[2]);
@@ -369,7 +369,7 @@ CommandWords words_of_command(const ReadMemory& read, std::uint64_t at) {
   return {"command_" + number_text(static_cast<std::uint32_t>(header->type)), {in_hex(at)}, ""};
 }
 
-std::string completions_text(const ToldCall& call, const ReadMemory& read) {
+std::string completions_text(const ReportedCall& call, const ReadMemory& read) {
   std::string text;
   for (std::int64_t i = 0; i < call.result; ++i) {
     if (i == static_cast<std::int64_t>(kMostRequests)) return text + ", ...";
@@ -383,37 +383,37 @@ std::string completions_text(const ToldCall& call, const ReadMemory& read) {
 
 }  // namespace
 
-CallText text_of_verb(const ToldCall& call, const ReadMemory& read) {
+CallText text_of_verb(const ReportedCall& call, const ReadMemory& read) {
   const auto address = static_cast<std::uint64_t>(call.arguments[0]);
   CallText text;
   switch (call.kind) {
-    case ToldKind::kPostSend:
+    case ReportedCallKind::kPostSend:
       text = {"ibv_post_send", {named("QP", call.number)}, "", ""};
       add_sends(text, read, address);
       break;
-    case ToldKind::kPostReceive:
+    case ReportedCallKind::kPostReceive:
       text = {"ibv_post_recv", {named("QP", call.number)}, "", ""};
       add_receives(text, read, address);
       break;
-    case ToldKind::kPostSharedReceive:
+    case ReportedCallKind::kPostSharedReceive:
       text = {"ibv_post_srq_recv", {named("SRQ", call.number)}, "", ""};
       add_receives(text, read, address);
       break;
-    case ToldKind::kPostWorkQueue:
+    case ReportedCallKind::kPostWorkQueue:
       text = {"ibv_post_wq_recv", {named("WQ", call.number)}, "", ""};
       add_receives(text, read, address);
       break;
-    case ToldKind::kCompleteSends:
+    case ReportedCallKind::kCompleteSends:
       text = {"ibv_wr_complete", {named("QP", call.number)}, "", ""};
       add_ring(text, call, read);
       break;
-    case ToldKind::kPoll:
+    case ReportedCallKind::kPoll:
       return {"ibv_poll_cq", {named("CQ", call.number)}, "", ""};
-    case ToldKind::kStartPoll:
+    case ReportedCallKind::kStartPoll:
       return {"ibv_start_poll", {named("CQ", call.number)}, "", ""};
-    case ToldKind::kNextPoll:
+    case ReportedCallKind::kNextPoll:
       return {"ibv_next_poll", {named("CQ", call.number)}, "", ""};
-    case ToldKind::kArm:
+    case ReportedCallKind::kArm:
       text = {"ibv_req_notify_cq", {named("CQ", call.number)}, "", ""};
       if (call.arguments[0] != 0) text.arguments.push_back("solicited only");
       break;
@@ -425,10 +425,10 @@ CallText text_of_verb(const ToldCall& call, const ReadMemory& read) {
   return text;
 }
 
-void add_result_of_verb(CallText& text, const ToldCall& call, const ReadMemory& read) {
-  const bool polls = call.kind == ToldKind::kPoll;
-  const bool asks = call.kind == ToldKind::kStartPoll || call.kind == ToldKind::kNextPoll;
-  if ((polls && call.result == 0) || (call.kind == ToldKind::kStartPoll && call.result == ENOENT)) {
+void add_result_of_verb(CallText& text, const ReportedCall& call, const ReadMemory& read) {
+  const bool polls = call.kind == ReportedCallKind::kPoll;
+  const bool asks = call.kind == ReportedCallKind::kStartPoll || call.kind == ReportedCallKind::kNextPoll;
+  if ((polls && call.result == 0) || (call.kind == ReportedCallKind::kStartPoll && call.result == ENOENT)) {
     text.subject = named("polls of CQ", call.number) + " in vain";
   }
   if (polls && call.result > 0) {
@@ -446,7 +446,7 @@ void add_result_of_verb(CallText& text, const ToldCall& call, const ReadMemory& 
     return;
   }
   text.result = " = 0";
-  if (call.kind != ToldKind::kCommand) return;
+  if (call.kind != ReportedCallKind::kCommand) return;
   const std::string given = words_of_command(read, static_cast<std::uint64_t>(call.arguments[0])).given;
   if (!given.empty()) text.result = " = " + given;
 }

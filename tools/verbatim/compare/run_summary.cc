@@ -268,7 +268,7 @@ std::optional<RunSummary> read_summary(const std::string& path, std::string* fai
     report = run->report;
   }
   if (!report.is_object() || !report.contains("outcome")) {
-    *failure = path + " does not say how a run has ended; name a folder of `verbatim run --out`, or a recording";
+    *failure = path + " is not the report of a run: it has no \"outcome\"; name a folder of `verbatim run --out`, or a recording";
     return std::nullopt;
   }
   RunSummary run = summary_of(report);

@@ -15,8 +15,8 @@ namespace verbatim::cli {
 
 namespace {
 
-using protocol::ToldKind;
-using protocol::ToldStep;
+using protocol::ReportedCallKind;
+using protocol::ReportedCallStep;
 using supervisor::ProgramCall;
 
 constexpr std::int64_t kMostDescriptors = 1024;  // of one poll()
@@ -69,12 +69,12 @@ Wait wait_of(const ProgramCall& event) {
 void ArmingOrder::on_call(const ProgramCall& event) {
   Process& process = processes_[event.pid];
   Thread& thread = threads_[{event.pid, event.tid}];
-  if (event.call.step == ToldStep::kBegins) begin(event, process, thread);
-  if (event.call.step == ToldStep::kHasEnded) end(event, process, thread);
+  if (event.call.step == ReportedCallStep::kBegins) begin(event, process, thread);
+  if (event.call.step == ReportedCallStep::kHasEnded) end(event, process, thread);
 }
 
 void ArmingOrder::begin(const ProgramCall& event, Process& process, Thread& thread) {
-  if (event.call.kind != ToldKind::kSystemCall) return;
+  if (event.call.kind != ReportedCallKind::kSystemCall) return;
   const Wait wait = wait_of(event);
   if (wait.kind == Wait::Kind::kNone || wait.is_limited) return;
   if (wait.kind == Wait::Kind::kRead && thread.is_ready) return;
@@ -86,15 +86,15 @@ void ArmingOrder::begin(const ProgramCall& event, Process& process, Thread& thre
                            std::to_string(to_ps(event.now) / 1'000'000 % 1'000 + 1'000).substr(1);
     thread.sleep = join("process ", event.pid, " of ", event.host, " sleeps at ", ms, " ms for an event of CQ ", number,
                         ", and since it armed the CQ (ibv_req_notify_cq) it has not polled it until it was empty: a completion that "
-                        "came before the arming raises no event");
+                        "arrived before the arming raises no event");
   }
 }
 
 void ArmingOrder::end(const ProgramCall& event, Process& process, Thread& thread) {
-  const protocol::ToldCall& call = event.call;
+  const protocol::ReportedCall& call = event.call;
   const auto queue = [&] { return process.queues.find(call.number); };
   switch (call.kind) {
-    case ToldKind::kSystemCall: {
+    case ReportedCallKind::kSystemCall: {
       const Wait wait = wait_of(event);
       if (wait.kind == Wait::Kind::kNone) return;
       if (call.result != -EAGAIN) note_sleep(thread);
@@ -102,20 +102,20 @@ void ArmingOrder::end(const ProgramCall& event, Process& process, Thread& thread
       thread.is_ready = wait.kind == Wait::Kind::kReadiness && call.result > 0;
       return;
     }
-    case ToldKind::kCommand:
+    case ReportedCallKind::kCommand:
       return end_command(event, process);
-    case ToldKind::kArm:
+    case ReportedCallKind::kArm:
       if (const auto found = queue(); found != process.queues.end() && call.result == 0) {
         found->second.is_armed = true;
         found->second.is_known_empty = !process.can_complete;
       }
       return;
-    case ToldKind::kPoll:  // fewer than requested: the CQ is empty
+    case ReportedCallKind::kPoll:  // fewer than requested: the CQ is empty
       if (const auto found = queue(); found != process.queues.end() && call.result >= 0 && call.result < call.arguments[0])
         found->second.is_known_empty = true;
       return;
-    case ToldKind::kStartPoll:
-    case ToldKind::kNextPoll:
+    case ReportedCallKind::kStartPoll:
+    case ReportedCallKind::kNextPoll:
       if (const auto found = queue(); found != process.queues.end() && call.result == ENOENT) found->second.is_known_empty = true;
       return;
     default:

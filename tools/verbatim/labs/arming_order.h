@@ -21,7 +21,7 @@ namespace verbatim::cli {
 
 class ArmingOrder {
  public:
-  // Called for every call of the run's programs, in the order of the run (Supervisor::tell_calls_to).
+  // Called for every call of the run's programs, in the order of the run (Supervisor::report_calls_to).
   void on_call(const supervisor::ProgramCall& event);
   // Ends the run: a thread that is in a sleep never left it.
   void finish();

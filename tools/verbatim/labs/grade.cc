@@ -1,7 +1,9 @@
 // `verbatim grade`: grades a submission.
 #include <algorithm>
+#include <memory>
 #include <sstream>
 
+#include "sim/bundle/bundle.h"
 #include "sim/config/words.h"
 #include "sim/core/input_file.h"
 #include "tools/verbatim/answer.h"
@@ -9,6 +11,7 @@
 #include "tools/verbatim/labs/grade_text.h"
 #include "tools/verbatim/labs/grader.h"
 #include "tools/verbatim/labs/lab_folder.h"
+#include "tools/verbatim/labs/packed_submission.h"
 #include "tools/verbatim/labs/submission.h"
 #include "tools/verbatim/output_file.h"
 
@@ -41,20 +44,54 @@ std::optional<std::vector<std::int64_t>> read_seeds(const std::string& file) {
   return seeds.empty() ? std::nullopt : std::optional(seeds);
 }
 
+// Grades the submission for the sake of what its programs look at, and packs it.
+int pack_submission(const GradeOptions& options) {
+  if (const std::string refusal = output_refusal(options.pack); !refusal.empty()) return complain("--pack: " + refusal), kUsage;
+  const auto lab = lab_of(options.folder, options.lab);
+  if (!lab) return kUsage;
+  try {
+    Submission submission(*lab, options.folder);
+    Answer answer("grade", options.style);
+    Grader grader(*lab, submission, {.shows_progress = answer.is_for_people(), .keeps_looks = true});
+    if (!grader.run()) {
+      complain("interrupted; nothing was packed");
+      return kInterrupted;
+    }
+    const std::string failure = write_packed_submission(options.pack, *lab, submission, grader.looks());
+    if (!failure.empty()) return complain(failure), kMachineFault;
+    print_grades(answer, *lab, grader.grades());
+    answer.print("packed: %s\n", options.pack.c_str());
+    return answer.end(kAsExpected);
+  } catch (const fs::filesystem_error& failure) {
+    complain(failure.what());
+    return kMachineFault;
+  }
+}
+
 }  // namespace
 
 int grade(const GradeOptions& options) {
+  if (!options.pack.empty()) return pack_submission(options);
   const fs::path folder = options.folder;
   std::error_code error;
-  if (!fs::is_directory(folder, error)) {
+  const bool is_packed = bundle::is_bundle(options.folder);
+  if (is_packed) protect_input(options.folder);
+  if (!is_packed && !fs::is_directory(folder, error)) {
     complain(config::in_quotes(options.folder) + " is not a folder");
     return kUsage;
   }
-  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error);
+  fs::recursive_directory_iterator at;
+  if (!is_packed) at = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) protect_input(at->path().string());
   for (const std::string& path : {options.junit, options.gradescope})
     if (!can_write(path)) return kUsage;
-  const auto lab = lab_of(folder, options.lab);
+  std::unique_ptr<PackedSubmission> packed;
+  if (is_packed) {
+    std::string failure;
+    packed = PackedSubmission::open(options.folder, &failure);
+    if (packed == nullptr) return complain(failure), kUsage;
+  }
+  const auto lab = packed != nullptr ? find_lab(options.lab.empty() ? packed->lab() : options.lab) : lab_of(folder, options.lab);
   if (!lab) return kUsage;
   GraderOptions how{.call_by_call = options.call_by_call};
   if (!options.seeds_file.empty()) {
@@ -63,7 +100,10 @@ int grade(const GradeOptions& options) {
     how.seeds = *read;
   }
   try {
-    Submission submission(*lab, folder);
+    std::optional<Submission> one;
+    packed != nullptr ? one.emplace(*lab, packed->is_built(), packed->complaint()) : one.emplace(*lab, folder);
+    Submission& submission = *one;
+    if (packed != nullptr) how.files = &packed->files_in(submission.folder());
     Answer answer("grade", options.style);
     how.shows_progress = answer.is_for_people();
     Grader grader(*lab, submission, std::move(how));

@@ -90,7 +90,7 @@ void check_together(const GradeFile& grade, const std::string& path, config::Dia
 const config::Object& grade_table() {
   using G = GradeFile;
   static const config::Object table = config::make_object<G>(
-      "a lab", "What a lab is called, which topology it runs on, and how points are given",
+      "a lab", "Name and topology of a lab, and the criteria for points",
       {Field{.key = "$schema", .kind = Kind::kIgnored, .doc = "the JSON Schema, for editors"},
        bind<&G::title>({.key = "title", .kind = Kind::kText, .required = true, .doc = "title of the lab"}),
        bind<&G::topology>({.key = "topology",
@@ -98,7 +98,7 @@ const config::Object& grade_table() {
                            .required = true,
                            .doc = "a topology file of the lab, or the name of a topology of the installation, such as \"two_hosts\""}),
        config::bind_objects<&G::criteria>(
-           {.key = "criteria", .kind = Kind::kObjects, .required = true, .doc = "what is checked, in the order in which it is shown"},
+           {.key = "criteria", .kind = Kind::kObjects, .required = true, .doc = "criteria, in the order in which they are shown"},
            criterion_table())});
   return table;
 }

@@ -9,9 +9,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
+#include "sim/bundle/bundle_index.h"
 #include "sim/config/json_text.h"
 #include "sim/config/quantity.h"
+#include "sim/core/input_file.h"
 #include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/labs/arming_order.h"
 #include "tools/verbatim/labs/run_cause.h"
@@ -33,6 +36,7 @@ constexpr std::size_t kMostProcesses = 200;
 constexpr std::uintmax_t kMostWritten = std::uintmax_t{1} << 30;
 constexpr int kWatchMs = 200;  // real time between checks of these limits
 constexpr const char* kOrderFile = "arming_order.json";
+const std::string kLooksFile = "looks-";  // with the number of the process
 
 // Start time of the scenario's last program, in ps.
 std::int64_t last_start_ps(const fs::path& scenario) {
@@ -195,8 +199,8 @@ int Grader::run_one(std::size_t number, int core) {
   ::alarm(kRunSeconds);
   RunOptions options = runs_[number].options;
   options.core = core;
-  if (!runs_[number].watches_order) return cli::run(options);
-  const pid_t plain = start_child(ChildOutput::kInherited, -1, [&] { return cli::run(options); });
+  if (!runs_[number].watches_order) return run_recorded(number, std::move(options));
+  const pid_t plain = start_child(ChildOutput::kInherited, -1, [&] { return run_recorded(number, options); });
   if (plain < 0) return kMachineFault;
   const auto [status, is_interrupted] = supervisor::await_child(plain);
   if (is_interrupted) return kInterrupted;
@@ -204,10 +208,46 @@ int Grader::run_one(std::size_t number, int core) {
   if (WEXITSTATUS(status) != kAsExpected) return WEXITSTATUS(status);
   ArmingOrder order;
   options.on_call = [&order](const supervisor::ProgramCall& call) { order.on_call(call); };
-  const int code = cli::run(options);
+  const int code = run_recorded(number, std::move(options));
   order.finish();
   write_document(out_of(number) / kOrderFile, Json{{"sleeps", order.sleeps()}, {"mistake", order.mistake().value_or("")}}.dump());
   return code;
+}
+
+// Runs with the grader's files, and writes what the programs have seen to a file of this process.
+int Grader::run_recorded(std::size_t number, RunOptions options) {
+  if (options_.files == nullptr && !options_.keeps_looks) return cli::run(std::move(options));
+  supervisor::RecordedFiles recorder(options_.files != nullptr ? *options_.files : supervisor::real_files());
+  options.recorder = &recorder;
+  const int code = cli::run(std::move(options));
+  if (!options_.keeps_looks) return code;
+  bundle::BundleIndex index;
+  index.manifest = "{}";
+  index.looks = recorder.looks();
+  for (auto& [path, look] : index.looks) {
+    if (std::exchange(look.has_content, false)) index.looks_contents[path] = 0;
+  }
+  Json json = Json::object();
+  for (const auto& [path, content] : index.looks_contents) json["opened"].push_back(path);
+  index.looks_contents.clear();
+  index.manifest = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  write_document(out_of(number) / (kLooksFile + std::to_string(::getpid())), bundle::index_bytes(index));
+  return code;
+}
+
+void Grader::collect_looks(const fs::path& out) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(out, error)) {
+    if (!entry.path().filename().string().starts_with(kLooksFile)) continue;
+    const std::string bytes = InputFile(entry.path()).rest().value_or("");
+    bundle::BundleIndex index;
+    if (!bundle::parse_index(bytes, &index).empty()) continue;
+    const Json json = Json::parse(index.manifest, nullptr, false);
+    if (json.is_object() && json.contains("opened")) {
+      for (const auto& path : json["opened"]) index.looks[path.get<std::string>()].has_content = true;
+    }
+    supervisor::add_looks(index.looks, looks_);
+  }
 }
 
 // Kills runs that exceed the limits of a lab.
@@ -252,6 +292,7 @@ void Grader::collect(const WorkerPool::Ended& ended) {
     run.sleeps = order->value("sleeps", std::uint64_t{0});
     run.order_mistake = order->value("mistake", "");
   }
+  if (options_.keeps_looks) collect_looks(out);
   std::error_code ignored;
   fs::remove_all(out, ignored);
 }
@@ -259,11 +300,11 @@ void Grader::collect(const WorkerPool::Ended& ended) {
 std::vector<std::string> Grader::judge(const Criterion& criterion, const Run& run, bool ever_sleeps) const {
   if (!run.failure.empty()) return run.failure;
   if (criterion.polls_after_arming && !run.order_mistake.empty())
-    return {run.order_mistake, "so: after ibv_req_notify_cq poll until the CQ is empty, and only then sleep"};
+    return {run.order_mistake, "what to do: after ibv_req_notify_cq poll until the CQ is empty, and only then sleep"};
   if (criterion.polls_after_arming && !ever_sleeps)
     return {"the program never sleeps for a completion event (ibv_get_cq_event)"};
   if (criterion.has_no_rnr_naks && run.rnr_naks != 0)
-    return {std::to_string(run.rnr_naks) + " times a message came for which no receive was posted (RNR NAK)"};
+    return {std::to_string(run.rnr_naks) + " times a message arrived without a posted receive (RNR NAK)"};
   if (criterion.most_packets != 0 && run.packets > criterion.most_packets)
     return {std::to_string(run.packets) + " packets were sent; the limit is " + std::to_string(criterion.most_packets)};
   if (criterion.most_pauses && run.pauses > *criterion.most_pauses)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/supervisor/machine/machine_files.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/labs/lab_folder.h"
 #include "tools/verbatim/labs/submission.h"
@@ -24,6 +25,9 @@ struct GraderOptions {
   std::vector<std::int64_t> seeds;  // for `schedules`; empty: 1, 2, … as in the criterion
   bool call_by_call = false;
   bool shows_progress = false;
+  // Files that the programs see, outlives the grader; nullptr: the machine's.
+  supervisor::MachineFiles* files = nullptr;
+  bool keeps_looks = false;  // for looks()
 };
 
 class Grader {
@@ -35,6 +39,8 @@ class Grader {
   bool run();
   const std::vector<Grade>& grades() const { return grades_; }  // by criterion
   unsigned points() const { return points_of(grades_); }
+  // What the programs of all runs have seen of the machine, with `keeps_looks`.
+  const supervisor::MachineLooks& looks() const { return looks_; }
 
  private:
   // A run for one or several criteria.
@@ -58,6 +64,8 @@ class Grader {
   std::filesystem::path out_of(std::size_t run) const;
   bool run_all();
   int run_one(std::size_t number, int core);
+  int run_recorded(std::size_t number, RunOptions options);
+  void collect_looks(const std::filesystem::path& out);
   void watch(const WorkerPool& pool);
   void collect(const WorkerPool::Ended& ended);
   // Reasons why the run does not satisfy the criterion, in lines; empty: it does. `ever_sleeps`: the program
@@ -73,6 +81,7 @@ class Grader {
   std::vector<Run> runs_;
   std::vector<Question> questions_;  // in the order of the criteria
   std::size_t ended_ = 0;            // number of runs
+  supervisor::MachineLooks looks_;
   std::uintmax_t free_before_ = 0;   // bytes of free disk space at the start
   std::map<std::size_t, std::string> too_much_;  // reason for which a run was killed, by run
 };

@@ -107,12 +107,28 @@ Submission::Submission(const Lab& lab, const fs::path& source)
   } else {
     take(source, "lab.c");
   }
-  for (const char* shared : kSharedFiles) take(lab.shared_file(shared), shared);
-  for (const fs::path& file : files_beside_program(lab)) take(file, file.filename());
-  take(lab.topology, "topology.json");
+  take_files_of_lab();
+}
+
+Submission::Submission(const Lab& lab, bool is_built, std::string complaint)
+    : lab_(lab), made_((fs::temp_directory_path() / "verbatim-grade-XXXXXX").string()), folder_(made_.path()),
+      complaint_(std::move(complaint)), is_built_(is_built) {
+  if (made_.path().empty())
+    throw fs::filesystem_error("cannot make a folder", fs::temp_directory_path(), std::error_code(errno, std::generic_category()));
+  take_files_of_lab();
+}
+
+void Submission::take_files_of_lab() {
+  const auto take = [&](const fs::path& from, const fs::path& to) {
+    fs::copy_file(from, folder_ / to, fs::copy_options::overwrite_existing);
+  };
+  for (const char* shared : kSharedFiles) take(lab_.shared_file(shared), shared);
+  for (const fs::path& file : files_beside_program(lab_)) take(file, file.filename());
+  take(lab_.topology, "topology.json");
 }
 
 bool Submission::build() {
+  if (is_built_) return *is_built_;
   const int make_output = ::memfd_create("verbatim-build", MFD_CLOEXEC);
   const std::string folder = folder_;
   const pid_t child = start_child(ChildOutput::kFile, make_output, [&] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "tools/verbatim/interrupted.h"
@@ -15,6 +16,9 @@ class Submission {
   // `source` is a folder whose C files are copied, or one file that becomes lab.c. Files of the lab replace
   // files with the same name. Throws std::filesystem::filesystem_error if the disk is full.
   Submission(const Lab& lab, const std::filesystem::path& source);
+  // A program that was built elsewhere (packed_submission.h), with the compiler's output. The folder has the lab's
+  // files only.
+  Submission(const Lab& lab, bool is_built, std::string complaint);
   Submission(const Submission&) = delete;
   Submission& operator=(const Submission&) = delete;
 
@@ -27,10 +31,13 @@ class Submission {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
+  void take_files_of_lab();
+
   const Lab& lab_;
   const TemporaryFolder made_;
   const std::filesystem::path folder_;
   std::string complaint_;
+  std::optional<bool> is_built_;  // of a program that was built elsewhere
   bool is_interrupted_ = false;
 };
 

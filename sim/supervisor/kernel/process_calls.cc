@@ -30,7 +30,7 @@ CallOutcome sys_clone(CallContext& call, const MakeThread& make_thread) {
   if ((call.flags(0) & CLONE_CHILD_CLEARTID) != 0) made->set_clear_tid(call.address(3));
   made->set_request(request::Attach{});
   made->run_at(call.now() + Duration(call.process.host().costs.wake_up_ps) +
-               made->scheduling_delay(kAfterWait));
+               made->delays.choose(kAfterWait));
   return Answer{made->tid(), protocol::Action::kCloneThread, {made->slot(), 0}};
 }
 

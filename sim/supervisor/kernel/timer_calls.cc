@@ -157,7 +157,7 @@ void give_up_waiting(CallContext& call, FutexTable& futexes) {
 
 // The call must still wait, but a signal is pending.
 Answer interrupt(CallContext& call, FutexTable& futexes) {
-  const auto disposition = call.process.disposition(call.thread.next_signal());
+  const auto disposition = call.process.disposition(call.thread.signals.next());
   give_up_waiting(call, futexes);
   switch (call.number) {  // never restarted, signal(7)
     case SYS_poll:

@@ -46,7 +46,7 @@ int deliver_signals_during_wait(CallContext& call, std::uint64_t mask_address, b
   const auto mask = call.load_argument<std::uint64_t>(mask_address);
   if (!mask) return -EFAULT;
   if (!waits) return 0;
-  call.thread.await_signals(~*mask);
+  call.thread.signals.await(~*mask);
   take_awaited(call.thread, ~*mask);
   return (kept_natively(call.thread) & ~*mask) != 0 ? -EINTR : 0;
 }
@@ -273,7 +273,7 @@ void keep_empty_call(CallContext& call, Answer& answer) {
   } else {
     if (VirtualFilePtr file = process.file(call.as_int(0))) add_with_watched(files, std::move(file));
   }
-  answer.repeats = call.thread.keep_empty_call(answer.result, slept, std::move(memory), files);
+  answer.repeats = call.thread.empty_calls.keep_result(answer.result, slept, std::move(memory), files);
 }
 
 CallOutcome sys_pause(CallContext& call) { return call.wait_for({}, kNever, "pause"); }
@@ -282,10 +282,10 @@ CallOutcome sys_wait_for_signal(CallContext& call) {
   const bool suspends = call.number == SYS_rt_sigsuspend;
   const auto set = call.load_argument<std::uint64_t>(call.address(0));
   if (!set) return Answer{-EFAULT};
-  call.thread.await_signals(suspends ? ~*set : *set);
+  call.thread.signals.await(suspends ? ~*set : *set);
   take_awaited(call.thread, suspends ? ~*set : *set);
   if (suspends) return call.wait_for({}, kNever, "sigsuspend");
-  if (call.thread.has_signal() && (*set >> (call.thread.next_signal() - 1) & 1) != 0) return Answer{0};
+  if (call.thread.signals.has_deliverable() && (*set >> (call.thread.signals.next() - 1) & 1) != 0) return Answer{0};
   int error = 0;
   const auto deadline = call.load_deadline(call.address(2), &error);
   if (!deadline) return Answer{error};

@@ -88,9 +88,9 @@ Answer control_file_signal(CallContext& call, VirtualFile& file) {
       return {signal.owner.type == F_OWNER_PGRP ? -id : id};
     }
     case F_GETOWN_EX: {
-      const f_owner_ex told{static_cast<decltype(f_owner_ex::type)>(signal.owner.type),
+      const f_owner_ex owner{static_cast<decltype(f_owner_ex::type)>(signal.owner.type),
                             static_cast<pid_t>(signal.owner.id)};
-      return {process.memory().store(call.address(2), told) ? 0 : -EFAULT};
+      return {process.memory().store(call.address(2), owner) ? 0 : -EFAULT};
     }
     default:
       break;

@@ -9,10 +9,10 @@
 namespace verbatim::protocol {
 
 // Not a check (RegionHeader::checks): calls are reported.
-inline constexpr std::uint32_t kTellsCalls = 1u << 30;
+inline constexpr std::uint32_t kReportsCalls = 1u << 30;
 static_assert(kCheckCount <= 30);
 
-enum class ToldKind : std::uint32_t {
+enum class ReportedCallKind : std::uint32_t {
   kSystemCall,         // number; arguments: the call's
   kCommand,            // arguments: [0] address of the CommandHeader
   kPostSend,           // number: the QP's; arguments: [0] address of the ibv_send_wr
@@ -27,18 +27,18 @@ enum class ToldKind : std::uint32_t {
   kNextPoll,   // as kStartPoll
   kArm,        // number: the CQ's; arguments: [0] solicited_only
 };
-inline constexpr std::uint32_t kToldKinds = static_cast<std::uint32_t>(ToldKind::kArm) + 1;
+inline constexpr std::uint32_t kReportedCallKinds = static_cast<std::uint32_t>(ReportedCallKind::kArm) + 1;
 
-enum class ToldStep : std::uint32_t {
+enum class ReportedCallStep : std::uint32_t {
   kBegins,
   kHasEnded,
   kIsMadeAgain,  // interrupted by a signal: the program repeats the call when its handlers have run
 };
 
 // In the program's memory while it is reported.
-struct ToldCall {
-  ToldKind kind;
-  ToldStep step;
+struct ReportedCall {
+  ReportedCallKind kind;
+  ReportedCallStep step;
   std::uint32_t number;
   std::uint32_t reserved;
   std::int64_t arguments[6];

@@ -303,7 +303,7 @@ CallOutcome sys_io_getevents(CallContext& call) {
     const int interrupted = deliver_signals_during_wait(call, *mask, waits);
     if (interrupted != 0 && ready == 0) return Answer{interrupted};
   }
-  if (waits && !(ready > 0 && call.thread.has_signal()))
+  if (waits && !(ready > 0 && call.thread.signals.has_deliverable()))
     return call.wait_for({context}, *deadline, "io_getevents");
   const auto taken = static_cast<std::size_t>(std::min(ready, a[2]));
   for (std::size_t i = 0; i < taken; ++i) {

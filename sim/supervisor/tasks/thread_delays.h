@@ -1,0 +1,86 @@
+// Delays of one thread at its calls, waits and memory accesses: the freedom of a scheduler, as choices of a
+// schedule (sim/core/choice.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "sim/core/choice.h"
+#include "sim/core/engine.h"
+#include "verbs_shim/protocol/accesses.h"
+#include "verbs_shim/protocol/region.h"
+
+namespace verbatim::supervisor {
+
+inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), 9};
+inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration(200'000), 9};
+inline constexpr DelaySite kBeforePost{"thread-before-post", Duration(200'000), 9};
+inline constexpr DelaySite kBeforeArm{"thread-before-arm", Duration(200'000), 9};
+inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), 9};
+// The thread executes loads that follow a store before the store is visible.
+inline constexpr std::string_view kStoreBuffer = "thread-before-access/store-buffer";
+inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
+
+class ThreadDelays {
+ public:
+  // `source`: the component that makes the choices.
+  ThreadDelays(Choices& choices, ComponentId source) : choices_(choices), source_(source) {}
+
+  bool may_occur() const { return choices_.is_free(); }
+  // Delay before a call or after a wait, chosen at `site`.
+  Duration choose(const DelaySite& site);
+  // The choice that caused the last delay, for reports. Cleared by take_late().
+  struct Late {
+    std::string_view site;
+    std::uint64_t occurrence = 0;
+  };
+  std::optional<Late> take_late() { return std::exchange(was_late_, std::nullopt); }
+
+  // Draws ahead the delays of calls that the thread answers itself, and, if `has_accesses`, of memory
+  // accesses (protocol/accesses.h). They are identified by their number among those of their kind. The slot
+  // gets the number of the next delayed one of each kind; only that one is handed over.
+  void draw_ahead(protocol::ThreadSlot& slot, bool has_accesses);
+  // Delay of the call that the thread has handed over.
+  Duration take_call(protocol::ThreadSlot& slot, protocol::OwnCall kind) {
+    const auto i = static_cast<std::size_t>(kind);
+    return take(own_calls_[i], slot.calls_until_late[i]);
+  }
+  // Delay of the access that the thread has handed over. `loads` returns the number of loads that can precede
+  // the store which the thread is about to make, if that store may wait in the store buffer. It is called only
+  // when the number is needed.
+  Duration take_access(protocol::ThreadSlot& slot, protocol::AccessLateness lateness,
+                       const std::function<std::size_t()>& loads);
+  // Number of these loads that precede the store. 0: the store does not wait.
+  std::uint32_t loads_before_store() const { return loads_before_store_; }
+
+ private:
+  // Choices of one site, drawn ahead.
+  struct Expected {
+    const DelaySite& site;
+    bool is_drawn = false;
+    std::int64_t ahead = 8;    // maximum number of draws at once
+    Duration late{};           // of the call for which the slot's count reaches 0
+    std::uint64_t number = 0;  // occurrence number of that choice
+  };
+  void draw(Expected& expected, std::int64_t& until_late);
+  Duration take(Expected& expected, std::int64_t& until_late);
+
+  Choices& choices_;
+  const ComponentId source_;
+  std::array<Expected, protocol::kOwnCallKinds> own_calls_{
+      Expected{kBeforeLocalCall}, {kBeforePost}, {kBeforeArm}};
+  Expected accesses_{kBeforeAccess};
+  // A store in the store buffer: its delay, and the choice that caused it.
+  Duration buffered_for_{};
+  std::uint32_t loads_before_store_ = 0;
+  std::optional<Late> was_buffered_;
+  std::map<std::string_view, std::uint64_t> occurrences_;  // number of choices by site
+  std::optional<Late> was_late_;
+};
+
+}  // namespace verbatim::supervisor
