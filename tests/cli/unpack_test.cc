@@ -242,13 +242,13 @@ TEST(Verify, compares_roots_of_files) {
   write_sample(folder, folder.at("b"));
   const cli::Finished equal = verbatim({"verify", folder.at("a"), folder.at("b")});
   EXPECT_EQ(equal.code, 0);
-  EXPECT_TRUE(equal.out.ends_with("\nthe roots of files are equal\n")) << equal.out;
+  EXPECT_TRUE(equal.out.ends_with("\nthe files are equal\n")) << equal.out;
   write_file(folder.at("machine/etc/hosts"), "127.0.0.2 localhost\n");
   ASSERT_EQ(write_looks(folder, folder.at("b"), sample_looks()), "");
   const cli::Finished differs = verbatim({"verify", folder.at("a"), folder.at("b")});
   EXPECT_EQ(differs.code, 1);
   EXPECT_TRUE(has(differs.out,
-                  "/etc/hosts has other content here than there (20 bytes)\nthe roots of files differ\n"))
+                  "/etc/hosts has other content here than there (20 bytes)\nthe files differ\n"))
       << differs.out;
 }
 

@@ -22,7 +22,7 @@ struct RunInputs {
   std::vector<std::pair<std::string, std::string>> values;
   std::map<std::string, nlohmann::json>
       files;  // of a bundle: scenario, topology and profiles, by their names
-  bool is_root() const { return bundle && values.empty(); }  // a bundle of files alone (root_bundle.h)
+  bool has_no_run() const { return bundle && values.empty(); }  // a bundle of files alone: a root, or a submission
   std::map<std::string, std::string> code;  // of a folder: digests of programs and libraries, by their names
 };
 

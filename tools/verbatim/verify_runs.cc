@@ -25,7 +25,7 @@ std::string difference_of_digests(const RunInputs& here, const RunInputs& there)
 
 std::string conclusion_of_verify(bool is_equal, std::size_t differences, const RunInputs& here,
                                  const RunInputs& there) {
-  if (here.is_root() && there.is_root()) return is_equal ? "the roots of files are equal" : "the roots of files differ";
+  if (here.has_no_run() && there.has_no_run()) return is_equal ? "the files are equal" : "the files differ";
   if (is_equal)
     return differences == 0 ? "the runs are equal" : "the runs are equal, although their inputs differ";
   if (differences > 0) return "the runs differ";
@@ -50,9 +50,9 @@ int verify_runs(const VerifyOptions& options) {
   Answer answer("verify", options.style);
   const RunInputs &here = *runs[0], &there = *runs[1];
   const std::vector<std::string> differences = differences_of(here, there);
-  const bool are_roots = here.is_root() && there.is_root();
-  const std::string digests = are_roots ? "" : difference_of_digests(here, there);
-  const bool is_equal = are_roots ? differences.empty() : digests.empty();
+  const bool have_no_run = here.has_no_run() && there.has_no_run();
+  const std::string digests = have_no_run ? "" : difference_of_digests(here, there);
+  const bool is_equal = have_no_run ? differences.empty() : digests.empty();
   answer.print("here: %s; there: %s\n", bundle::printable(here.path).c_str(),
                bundle::printable(there.path).c_str());
   for (std::size_t i = 0; i < std::min(kMostDifferences, differences.size()); ++i)
