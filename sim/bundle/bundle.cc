@@ -15,6 +15,7 @@ namespace verbatim::bundle {
 
 namespace {
 
+constexpr char kWrongFrame[] = "is damaged: it does not have its checksum";
 constexpr char kNoEnd[] = "is cut off or damaged: its end is missing";
 
 // Reads the index. Returns "" or the end of a sentence. Sets `contents_bytes`.
@@ -111,9 +112,12 @@ std::string Bundle::beginning_of(const BundleContent& content, std::size_t most)
 }
 
 std::string Bundle::checksum() const {
-  // The compressed sizes depend on the version of zstd.
+  // The frames depend on the version of zstd.
   BundleIndex plain = index_;
-  for (BundleContent& content : plain.contents) content.compressed = content.is_included() ? 1 : 0;
+  for (BundleContent& content : plain.contents) {
+    content.compressed = content.is_included() ? 1 : 0;
+    content.frame_checksum.clear();
+  }
   return checksum_text(checksum_of(index_bytes(plain)));
 }
 
@@ -121,14 +125,18 @@ std::string Bundle::read_content(FrameReader& reader, std::uint32_t number,
                                  const std::function<bool(std::string_view part)>& take) const {
   const BundleContent& content = index_.contents[number];
   RunningChecksum checksum;
-  const std::string problem = reader.read(file_.get(), offsets_[number], content.compressed, content.bytes,
-                                          [&](std::string_view part) {
-                                            checksum.add(part);
-                                            return take(part);
-                                          });
+  Checksum frame;
+  const auto take_part = [&](std::string_view part) {
+    checksum.add(part);
+    return take(part);
+  };
+  const std::string problem =
+      reader.read(file_.get(), offsets_[number], content.compressed, content.bytes, take_part, &frame);
   if (!problem.empty()) return problem;
-  return checksum_text(checksum.value()) == content.checksum ? ""
-                                                             : "is damaged: it does not have its checksum";
+  if (checksum_text(frame) != content.frame_checksum) return kWrongFrame;
+  return checksum_text(checksum.value()) == content.checksum
+             ? ""
+             : "is damaged: its content does not have its checksum";
 }
 
 std::string Bundle::users_of(std::uint32_t number) const {
@@ -149,14 +157,30 @@ std::string Bundle::users_of(std::uint32_t number) const {
 }
 
 std::vector<std::string> Bundle::damage() const {
+  constexpr std::size_t kPart = std::size_t{1} << 20;
   std::vector<std::string> sentences;
-  FrameReader reader;
+  std::string part;
   for (std::uint32_t number = 0; number < index_.contents.size(); ++number) {
-    if (!index_.contents[number].is_included()) continue;
-    const std::string problem = read_content(reader, number, [](std::string_view) { return true; });
-    if (!problem.empty()) sentences.push_back(printable(path_) + ": " + users_of(number) + " " + problem);
+    const BundleContent& content = index_.contents[number];
+    RunningChecksum checksum;
+    for (std::uint64_t read = 0; read < content.compressed; read += part.size()) {
+      part.resize(std::min<std::uint64_t>(kPart, content.compressed - read));
+      if (read_at(file_.get(), part.data(), part.size(), offsets_[number] + read) !=
+          static_cast<ssize_t>(part.size()))
+        break;
+      checksum.add(part);
+    }
+    if (content.is_included() && checksum_text(checksum.value()) != content.frame_checksum)
+      sentences.push_back(printable(path_) + ": " + users_of(number) + " " + kWrongFrame);
   }
   return sentences;
+}
+
+std::string Bundle::damage_summary() const {
+  const std::vector<std::string> sentences = damage();
+  if (sentences.size() < 2) return sentences.empty() ? "" : sentences.front();
+  return sentences.front() + ", and so are " + std::to_string(sentences.size() - 1) +
+         " other contents; `verbatim unpack --list` names all";
 }
 
 std::optional<std::string> Bundle::document(const std::string& name, std::string* failure,

@@ -5,7 +5,8 @@
 //   contents  one zstd frame for each included content, in the order of the index, without gaps
 //   index     one zstd frame (bundle_index.h): manifest, contents with sizes and checksums, looks, documents
 //   end       40 bytes: size of the index compressed (8) and raw (8), XXH3-128 of its frame (16), "bundled\n"
-// Each content is stored once, however many paths have it. Checksums are XXH3-128 of the raw content.
+// Each content is stored once, however many paths have it. Its checksums are XXH3-128 of the frame, which
+// finds damage at the speed of reading, and of the raw content.
 //
 // A bundle is untrusted input. Its index has at most kMostIndex bytes, its contents at most
 // most_content_bytes(), and each frame expands to its declared size. Paths are checked when it is opened
@@ -65,7 +66,8 @@ std::string write_bundle(int descriptor, std::string_view manifest, const superv
 struct BundleContent {
   std::uint64_t bytes = 0;       // raw
   std::uint64_t compressed = 0;  // 0: not included
-  std::string checksum;          // 32 digits
+  std::string checksum;          // of the content, 32 digits
+  std::string frame_checksum;    // of its frame; zeros: not included
   bool is_included() const { return compressed != 0; }
 };
 
@@ -97,8 +99,11 @@ class Bundle {
   // Of manifest, looks and all contents, in 32 digits.
   std::string checksum() const;
 
-  // Reads every content. Returns one sentence for each damaged one, which names its files.
+  // Reads every frame without expanding it. Returns one sentence for each damaged one, which names its files.
+  // Contents of a bundle that was made to deceive may be refused later, when they are read.
   std::vector<std::string> damage() const;
+  // The first of these sentences, with the number of the others; empty: no damage.
+  std::string damage_summary() const;
   // A document's text of at most `most` bytes. nullopt, with a sentence, if it is missing, damaged or longer.
   std::optional<std::string> document(const std::string& name, std::string* failure,
                                       std::uint64_t most = std::uint64_t{64} << 20) const;

@@ -127,14 +127,16 @@ class IndexReader {
 };
 
 void read_contents(IndexReader& in, BundleIndex& index) {
-  std::uint64_t left = in.count(4 * kNumberBytes);
+  std::uint64_t left = in.count(6 * kNumberBytes);
   index.contents.reserve(left);
   for (; left > 0 && !in.has_failed(); --left) {
     BundleContent& content = index.contents.emplace_back();
     content.bytes = in.number();
     content.compressed = in.number();
-    const std::uint64_t high = in.number(), low = in.number();
-    content.checksum = checksum_text({high, low});
+    for (std::string* checksum : {&content.checksum, &content.frame_checksum}) {
+      const std::uint64_t high = in.number(), low = in.number();
+      *checksum = checksum_text({high, low});
+    }
   }
 }
 
@@ -239,8 +241,10 @@ void read_documents(IndexReader& in, BundleIndex& index) {
 // Components of the paths that extraction makes; each may be a folder of its own.
 std::size_t components_to_make(const BundleIndex& index) {
   std::size_t all = 0;
-  for (const auto& [path, number] : index.looks_contents) all += static_cast<std::size_t>(std::ranges::count(path, '/'));
-  for (const auto& [name, number] : index.documents) all += 1 + static_cast<std::size_t>(std::ranges::count(name, '/'));
+  for (const auto& [path, number] : index.looks_contents)
+    all += static_cast<std::size_t>(std::ranges::count(path, '/'));
+  for (const auto& [name, number] : index.documents)
+    all += 1 + static_cast<std::size_t>(std::ranges::count(name, '/'));
   return all;
 }
 
@@ -253,9 +257,11 @@ std::string index_bytes(const BundleIndex& index) {
   for (const BundleContent& content : index.contents) {
     out.number(content.bytes);
     out.number(content.compressed);
-    const Checksum checksum = checksum_from(content.checksum);
-    out.number(checksum.high);
-    out.number(checksum.low);
+    for (const std::string* text : {&content.checksum, &content.frame_checksum}) {
+      const Checksum checksum = checksum_from(*text);
+      out.number(checksum.high);
+      out.number(checksum.low);
+    }
   }
   out.number(index.looks.size());
   for (const auto& [path, look] : index.looks) put_look(out, path, look, index);
@@ -279,7 +285,8 @@ std::string parse_index(std::string_view bytes, BundleIndex* index) {
     if (const std::string path = misplaced_path(*index); !path.empty())
       in.fail("path " + printable(path) + " is below a file or link");
   }
-  if (!in.has_failed() && components_to_make(*index) > kMostComponents) in.fail("its files are in too many folders");
+  if (!in.has_failed() && components_to_make(*index) > kMostComponents)
+    in.fail("its files are in too many folders");
   return in.has_failed() ? "is damaged: " + in.problem() : "";
 }
 

@@ -1,7 +1,8 @@
 // The index of a bundle as bytes. Numbers have 8 bytes, little-endian; a text is its length and its bytes.
 //
 //   manifest (text)
-//   contents: their number; for each its raw size, its compressed size (0: not included), checksum (16 bytes)
+//   contents: their number; for each its raw size, its compressed size (0: not included), the checksums of the
+//     content and of its frame (16 bytes each)
 //   looks: their number; for each, in ascending order of its path:
 //     path (text), errno (0: exists)
 //     if it exists: the fields of MachineLook::Attributes in their order, flags (1 has_content, 2 may_change,

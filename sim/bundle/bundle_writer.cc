@@ -83,7 +83,7 @@ std::optional<std::uint32_t> ContentWriter::add(const ContentSource& source) {
   const auto [known, is_new] =
       numbers.try_emplace({seen->checksum, seen->bytes}, static_cast<std::uint32_t>(index_.contents.size()));
   if (!is_new) return known->second;
-  BundleContent content{seen->bytes, 0, checksum_text(seen->checksum)};
+  BundleContent content{seen->bytes, 0, checksum_text(seen->checksum), checksum_text({})};
   if (source.is_included) {
     const auto again = read(file.get(), source.path, true);
     if (!again) return std::nullopt;
@@ -92,6 +92,7 @@ std::optional<std::uint32_t> ContentWriter::add(const ContentSource& source) {
       return std::nullopt;
     }
     content.compressed = frames_.frame_bytes();
+    content.frame_checksum = checksum_text(frames_.frame_checksum());
   }
   index_.contents.push_back(content);
   return known->second;

@@ -49,6 +49,7 @@ int FrameWriter::write(std::string_view bytes, bool is_end) {
     if (ZSTD_isError(left)) return ENOMEM;
     if (const int error = write_all(descriptor_, {out_.data(), out.pos}); error != 0) return error;
     frame_bytes_ += out.pos;
+    if (checksum_) checksum_->add({out_.data(), out.pos});
     is_done = is_end ? left == 0 : in.pos == in.size;
   }
   return 0;
@@ -65,16 +66,18 @@ FrameReader::FrameReader()
 FrameReader::~FrameReader() = default;
 
 std::string FrameReader::read(int descriptor, std::uint64_t offset, std::uint64_t compressed,
-                              std::uint64_t bytes, const Taker& take) {
+                              std::uint64_t bytes, const Taker& take, Checksum* frame) {
   ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
   std::uint64_t expanded = 0;
   bool has_ended = false;
+  RunningChecksum checksum;
   for (std::uint64_t taken = 0; taken < compressed;) {
     const std::size_t wanted = std::min<std::uint64_t>(in_.size(), compressed - taken);
     const ssize_t got = read_at(descriptor, in_.data(), wanted, offset + taken);
     if (got < 0) return std::string("cannot be read: ") + std::strerror(errno);
     if (static_cast<std::size_t>(got) != wanted) return "is cut off";
     taken += wanted;
+    checksum.add({in_.data(), wanted});
     ZSTD_inBuffer in{in_.data(), wanted, 0};
     for (bool has_more = true; has_more;) {
       if (has_ended && in.pos == in.size) break;
@@ -89,6 +92,7 @@ std::string FrameReader::read(int descriptor, std::uint64_t offset, std::uint64_
       has_more = in.pos < in.size || out.pos == out.size;
     }
   }
+  *frame = checksum.value();
   if (!has_ended) return "is damaged: it has no end";
   return expanded == bytes ? "" : "is damaged: it has fewer bytes than the index says";
 }

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "sim/bundle/checksum.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -27,7 +30,11 @@ class FrameWriter {
   int end() { return write({}, true); }
   // Bytes written to the descriptor since the beginning of the frame.
   std::uint64_t frame_bytes() const { return frame_bytes_; }
-  void begin() { frame_bytes_ = 0; }
+  Checksum frame_checksum() const { return checksum_->value(); }
+  void begin() {
+    frame_bytes_ = 0;
+    checksum_.emplace();
+  }
 
  private:
   struct Free {
@@ -39,6 +46,7 @@ class FrameWriter {
   std::unique_ptr<ZSTD_CCtx_s, Free> context_;
   std::string out_;
   std::uint64_t frame_bytes_ = 0;
+  std::optional<RunningChecksum> checksum_;
 };
 
 class FrameReader {
@@ -51,7 +59,7 @@ class FrameReader {
   // Expands the frame of `compressed` bytes at `offset` of a file, which has exactly `bytes` bytes when
   // expanded. Returns "", the finding, or "stopped" if `take` returned false.
   std::string read(int descriptor, std::uint64_t offset, std::uint64_t compressed, std::uint64_t bytes,
-                   const Taker& take);
+                   const Taker& take, Checksum* frame);
 
  private:
   struct Free {

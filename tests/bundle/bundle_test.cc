@@ -102,8 +102,10 @@ TEST(Bundle, extracts_one_file) {
     if (!entry.is_directory()) files.push_back(entry.path().filename());
   }
   EXPECT_EQ(files, std::vector<std::string>{"ld.so"});
-  EXPECT_EQ(bundle.extract_file("/etc/missing", folder.at("out")), folder.at("a.vbundle") + ": it has no content of /etc/missing");
-  EXPECT_EQ(bundle.extract_file("../a", folder.at("out")), folder.at("a.vbundle") + ": it has no content of ../a");
+  EXPECT_EQ(bundle.extract_file("/etc/missing", folder.at("out")),
+            folder.at("a.vbundle") + ": it has no content of /etc/missing");
+  EXPECT_EQ(bundle.extract_file("../a", folder.at("out")),
+            folder.at("a.vbundle") + ": it has no content of ../a");
 }
 
 TEST(Bundle, extracts_into_no_folder_that_has_a_root) {

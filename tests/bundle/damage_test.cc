@@ -16,11 +16,17 @@ std::string finding_of(const SampleFolder& folder, const std::string& bytes) {
   const auto bundle = Bundle::open(path, &failure);
   EXPECT_EQ(bundle.has_value(), failure.empty());
   if (bundle) {
+    // Damage is found without expanding, and also by expanding, which is tried for some inputs because it takes longer.
+    // Contents that deceive are found when they are expanded.
     const auto damage = bundle->damage();
+    static int inputs = 0;
+    if (!damage.empty() && ++inputs % 16 != 1) return damage[0].substr(path.size());
     failure = bundle->extract(out);
     fs::remove_all(out);
-    EXPECT_EQ(damage.empty(), failure.empty());
-    EXPECT_EQ(std::ranges::count(damage, failure), damage.empty() ? 0 : 1);
+    if (!damage.empty()) {
+      EXPECT_NE(failure, "");
+      return damage[0].substr(path.size());
+    }
   }
   if (failure.empty()) return "";
   EXPECT_TRUE(failure.starts_with(path)) << failure;
@@ -44,21 +50,19 @@ TEST(DamagedBundle, every_cut_is_found) {
   EXPECT_EQ(finding_of(folder, whole + "x"), " is cut off or damaged: its end is missing");
 }
 
-// A flip in a frame may leave its content as it is, such as one in a reserved bit; it must then be equal.
-TEST(DamagedBundle, every_flipped_bit_is_found_or_harmless) {
+TEST(DamagedBundle, every_flipped_bit_is_found) {
   const SampleFolder folder;
   const std::string whole = sample_bytes(folder);
-  std::size_t harmless = 0, tried = 0;
+  std::size_t tried = 0;
   for (std::size_t at = 0; at < whole.size(); at += whole.size() - at < 700 || at < 100 ? 1 : 97) {
     for (const int bit : {0, 3, 7}) {
       std::string bytes = whole;
       bytes[at] = static_cast<char>(bytes[at] ^ 1 << bit);
       ++tried;
-      if (finding_of(folder, bytes).empty()) ++harmless;
+      EXPECT_NE(finding_of(folder, bytes), "") << at << " " << bit;
     }
   }
   EXPECT_GT(tried, 1000u);
-  EXPECT_LE(harmless, tried / 50);
 }
 
 TEST(DamagedBundle, a_damaged_content_is_named) {
@@ -72,7 +76,24 @@ TEST(DamagedBundle, a_damaged_content_is_named) {
     offset += bundle->index().contents[number].compressed;
   bytes[offset + bundle->content_of("/usr/lib/ld.so")->compressed / 2] ^= 0x55;
   const std::string finding = finding_of(folder, bytes);
-  EXPECT_TRUE(finding.starts_with(": /usr/lib/copy.so, /usr/lib/ld.so is damaged: ")) << finding;
+  EXPECT_EQ(finding, ": /usr/lib/copy.so, /usr/lib/ld.so is damaged: it does not have its checksum");
+}
+
+TEST(DamagedBundle, a_summary_counts_damaged_contents) {
+  const SampleFolder folder;
+  std::string bytes = sample_bytes(folder);
+  std::string failure;
+  EXPECT_EQ(Bundle::open(folder.at("sample"), &failure)->damage_summary(), "");
+  const auto damaged = [&](std::size_t at) {
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    write_file(folder.at("damaged"), bytes);
+    return Bundle::open(folder.at("damaged"), &failure)->damage_summary().substr(folder.at("damaged").size());
+  };
+  const std::size_t first = kBundleBegin.size();
+  EXPECT_EQ(damaged(first), ": /etc/hosts is damaged: it does not have its checksum");
+  EXPECT_EQ(damaged(first + Bundle::open(folder.at("sample"), &failure)->index().contents[0].compressed),
+            ": /etc/hosts is damaged: it does not have its checksum, and so are 1 other contents; `verbatim unpack --list` "
+            "names all");
 }
 
 TEST(DamagedBundle, other_files_are_refused) {
@@ -98,7 +119,8 @@ std::string bundle_around(const std::string& contents, const std::string& index)
 
 BundleIndex index_with(const std::string& contents, std::uint64_t bytes) {
   BundleIndex index;
-  index.contents.push_back({bytes, contents.size(), checksum_text(checksum_of("text"))});
+  index.contents.push_back(
+      {bytes, contents.size(), checksum_text(checksum_of("text")), checksum_text(checksum_of(contents))});
   index.looks["/file"] = look_of_file(0644, 4);
   index.looks_contents["/file"] = 0;
   return index;
@@ -116,7 +138,8 @@ TEST(HostileBundle, contents_have_their_declared_size) {
   EXPECT_EQ(finding(frame + "x", 4), ": /file is damaged: bytes follow its end");
   EXPECT_EQ(finding(frame + frame, 4), ": /file is damaged: bytes follow its end");
   EXPECT_EQ(finding(frame.substr(0, frame.size() - 1), 4), ": /file is damaged: it has no end");
-  EXPECT_EQ(finding(compressed_frame("tent"), 4), ": /file is damaged: it does not have its checksum");
+  EXPECT_EQ(finding(compressed_frame("tent"), 4),
+            ": /file is damaged: its content does not have its checksum");
 }
 
 TEST(HostileBundle, sizes_that_do_not_fit_are_refused) {
@@ -128,7 +151,7 @@ TEST(HostileBundle, sizes_that_do_not_fit_are_refused) {
     EXPECT_EQ(finding_of(folder, bundle_around(frame, index_bytes(index))),
               " is damaged: its contents have other sizes than its index says");
   }
-  index.contents[0] = {std::uint64_t{1} << 40, frame.size(), index.contents[0].checksum};
+  index.contents[0] = index_with(frame, std::uint64_t{1} << 40).contents[0];
   EXPECT_EQ(finding_of(folder, bundle_around(frame, index_bytes(index))),
             " expands to more than 256 MiB, which is too much for a bundle of its size");
   // Two files whose sum overflows.

@@ -13,6 +13,10 @@ std::string finding_of(const BundleIndex& index) {
   if (finding.empty()) {
     EXPECT_EQ(read.looks, index.looks);
     EXPECT_EQ(read.documents, index.documents);
+    for (std::size_t i = 0; i < index.contents.size(); ++i) {
+      EXPECT_EQ(read.contents[i].checksum, index.contents[i].checksum);
+      EXPECT_EQ(read.contents[i].frame_checksum, index.contents[i].frame_checksum);
+    }
     return "";
   }
   EXPECT_TRUE(finding.starts_with(kDamaged));
@@ -22,7 +26,7 @@ std::string finding_of(const BundleIndex& index) {
 BundleIndex index_of(const supervisor::MachineLooks& looks) {
   BundleIndex index;
   index.manifest = "{}";
-  index.contents.push_back({4, 9, checksum_text({1, 2})});
+  index.contents.push_back({4, 9, checksum_text({1, 2}), checksum_text({3, 4})});
   index.looks = looks;
   for (const auto& [path, look] : looks) {
     if (look.has_content) index.looks_contents[path] = 0;

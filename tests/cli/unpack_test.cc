@@ -236,6 +236,22 @@ TEST(Verify, a_run_has_digests_of_its_programs_and_libraries) {
 }
 #endif
 
+TEST(Verify, compares_roots_of_files) {
+  const SampleFolder folder;
+  write_sample(folder, folder.at("a"));
+  write_sample(folder, folder.at("b"));
+  const cli::Finished equal = verbatim({"verify", folder.at("a"), folder.at("b")});
+  EXPECT_EQ(equal.code, 0);
+  EXPECT_TRUE(equal.out.ends_with("\nthe files are equal\n")) << equal.out;
+  write_file(folder.at("machine/etc/hosts"), "127.0.0.2 localhost\n");
+  ASSERT_EQ(write_looks(folder, folder.at("b"), sample_looks()), "");
+  const cli::Finished differs = verbatim({"verify", folder.at("a"), folder.at("b")});
+  EXPECT_EQ(differs.code, 1);
+  EXPECT_TRUE(has(differs.out,
+                  "/etc/hosts has other content here than there (20 bytes)\nthe files differ\n"))
+      << differs.out;
+}
+
 TEST(Verify, refuses_what_is_no_run) {
   const SampleFolder folder;
   write_file(folder.at("a"), "verbatim-bundle 1\nx");

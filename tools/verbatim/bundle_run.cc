@@ -25,6 +25,7 @@ std::shared_ptr<BundleRun> BundleRun::open(const std::string& path, std::string*
   if (auto file = bundle::Bundle::open(path, failure)) opened->file_.emplace(std::move(*file));
   if (!opened->file_) return nullptr;
   const bundle::Bundle& file = *opened->file_;
+  if (*failure = file.damage_summary(); !failure->empty()) return nullptr;
   const Json manifest = Json::parse(file.manifest(), nullptr, false);
   if (!manifest.is_object() || !manifest.contains("run") || !manifest.contains("has_decisions") ||
       !manifest["has_decisions"].is_boolean()) {

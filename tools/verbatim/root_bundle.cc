@@ -17,6 +17,7 @@ std::shared_ptr<RootBundle> RootBundle::open(const std::string& path, supervisor
                                              std::vector<std::string> shown, std::string* failure) {
   auto file = bundle::Bundle::open(path, failure);
   if (!file) return nullptr;
+  if (*failure = file->damage_summary(); !failure->empty()) return nullptr;
   const Json manifest = Json::parse(file->manifest(), nullptr, false);
   if (!manifest.is_object() || !manifest.contains("root")) {
     *failure = path + " is the bundle of a run; `verbatim pack --root FOLDER` makes a root of files";

@@ -48,8 +48,9 @@ std::string differing(const std::string& subject, const std::string& here, const
          " there";
 }
 
-// The run of a bundle, from its manifest. Throws the exceptions of the JSON library.
+// The run of a bundle, if it has one, from its manifest. Throws the exceptions of the JSON library.
 void take_manifest(RunInputs& inputs, const nlohmann::json& manifest) {
+  if (!manifest.contains("run")) return;  // a root of files, or a submission
   const nlohmann::json& run = manifest.at("run");
   const auto add = [&](const char* name, const std::string& text) { inputs.values.emplace_back(name, text); };
   add("version", run.at("version").get<std::string>());

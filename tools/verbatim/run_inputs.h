@@ -20,7 +20,9 @@ struct RunInputs {
   std::optional<KeptDigest> digest;      // nullopt: not known
   // Names and texts of the simulator's inputs, such as "seed", in the order in which they matter.
   std::vector<std::pair<std::string, std::string>> values;
-  std::map<std::string, nlohmann::json> files;  // of a bundle: scenario, topology and profiles, by their names
+  std::map<std::string, nlohmann::json>
+      files;  // of a bundle: scenario, topology and profiles, by their names
+  bool has_no_run() const { return bundle && values.empty(); }  // a bundle of files alone: a root, or a submission
   std::map<std::string, std::string> code;  // of a folder: digests of programs and libraries, by their names
 };
 

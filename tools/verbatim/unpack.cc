@@ -141,8 +141,9 @@ int unpack(const UnpackOptions& options) {
   if (folder.empty()) return kUsage;
   failure = bundle->extract(folder);
   if (!failure.empty()) {
+    const bool is_damaged = !failure.starts_with("cannot write");
     complain(failure + "; " + printable(folder) + " is not complete");
-    return answer.end(bundle->damage().empty() ? kProgramFailed : kUsage);
+    return answer.end(is_damaged ? kUsage : kProgramFailed);
   }
   failure = write_document(folder + "/manifest.json", bundle->manifest());
   if (!failure.empty()) {

@@ -25,6 +25,7 @@ std::string difference_of_digests(const RunInputs& here, const RunInputs& there)
 
 std::string conclusion_of_verify(bool is_equal, std::size_t differences, const RunInputs& here,
                                  const RunInputs& there) {
+  if (here.has_no_run() && there.has_no_run()) return is_equal ? "the files are equal" : "the files differ";
   if (is_equal)
     return differences == 0 ? "the runs are equal" : "the runs are equal, although their inputs differ";
   if (differences > 0) return "the runs differ";
@@ -49,19 +50,20 @@ int verify_runs(const VerifyOptions& options) {
   Answer answer("verify", options.style);
   const RunInputs &here = *runs[0], &there = *runs[1];
   const std::vector<std::string> differences = differences_of(here, there);
-  const std::string digests = difference_of_digests(here, there);
-  const bool is_equal = digests.empty();
+  const bool have_no_run = here.has_no_run() && there.has_no_run();
+  const std::string digests = have_no_run ? "" : difference_of_digests(here, there);
+  const bool is_equal = have_no_run ? differences.empty() : digests.empty();
   answer.print("here: %s; there: %s\n", bundle::printable(here.path).c_str(),
                bundle::printable(there.path).c_str());
   for (std::size_t i = 0; i < std::min(kMostDifferences, differences.size()); ++i)
     answer.print("%s\n", differences[i].c_str());
   if (differences.size() > kMostDifferences)
     answer.print("%zu further differences; --json lists all\n", differences.size() - kMostDifferences);
-  if (!is_equal) answer.print_failure("%s\n", digests.c_str());
+  if (!digests.empty()) answer.print_failure("%s\n", digests.c_str());
   answer.print("%s\n", conclusion_of_verify(is_equal, differences.size(), here, there).c_str());
   answer.document() = {
       {"here", here.path}, {"there", there.path}, {"is_equal", is_equal}, {"differences", differences}};
-  if (!is_equal) answer.document()["digests"] = digests;
+  if (!digests.empty()) answer.document()["digests"] = digests;
   return answer.end(is_equal ? kAsExpected : kProgramFailed);
 }
 

@@ -42,6 +42,7 @@ PackedSubmission::PackedSubmission(bundle::Bundle file)
 std::unique_ptr<PackedSubmission> PackedSubmission::open(const std::string& path, std::string* failure) {
   auto file = bundle::Bundle::open(path, failure);
   if (!file) return nullptr;
+  if (*failure = file->damage_summary(); !failure->empty()) return nullptr;
   const Json manifest = Json::parse(file->manifest(), nullptr, false);
   std::unique_ptr<PackedSubmission> opened;
   try {
