@@ -24,8 +24,7 @@ void ImmediateAnswers::answer(Thread& thread, const request::Immediate& asked, I
                  [](const request::NotPlaced&) {
                  },  // the thread continues with the answer that it got with the token
                  [&](const request::NewCode& code) {
-                   answer(0);
-                   parts_.code.search(process, code);
+                   answer(static_cast<std::int64_t>(parts_.code.search(process, code)));
                  },
                  [&](const request::TrappedCall& call) {
                    answer(static_cast<std::int64_t>(parts_.code.replace_call(process, call)));

@@ -55,32 +55,40 @@ bool ProgramCode::timestamp_counter_traps() {
   return *timestamp_counter_traps_;
 }
 
-void ProgramCode::search(Process& process, const request::NewCode& found) {
-  const auto [address, length, fd, offset, protection] = found;
+protocol::NewCodeAnswer ProgramCode::search(Process& process, const request::NewCode& found) {
+  using protocol::CodeQuestion, protocol::NewCodeAnswer;
+  const auto [address, length, fd, offset, question, changes_unnoticed] = found;
   constexpr std::uint64_t kMost = 1ull << 32, kPage = 4096;
-  if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return;
+  if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return NewCodeAnswer::kSearched;
   code::CodePatches& patches = *process.patches();
   const Kernel::OwnFileWork own_work(kernel_, process.host_index());
+  if (changes_unnoticed) report_unnoticed_changes(process);
+  if (fd < 0 && question != CodeQuestion::kJudge) {
+    const auto mapping = process.memory().mapping_at(address);
+    if (mapping && mapping->is_shared) return NewCodeAnswer::kShared;
+  }
+  if (question == CodeQuestion::kSharing) return NewCodeAnswer::kSearched;
+  if (question == CodeQuestion::kJudge)
+    return patches.is_known(process.memory(), address, length) ? NewCodeAnswer::kSearched : NewCodeAnswer::kDoubtful;
   const code::FileCode* file =
       fd < 0 ? nullptr : files_.of(fmt::format("/proc/{}/fd/{}", process.native_pid(), fd));
+  bool is_doubtful = false;
   if (file != nullptr) {
     patches.patch_file(process.memory(), *file, address, length, offset);
   } else {
-    patches.patch_memory(process.memory(), address, length);
-  }
-  if ((protection & PROT_WRITE) != 0) {
-    // The program can later write code there that runs without being searched.
-    if (timestamp_counter_traps()) {
-      process.region().header().traps_timestamp_counter = 1;
-    } else {
-      report_.warn(
-          process,
-          "has memory that is writable and executable: code that it writes there is not searched for instructions that "
-          "read the machine's clock, and this machine cannot trap such instructions",
-          true);
-    }
+    is_doubtful = !patches.patch_memory(process.memory(), address, length);
   }
   report_unpatched(process);
+  return is_doubtful ? NewCodeAnswer::kDoubtful : NewCodeAnswer::kSearched;
+}
+
+// The program can later write code there that runs without being searched.
+void ProgramCode::report_unnoticed_changes(Process& process) {
+  if (timestamp_counter_traps()) process.region().header().traps_timestamp_counter = 1;
+  report_.warn(process,
+               "has more memory that is writable and executable than can be watched: what it writes there is not searched "
+               "for instructions whose result depends on the machine",
+               true);
 }
 
 protocol::CallReplacement ProgramCode::replace_call(Process& process, const request::TrappedCall& call) {

@@ -26,9 +26,10 @@ class ProgramCode {
   // Searches the files that most programs map, in a thread of its own on a processor other than `core`.
   void search_ahead(int core);
 
-  // Searches and patches new code in the process's memory. An instruction that cannot be replaced makes the
-  // run weak.
-  void search(Process& process, const request::NewCode& code);
+  // Searches and patches new code in the process's memory, or answers another question about it. An instruction
+  // that cannot be replaced makes the run weak, except in memory of no file: there kDoubtful is answered, and
+  // the runtime executes the code so that no replacement is needed.
+  protocol::NewCodeAnswer search(Process& process, const request::NewCode& code);
   // Warns about the instructions that were found and not replaced.
   void report_unpatched(Process& process);
   // Replaces the instruction of a system call that traps often, if this pays.
@@ -42,6 +43,7 @@ class ProgramCode {
   std::int64_t load_behind_store(Thread& thread, const request::Access& access);
 
  private:
+  void report_unnoticed_changes(Process& process);
   // Probed at the first call.
   bool timestamp_counter_traps();
 

@@ -418,10 +418,9 @@ TEST_F(PatchesTest, a_full_table_is_told) {
   CodePatches patches(false);
   memory_.map(kCode, 16 * kPage);
   for (std::uint64_t at = kCode; at < kCode + 16 * kPage; at += 16) memory_.put(at, kShort);
-  patches.patch_memory(memory_, kCode, 16 * kPage);
-  const auto left = patches.take_unpatched();
-  EXPECT_EQ(patches.counts().traps + left.size(), 16 * kPage / 16);
-  EXPECT_FALSE(left.empty());
+  EXPECT_FALSE(patches.patch_memory(memory_, kCode, 16 * kPage));
+  EXPECT_GT(patches.counts().traps, 0u);
+  EXPECT_LT(patches.counts().traps, 16 * kPage / 16);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 28;
+inline constexpr std::uint32_t kVersion = 29;
 
 // Data that every process touches is within one block of 2 MiB, which one page of page table covers: such a
 // page costs a process more than ten pages of memory.

@@ -25,6 +25,16 @@ enum class DecidedInstruction : std::uint8_t {
   kLoopJump,
 };
 
+// Whether 0f and these two bytes may be the opcode of one of these instructions. `third` is meaningless if the first
+// function says yes.
+constexpr bool is_decided_opcode(std::uint8_t second) { return second == 0x31 || second == 0xa2; }
+constexpr bool is_decided_opcode(std::uint8_t second, std::uint8_t third) {
+  if (is_decided_opcode(second)) return true;
+  if (second == 0x01) return third == 0xf9 || third == 0xd0 || third == 0xfd;
+  if (second == 0xc7) return (third & 0xc0) == 0xc0 && (third & 0x30) == 0x30;  // registers, /6 and /7
+  return second == 0x03 && (third & 0xc0) == 0xc0;
+}
+
 // `source` of kLoopJump: unconditional, or on the condition in `destination` (conditions.h).
 enum LoopJumpKind : std::uint8_t { kJumpsAlways = 0, kJumpsOnCondition = 1 };
 

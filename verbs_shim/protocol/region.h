@@ -42,8 +42,8 @@ enum class Request : std::uint32_t {
                 // program or exited, 3: and it shares the caller's memory until then, [4] address of the word
                 // to clear when it exits, or 0. Result: the virtual pid or -errno
   kCode,        // memory contains new code. arguments: [0] address, [1] length, [2] descriptor of the mapped
-                // file or -1, [3] offset in it, [4] the memory's protection. Answered immediately; takes no
-                // virtual time
+                // file or -1, [3] offset in it, [4] a CodeQuestion (changing_code.h), [5] 1: the program may
+                // change it unnoticed. Result: a NewCodeAnswer. Answered immediately; takes no virtual time
   kMachine,     // the machine could not execute a call. arguments: [0] errno, [1] size of what did not fit,
                 // or 0; number: the system call. Answered immediately; takes no virtual time
   kFolders,     // the program accesses one of its host's own folders for the first time; the supervisor
@@ -353,6 +353,9 @@ struct RegionHeader {
   std::uint32_t checks;  // enabled checks of the shim: a mask of check_bit()
   std::uint32_t late_accesses;  // 1: threads may be late before memory accesses
   std::uint64_t access_epoch;  // how often instructions have been changed to trap again or for another thread (accesses.h)
+  std::uint64_t changing_code;  // address of the process's ChangingCode; 0: it has no such memory
+  // 1: memory was written regardless of its protection since the process last looked. It may be changing code.
+  std::atomic<std::uint32_t> writes_regardless;
   // 1: the process runs no program but is a zygote (verbs_shim/runtime/zygote.cc). It hands over `message`
   // when it is ready to be copied, and after each token; the copy's region is then the next file in the
   // passage. Result: the copy's native pid or -errno.

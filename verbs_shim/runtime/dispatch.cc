@@ -15,6 +15,7 @@
 #include "verbs_shim/protocol/system_calls.h"
 #include "verbs_shim/runtime/async_io.h"
 #include "verbs_shim/runtime/attributes.h"
+#include "verbs_shim/runtime/changing_code.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/file_events.h"
@@ -388,8 +389,14 @@ long dispatch(long number, const long (&a)[6], void* context) {
   const bool of_virtual = is_virtual_fd(static_cast<int>(a[0]));
   CallReport report(protocol::ReportedCallKind::kSystemCall, static_cast<std::uint32_t>(number), a[0], a[1], a[2], a[3], a[4],
                     a[5]);
-  const unsigned long heap_end = memory_is_watched() && number == SYS_brk ? end_of_heap() : 0;
-  const long result = answer_call(number, a, context);
+  const bool changes_code = has_changing_code();
+  const unsigned long heap_end = (memory_is_watched() || changes_code) && number == SYS_brk ? end_of_heap() : 0;
+  if (changes_code) [[unlikely]] prepare_code_for_call(number, a);
+  long result = answer_call(number, a, context);
+  if (changes_code) [[unlikely]] {
+    if (result == -EFAULT && make_code_writable()) result = answer_call(number, a, context);
+    follow_changed_mapping(number, a, result, heap_end);
+  }
   if (memory_is_watched()) [[unlikely]] report_memory_gone(number, a, result, heap_end);
   if (files_are_watched() && may_touch_files(number, a, of_virtual)) report_file_events();
   return report.ended(result, result == kMakeCallAgain ? protocol::ReportedCallStep::kIsMadeAgain

@@ -13,6 +13,7 @@
 #include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/runtime/accesses.h"
 #include "verbs_shim/runtime/async_io.h"
+#include "verbs_shim/runtime/changing_code.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/file_user.h"
@@ -265,6 +266,14 @@ protocol::CallReplacement report_trapped_call(std::uint64_t address, std::uint32
   return static_cast<protocol::CallReplacement>(slot.result);
 }
 
+long report_new_code(const long (&arguments)[6]) {
+  ThreadSlot& slot = *my_slot;
+  slot.request = Request::kCode;
+  for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
+  hand_over();
+  return slot.result;
+}
+
 void report_call(const protocol::ReportedCall& call) {
   ThreadSlot& slot = *my_slot;
   slot.request = Request::kReportCall;
@@ -295,6 +304,7 @@ void await_token(Waiting waiting) {
   }
   follow_timestamp_counter_trap();
   if (access_places != 0) [[unlikely]] follow_accesses();
+  if (has_changing_code()) [[unlikely]] follow_foreign_writes();
   const std::uint32_t poke_after_us = slot.poke_after_us;
   if (poke_after_us != 0) arm_poke_timer(poke_after_us);
 }
@@ -312,6 +322,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
   if (request != Request::kPoll && request != Request::kSystemCall) state.repeated_calls.forget();
   state.in_clock_row = false;
   if (request == Request::kSystemCall || request == Request::kCommand || request == Request::kRefused) access_row_ends();
+  if (request == Request::kCommand && has_changing_code()) [[unlikely]] make_code_writable();
   while (true) {
     slot.request = request;
     slot.number = number;

@@ -313,4 +313,22 @@ bool watch_mappings() {
   return watches;
 }
 
+// A third one, for changing_code.h: there is memory whose protection the shim has to know.
+bool watch_protections() {
+  Filter filter(SECCOMP_RET_ALLOW, SECCOMP_RET_ALLOW, false);
+  Parts parts;
+  parts.add(0, Numbers::Fate::kPasses);
+  constexpr std::uint32_t kWatched[] = {SYS_mprotect, SYS_pkey_mprotect};
+  for (std::uint32_t number = 1; number <= protocol::kSystemCallLimit; ++number) {
+    const bool is_watched = number == SYS_mprotect || number == SYS_pkey_mprotect;
+    parts.add(number, is_watched ? Numbers::Fate::kByItself : Numbers::Fate::kPasses);
+  }
+  filter.choose(parts.data(), parts.count());
+  for (const std::uint32_t number : kWatched) {
+    filter.begin_call(number);
+    filter.answer(SECCOMP_RET_TRAP);
+  }
+  return filter.install(SECCOMP_FILTER_FLAG_TSYNC);
+}
+
 }  // namespace verbatim::shim

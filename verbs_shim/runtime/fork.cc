@@ -15,6 +15,7 @@
 #include <ucontext.h>
 
 #include "verbs_shim/runtime/accesses.h"
+#include "verbs_shim/runtime/changing_code.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
@@ -44,6 +45,7 @@ void begin_child(long region, long simulator, std::uint64_t context, ThreadState
   forget_huge_counts();
   begin_accesses_in_copy();
   await_token();
+  introduce_changing_code();
 }
 
 long make_region() {

@@ -27,6 +27,8 @@ bool touches_shim(unsigned long start, unsigned long size);
 // Makes every call that takes memory away trap from this call on (filter.cc). False: the filter could not be
 // installed.
 bool watch_mappings();
+// Makes every change of a protection trap. False: as above.
+bool watch_protections();
 // Whether the process has ever mapped huge pages, so that its munmap and mremap calls trap.
 bool has_had_huge_pages();
 

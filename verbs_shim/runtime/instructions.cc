@@ -9,8 +9,10 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "verbs_shim/protocol/changing_code.h"
 #include "verbs_shim/protocol/conditions.h"
 #include "verbs_shim/protocol/patches.h"
+#include "verbs_shim/runtime/changing_code.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/memory_calls.h"
@@ -133,17 +135,79 @@ PatchedInstruction instruction_at(std::uint64_t rip) {
     if (data.traps[slot].address == rip) return PatchedInstruction::of(data.traps[slot].instruction);
     slot = (slot + 1) % entries;
   }
-  unsigned char code[3] = {};
-  copy_bytes(code, reinterpret_cast<const void*>(rip), sizeof code);
-  if (code[0] == 0x0f && code[1] == 0x31) return {.kind = DecidedInstruction::kRdtsc, .length = 2};
-  if (code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9) return {.kind = DecidedInstruction::kRdtscp, .length = 3};
-  return {};
+  const PatchedInstruction missed = code_instruction_at(rip).decided;
+  const bool traps = missed.kind == DecidedInstruction::kRdtsc || missed.kind == DecidedInstruction::kRdtscp;
+  return traps ? missed : PatchedInstruction{};
+}
+
+struct Prefixes {
+  bool operand = false, repeat = false, wide = false;  // 66, f3, REX.W
+  std::uint8_t reg = 0, base = 0;                      // REX.R and REX.B, as the upper bit of a register's number
+};
+
+// The instruction with opcode 0f `code[0]`, without its length.
+PatchedInstruction decided_by(const unsigned char* code, Prefixes prefixes) {
+  const auto size = static_cast<std::uint8_t>(prefixes.wide ? 8 : prefixes.operand ? 2 : 4);
+  const auto middle = static_cast<std::uint8_t>(code[1] >> 3 & 7);
+  const auto reg = static_cast<std::uint8_t>(middle | prefixes.reg);
+  const auto base = static_cast<std::uint8_t>((code[1] & 7) | prefixes.base);
+  switch (code[0]) {
+    case 0x31:
+      return {.kind = DecidedInstruction::kRdtsc};
+    case 0xa2:
+      return {.kind = DecidedInstruction::kCpuid};
+    case 0x01:
+      return {.kind = code[1] == 0xf9   ? DecidedInstruction::kRdtscp
+                      : code[1] == 0xd0 ? DecidedInstruction::kXgetbv
+                                        : DecidedInstruction::kRdpru};
+    case 0x03:
+      return {.kind = DecidedInstruction::kLsl, .destination = reg, .source = base, .size = size};
+    default:
+      if (middle == 6 && prefixes.repeat) return {};  // senduipi
+      if (middle == 7 && prefixes.repeat) return {.kind = DecidedInstruction::kRdpid, .destination = base, .size = 8};
+      return {.kind = middle == 6 ? DecidedInstruction::kRdrand : DecidedInstruction::kRdseed, .destination = base, .size = size};
+  }
 }
 
 constexpr int kOrder[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                             REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
 }  // namespace
+
+CodeInstruction code_instruction_at(std::uint64_t rip) {
+  constexpr unsigned kLongest = 15;
+  unsigned char code[kLongest + 3] = {};
+  for (unsigned n = kLongest; n > 0 && !copy_bytes(code, reinterpret_cast<const void*>(rip), n); --n) {
+  }
+  Prefixes prefixes;
+  unsigned at = 0;
+  for (; at < kLongest; ++at) {
+    const unsigned char byte = code[at];
+    if (byte == 0x66) {
+      prefixes.operand = true;
+    } else if (byte == 0xf3 || byte == 0xf2) {
+      prefixes.repeat = byte == 0xf3;
+    } else if (byte != 0x2e && byte != 0x36 && byte != 0x3e && byte != 0x26 && byte != 0x64 && byte != 0x65 && byte != 0x67) {
+      break;
+    }
+  }
+  if ((code[at] & 0xf0) == 0x40) {
+    prefixes.wide = (code[at] & 8) != 0;
+    prefixes.reg = static_cast<std::uint8_t>((code[at] & 4) << 1);
+    prefixes.base = static_cast<std::uint8_t>((code[at] & 1) << 3);
+    ++at;
+  }
+  CodeInstruction found;
+  found.pushes_flags = code[at] == 0x9c;
+  if (code[at] != 0x0f) return found;
+  if (code[at + 1] == 0x05) {
+    found.call_length = at + 2;
+  } else if (protocol::is_decided_opcode(code[at + 1], code[at + 2])) {
+    found.decided = decided_by(code + at + 1, prefixes);
+    found.decided.length = static_cast<std::uint8_t>(at + (protocol::is_decided_opcode(code[at + 1]) ? 2 : 3));
+  }
+  return found;
+}
 
 // Returns 0 if the instruction has to trap. Runs on a stack of one page; vector and floating-point registers
 // are the program's.
@@ -244,11 +308,16 @@ TrappedJump follow_trapped_jump(void* raw_context) {
   return is_taken ? TrappedJump::kGoesBack : TrappedJump::kGoesOn;
 }
 
-bool answer_trapped_instruction(void* raw_context) {
-  auto& context = *static_cast<ucontext_t*>(raw_context);
-  greg_t* const saved = context.uc_mcontext.gregs;
-  const PatchedInstruction instruction = instruction_at(static_cast<std::uint64_t>(saved[REG_RIP]));
+bool answer_trapped_instruction(void* context) {
+  const PatchedInstruction instruction =
+      instruction_at(static_cast<std::uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]));
   if (instruction.kind == DecidedInstruction::kNone) return false;
+  answer_instruction(context, instruction);
+  return true;
+}
+
+void answer_instruction(void* raw_context, PatchedInstruction instruction) {
+  greg_t* const saved = static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs;
   Registers registers;
   for (int i = 0; i < 16; ++i) registers.gpr[i] = static_cast<std::uint64_t>(saved[kOrder[i]]);
   registers.flags = static_cast<std::uint64_t>(saved[REG_EFL]);
@@ -260,7 +329,6 @@ bool answer_trapped_instruction(void* raw_context) {
   for (int i = 0; i < 16; ++i) saved[kOrder[i]] = static_cast<greg_t>(registers.gpr[i]);
   saved[REG_EFL] = static_cast<greg_t>(registers.flags);
   saved[REG_RIP] += instruction.length;
-  return true;
 }
 
 // A program such as ThreadSanitizer makes all unused addresses inaccessible. The call is split to leave out
@@ -280,24 +348,35 @@ long close_around_shim(const long (&a)[6]) {
 }
 
 // New code cannot run before this function returns.
-long map_code(long number, const long (&a)[6]) {
+long map_code(long number, const long (&asked)[6]) {
   const bool maps = number == SYS_mmap;
-  if (maps && closes_around_shim(a)) return close_around_shim(a);
-  if ((!maps || (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0) &&
-      touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) {
+  if (maps && closes_around_shim(asked)) return close_around_shim(asked);
+  if ((!maps || (asked[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0) &&
+      touches_shim(static_cast<unsigned long>(asked[0]), static_cast<unsigned long>(asked[1]))) {
     return refuse_own_memory(number);
   }
+  const CodeRights rights = code_rights(number, asked);
+  const long a[6] = {asked[0], asked[1], native_rights(rights, asked[2]), asked[3], asked[4], asked[5]};
   long result;
   const bool huge = maps && map_huge(a, result);
   if (!huge) result = maps ? change_mapping(number, a) : native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
   constexpr long kHighestError = -4095;
   if (maps && !huge && result == -ENOMEM) report_failed_mapping(a[1], ENOMEM);
-  if ((a[2] & PROT_EXEC) == 0 || (maps ? result < 0 && result >= kHighestError : result != 0)) return result;
-  const bool of_file = maps && (a[3] & MAP_ANONYMOUS) == 0;
-  constexpr long kPage = 4096;
-  exchange(protocol::Request::kCode, 0,
-           {maps ? result : a[0], (a[1] + kPage - 1) & -kPage, of_file ? a[4] : -1, of_file ? a[5] : 0, a[2], 0});
-  follow_timestamp_counter_trap();
+  if (maps ? result < 0 && result >= kHighestError : result != 0) return result;
+  const CodeRange range = changed_range(number, asked, result);
+  if (has_changing_code()) forget_code(range);
+  if ((asked[2] & PROT_EXEC) == 0) return result;
+  if (rights == CodeRights::kNone || rights == CodeRights::kOfFile) {
+    const bool of_file = maps && (a[3] & MAP_ANONYMOUS) == 0;
+    const auto answer = static_cast<protocol::NewCodeAnswer>(
+        exchange(protocol::Request::kCode, 0,
+                 {static_cast<long>(range.start), static_cast<long>(range.end - range.start), of_file ? a[4] : -1,
+                  of_file ? a[5] : 0, 0, 0}));
+    if (rights == CodeRights::kNone && answer != protocol::NewCodeAnswer::kSearched)
+      watch_searched_code(range, asked[2], answer == protocol::NewCodeAnswer::kShared);
+    follow_timestamp_counter_trap();
+  }
+  if (rights != CodeRights::kNone) watch_code(range, asked[2], rights);
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "verbs_shim/protocol/environment.h"
 #include "verbs_shim/runtime/accesses.h"
+#include "verbs_shim/runtime/changing_code.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
@@ -139,6 +140,7 @@ bool attach(char** environment) {
   native(SYS_close, own_descriptors + protocol::kRegionFd);
   native(SYS_close, own_descriptors + protocol::kShimDirectoryFd);
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
+  const bool stack_is_executable = has_executable_stack(environment);
   scrub_environment(environment);
   is_attached = true;
   // The last possible message: the supervisor reads descriptor 2 only up to the mark below.
@@ -148,6 +150,7 @@ bool attach(char** environment) {
   }
   if (header.is_zygote != 0) serve_copies();
   arm_accesses(exchange(protocol::Request::kAttach, 0, {room_for_access_places(), 0, 0, 0, 0, 0}));
+  if (stack_is_executable) watch_first_stack(reinterpret_cast<unsigned long>(environment));
   return true;
 }
 

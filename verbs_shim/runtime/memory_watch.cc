@@ -5,6 +5,7 @@
 #include <ucontext.h>
 
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/runtime/changing_code.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/huge_pages.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -59,7 +60,7 @@ bool follows_call(unsigned long address) {
 bool memory_is_watched() { return memory_gone != nullptr; }
 
 bool trapped_only_by_watch_filter(long number, const long (&a)[6]) {
-  if (!memory_is_watched()) return false;
+  if (!memory_is_watched() && !has_changing_code()) return false;
   const bool comes_anyway = may_be_own(a[0]) || is_large(a[1]);
   switch (number) {
     case SYS_brk:

@@ -7,7 +7,7 @@
 namespace verbatim::shim {
 
 bool memory_is_watched();
-// Whether the call trapped only because memory is watched (filter.cc).
+// Whether the call trapped only because memory, or code that changes, is watched (filter.cc).
 bool trapped_only_by_watch_filter(long number, const long (&arguments)[6]);
 unsigned long end_of_heap();
 // Reports the effect of a call that has returned `result`. `heap_end`: end of the heap before a brk.

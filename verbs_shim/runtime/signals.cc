@@ -4,6 +4,7 @@
 // of a program's handler (signal_frame.h). The program may set handlers and masks for all of these signals
 // and sees its own values. A genuine fault reaches the program's handler or kills it.
 #include <errno.h>
+#include <linux/audit.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "verbs_shim/protocol/foreign_call.h"
 #include "verbs_shim/protocol/replaced_calls.h"
 #include "verbs_shim/runtime/accesses.h"
+#include "verbs_shim/runtime/changing_code.h"
 #include "verbs_shim/runtime/delivery.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
@@ -75,15 +77,18 @@ void take_sent(const siginfo_t& info, ucontext_t* context) {
   if (my_slot->context_address == 0 && !is_shim_stack(stack_pointer)) deliver_kept(context);
 }
 
-void on_sigsys(int, siginfo_t* info, void* raw_context) {
-  auto* context = static_cast<ucontext_t*>(raw_context);
-  if (info->si_code != kTrappedCall) return take_sent(*info, context);
-  // The address is that of the next instruction.
-  const bool is_from_gate = reinterpret_cast<unsigned long>(info->si_call_addr) - gate() <= 4096;
-  if (is_from_gate || protocol::foreign_call(info->si_arch, info->si_syscall) != protocol::ForeignCall::kNone) [[unlikely]] {
-    const Interrupted interrupted(context);
-    return die_of_foreign_call(*info);
-  }
+bool catches_steps = false;
+void on_trap(int signal, siginfo_t* info, void* raw_context);
+
+// SIGTRAP arrives at the shim from now on.
+void catch_steps() {
+  if (catches_steps) return;
+  catches_steps = true;
+  set_native_action(SIGTRAP, {on_trap, kSaSigInfo | kSaOnStack | kSaRestorer, restorer(), kAllButFaults});
+}
+
+// A system call before the context's instruction pointer.
+void answer_trapped_call(ucontext_t* context) {
   greg_t* registers = context->uc_mcontext.gregs;
   if (registers[REG_RAX] == SYS_rt_sigreturn) {
     leave_handler(context) ? deliver_kept(context) : fault(context);
@@ -102,6 +107,60 @@ void on_sigsys(int, siginfo_t* info, void* raw_context) {
   }
   result == kMakeCallAgain ? make_call_again(context, place, number) : return_from_call(context, place, result);
   deliver_kept(context);
+}
+
+// Executes the instruction at the context's instruction pointer, in memory that is not executable natively. `writes`: it
+// writes to its own page.
+void execute_by_step(ucontext_t* context, bool writes) {
+  greg_t* const registers = context->uc_mcontext.gregs;
+  const CodeInstruction here = code_instruction_at(static_cast<std::uint64_t>(registers[REG_RIP]));
+  if (here.decided.kind != protocol::DecidedInstruction::kNone) {
+    {
+      const Interrupted interrupted(context);
+      answer_instruction(context, here.decided);
+    }
+    return deliver_kept(context);
+  }
+  const auto number = static_cast<int>(registers[REG_RAX]);
+  if (here.call_length != 0 && protocol::foreign_call(AUDIT_ARCH_X86_64, number) == protocol::ForeignCall::kNone) {
+    registers[REG_RIP] += here.call_length;
+    registers[REG_RCX] = registers[REG_RIP];
+    registers[REG_R11] = registers[REG_EFL];
+    return answer_trapped_call(context);
+  }
+  catch_steps();
+  begin_step(context, here.pushes_flags, writes);
+}
+
+// The fault of a rule of changing_code.h.
+bool take_code_fault(const siginfo_t& info, ucontext_t* context) {
+  if (info.si_code != SEGV_ACCERR) return false;
+  const greg_t* const registers = context->uc_mcontext.gregs;
+  const auto address = reinterpret_cast<unsigned long>(info.si_addr);
+  const auto rip = static_cast<unsigned long>(registers[REG_RIP]), error = static_cast<unsigned long>(registers[REG_ERR]);
+  const bool fetches = (error & kFetchFault) != 0;
+  CodeFault fault;
+  if (fetches) {
+    const Interrupted interrupted(context);
+    fault = resolve_code_fault(address, error, rip);
+  } else {
+    fault = resolve_code_fault(address, error, rip);
+  }
+  if (fault == CodeFault::kByStep) execute_by_step(context, !fetches);
+  return fault != CodeFault::kNone;
+}
+
+void on_sigsys(int, siginfo_t* info, void* raw_context) {
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  if (steps_code) [[unlikely]] end_step(context);
+  if (info->si_code != kTrappedCall) return take_sent(*info, context);
+  // The address is that of the next instruction.
+  const bool is_from_gate = reinterpret_cast<unsigned long>(info->si_call_addr) - gate() <= 4096;
+  if (is_from_gate || protocol::foreign_call(info->si_arch, info->si_syscall) != protocol::ForeignCall::kNone) [[unlikely]] {
+    const Interrupted interrupted(context);
+    return die_of_foreign_call(*info);
+  }
+  answer_trapped_call(context);
 }
 
 // Whether a signal is about to interrupt the program, and with it a loop that seems to wait.
@@ -144,6 +203,8 @@ void on_sigsegv(int, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   greg_t* registers = context->uc_mcontext.gregs;
   const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
+  if (steps_code) [[unlikely]] end_step(context);
+  if (has_changing_code() && take_code_fault(*info, context)) [[unlikely]] return;
   std::uint64_t goes_on;
   if (info->si_code > 0 && is_failed_copy(rip, &goes_on)) {
     registers[REG_RIP] = static_cast<greg_t>(goes_on);
@@ -169,13 +230,38 @@ void on_sigsegv(int, siginfo_t* info, void* raw_context) {
 // Every other signal that the program handles.
 void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
+  if (steps_code) [[unlikely]] end_step(context);
   if (delay_signal(signal, *info, context)) return;
   if (was_expected(*info)) deliver(signal, *info, context, false);
+}
+
+// A single step has ended, or SIGTRAP has another cause.
+void on_trap(int signal, siginfo_t* info, void* raw_context) {
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  if (!steps_code || info->si_code != TRAP_TRACE) {
+    if (info->si_code <= 0) return on_program_signal(signal, info, raw_context);
+    if (steps_code) end_step(context);
+    return deliver(signal, *info, context, true);
+  }
+  correct_step(context);
+  if (steps_on(context)) {
+    const CodeInstruction next = code_instruction_at(static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]));
+    if (next.decided.kind == protocol::DecidedInstruction::kNone && next.call_length == 0)
+      return continue_step(context, next.pushes_flags);
+  }
+  end_step(context);
+  CodeFault fault;
+  {
+    const Interrupted interrupted(context);
+    fault = resolve_code_at(static_cast<unsigned long>(context->uc_mcontext.gregs[REG_RIP]));
+  }
+  if (fault == CodeFault::kByStep) execute_by_step(context, false);
 }
 
 // A poke that interrupts the shim's own code has no effect.
 void on_poke(int, siginfo_t*, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
+  if (steps_code) [[unlikely]] end_step(context);
   const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   if (my_slot == nullptr) return;
   if (in_shim(rip) || my_slot->context_address != 0) {  // the latter: in the handler of a trapped call
@@ -212,7 +298,9 @@ long set_action(const long (&a)[6]) {
     const auto disposition = disposition_of(wanted);
     region_header().dispositions[signal] = disposition;
     if (signal == SIGCHLD) region_header().silent_stops = (wanted.flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
-    if (is_reserved(signal)) {
+    if (signal == SIGTRAP && catches_steps) {
+      // The native handler stays.
+    } else if (is_reserved(signal)) {
       if (disposition == protocol::kSignalIgnored) forget_kept(signal_bit(signal));
     } else if (disposition <= protocol::kSignalIgnored) {
       set_native_action(signal, {wanted.handler, kSaRestorer, restorer(), 0});

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <cstdint>
 
+#include "verbs_shim/protocol/patches.h"
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/region.h"
 #include "verbs_shim/runtime/runtime.h"
@@ -148,6 +149,9 @@ protocol::CallReplacement report_trapped_call(std::uint64_t address, std::uint32
 // Makes the request kView. It is no call of the program: rows of polls and of clock reads continue.
 long ask_about_view(std::int64_t step, std::int64_t argument);
 
+// Asks the supervisor about new code, with the arguments of kCode. Changes no state of the shim.
+long report_new_code(const long (&arguments)[6]);
+
 // Reads the virtual clock as a program does. Consecutive reads without another call between them cost more
 // and more, so that polling a clock is a wait. `first_cost_ps`: cost of the first read of a row.
 // `is_function`: the reader is a function that begins with POLL_ENTRY, which has stored its caller's
@@ -187,6 +191,15 @@ extern "C" void verbatim_patched_entry();
 extern "C" __attribute__((visibility("hidden"))) void verbatim_call_entry();
 // Emulates the instruction that the HLT at `context` replaces; false if none does.
 bool answer_trapped_instruction(void* context);
+// An instruction of code that is executed one by one.
+struct CodeInstruction {
+  protocol::PatchedInstruction decided;  // kNone: its result does not depend on the machine
+  unsigned call_length = 0;              // of a system call, bytes; 0: it is none
+  bool pushes_flags = false;
+};
+CodeInstruction code_instruction_at(std::uint64_t rip);
+// Emulates `instruction` at the context's instruction pointer, and goes behind it.
+void answer_instruction(void* context, protocol::PatchedInstruction instruction);
 // Creates a mapping, or changes its protection. New code is searched before it can run.
 long map_code(long number, const long (&arguments)[6]);
 // Makes reads of the time-stamp counter trap in the calling thread when the process needs it.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <system_error>
 #include <utility>
@@ -87,6 +88,14 @@ const FileCode* CodeFiles::of(const std::string& path) {
   const FileCode* const file = find(path);
   if (file != nullptr) asked_for_.insert(file->path);
   return file;
+}
+
+std::vector<std::byte> read_part(const FileCode& file, std::uint64_t offset, std::uint64_t length) {
+  std::ifstream stream(file.path, std::ios::binary);
+  std::vector<std::byte> bytes(length);
+  stream.seekg(static_cast<std::streamoff>(offset));
+  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(length));
+  return stream ? bytes : std::vector<std::byte>();
 }
 
 const FileCode* CodeFiles::find(const std::string& path) {

@@ -23,6 +23,9 @@ struct FileCode {
   SearchResult found;   // addresses are those of the file, before relocation
 };
 
+// `length` bytes of the file that is at its path now, from `offset` on. Empty: it has not as many.
+std::vector<std::byte> read_part(const FileCode& file, std::uint64_t offset, std::uint64_t length);
+
 class CodeFiles {
  public:
   // Searching a file's system calls costs as much as this many traps.

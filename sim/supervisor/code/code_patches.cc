@@ -172,19 +172,105 @@ void CodePatches::patch_file(host::ProgramMemory& memory, const FileCode& file, 
   if (!writer.finish()) unpatched_.push_back({protocol::DecidedInstruction::kNone, file.path, offset});
 }
 
-void CodePatches::patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
+// The lines of a range of memory that equal the file mapped there.
+class CodePatches::SameLines {
+ public:
+  // `original`: the range's bytes without replacements.
+  SameLines(const CodePatches& patches, std::uint64_t address, std::span<const std::byte> original)
+      : address_(address), is_same_(original.size() / kLine) {
+    for (std::size_t at = 0; at + kPage <= original.size(); at += kPage) {
+      const Origin origin = patches.origin_of(address + at);
+      if (origin.file == nullptr) continue;
+      const std::vector<std::byte> file = read_part(*origin.file, origin.offset, kPage);
+      for (std::size_t line = 0; line < file.size(); line += kLine) {
+        const Origin here = patches.origin_of(address + at + line);
+        is_same_[(at + line) / kLine] = here.file == origin.file && here.offset == origin.offset + line &&
+                                        std::memcmp(original.data() + at + line, file.data() + line, kLine) == 0;
+      }
+    }
+  }
+
+  std::uint64_t begin() const { return address_; }
+  std::uint64_t end() const { return address_ + is_same_.size() * kLine; }
+  // Whether all of `length` bytes from `at` on that are in the range are in such lines.
+  bool hold(std::uint64_t at, std::uint64_t length) const {
+    const std::uint64_t first = std::max(at, begin()), last = std::min(at + length, end());
+    for (std::uint64_t line = first & ~(kLine - 1); line < last; line += kLine) {
+      if (!is_same_[(line - address_) / kLine]) return false;
+    }
+    return true;
+  }
+  bool none() const { return std::ranges::find(is_same_, true) == is_same_.end(); }
+
+ private:
+  std::uint64_t address_;
+  std::vector<bool> is_same_;
+};
+
+template <class Visit>
+void CodePatches::each_site_of_file(const SameLines& lines, Visit visit) const {
+  if (lines.none()) return;
+  for (const auto& [begin, mapped] : mapped_) {
+    if (begin >= lines.end() || begin + mapped.length <= lines.begin() || mapped.begin.file == nullptr) continue;
+    for (const Site& found : mapped.begin.file->found.sites) {
+      const std::uint64_t from_begin = found.offset - mapped.begin.offset, at = begin + from_begin;
+      if (from_begin + found.bytes.size() > mapped.length || at < lines.begin() || at >= lines.end()) continue;
+      if (!lines.hold(at, found.bytes.size())) continue;
+      Site site = found;
+      site.address = at;
+      visit(site, mapped.begin.file->path);
+    }
+  }
+}
+
+bool CodePatches::patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
   std::vector<std::byte> bytes(length);
-  if (!memory.read(address, bytes)) return forget(memory, address, length);
-  forget_origins(address, length);
+  if (!memory.read(address, bytes)) {
+    forget(memory, address, length);
+    return false;
+  }
   Writer writer(memory);
   forget_overwritten(writer, address, bytes);
   show_original(address, bytes);
+  const SameLines lines(*this, address, bytes);
   SearchResult found = search_memory(address, bytes);
-  std::erase_if(found.sites, [&](const Site& site) { return is_replaced(site.address); });
-  std::erase_if(found.doubts, [&](const Doubt& doubt) { return is_replaced(doubt.address); });
+  constexpr std::uint64_t kLongestInstruction = 15;
+  std::erase_if(found.sites, [&](const Site& site) {
+    return is_replaced(site.address) || lines.hold(site.address, site.bytes.size());
+  });
+  std::erase_if(found.doubts, [&](const Doubt& doubt) {
+    return is_replaced(doubt.address) || lines.hold(doubt.address, kLongestInstruction);
+  });
+  each_site_of_file(lines, [&](const Site& site, const std::string& path) {
+    if (!is_replaced(site.address)) patch(writer, site, path);
+  });
+  for (std::uint64_t at = address; at < address + length; at += kLine) {
+    if (!lines.hold(at, kLine)) forget_origins(at, kLine);
+  }
+  const std::size_t before = unpatched_.size();
   for (const Site& site : found.sites) patch(writer, site, "memory");
-  for (const Doubt& doubt : found.doubts) unpatched_.push_back({doubt.kind, "memory", doubt.address});
+  const bool is_complete = unpatched_.size() == before && found.doubts.empty();
+  unpatched_.resize(before);
   if (!writer.finish()) unpatched_.push_back({protocol::DecidedInstruction::kNone, "memory", address});
+  return is_complete;
+}
+
+bool CodePatches::is_known(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) const {
+  std::vector<std::byte> bytes(length);
+  if (!memory.read(address, bytes)) return false;
+  show_original(address, bytes);
+  const SameLines lines(*this, address, bytes);
+  bool is_replaced_everywhere = true;
+  each_site_of_file(lines, [&](const Site& site, const std::string&) { is_replaced_everywhere &= is_replaced(site.address); });
+  if (!is_replaced_everywhere) return false;
+  const auto byte = [&](std::size_t at) { return at < length ? std::to_integer<std::uint8_t>(bytes[at]) : std::uint8_t{0}; };
+  for (std::size_t at = 0; at < length; ++at) {
+    const bool may_be = byte(at) == 0x0f && protocol::is_decided_opcode(byte(at + 1), byte(at + 2));
+    constexpr std::size_t kMostBefore = 12;  // an opcode of three bytes in an instruction of fifteen
+    const std::uint64_t first = address + at - std::min(at, kMostBefore);
+    if (may_be && !is_replaced(address + at) && !lines.hold(first, address + at + 3 - first)) return false;
+  }
+  return true;
 }
 
 void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {

@@ -47,8 +47,12 @@ class CodePatches {
   void patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address, std::uint64_t length,
                   std::uint64_t offset);
   // The range contains code that was generated or changed at run time. Replacements that the program has
-  // not overwritten stay.
-  void patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
+  // not overwritten stay, and results for a file hold where memory equals it. False: some bytes may be an
+  // instruction that was not replaced.
+  bool patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
+  // Whether all bytes of the range that may be such an instruction are replaced, or equal their file, in
+  // which they are none. Changes nothing.
+  bool is_known(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) const;
   // The range has other contents: forgets origins, replacements and traps there, without writing code.
   void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
 
@@ -115,6 +119,10 @@ class CodePatches {
   class Writer;
   static constexpr std::uint64_t kLongestSite = 32;  // upper bound of a replacement's length, bytes
   void forget_origins(std::uint64_t address, std::uint64_t length);
+  class SameLines;
+  // Visits the file's sites whose bytes are at an address of the range and equal the file.
+  template <class Visit>
+  void each_site_of_file(const SameLines& lines, Visit visit) const;
   // Deactivates replacements in the range that the program has overwritten; `bytes` are its present contents.
   void forget_overwritten(Writer& writer, std::uint64_t address, std::span<const std::byte> bytes);
   // Whether the byte at `address` belongs to a replacement.

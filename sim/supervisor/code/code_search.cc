@@ -82,13 +82,8 @@ protocol::PatchedInstruction decided(const Decoded& decoded) {
 // Whether the bytes at `at` may be the opcode of one of these instructions; all begin with 0f.
 bool may_be_decided(std::span<const std::uint8_t> code, std::size_t at) {
   if (at + 1 >= code.size()) return false;
-  const std::uint8_t second = code[at + 1];
-  if (second == 0x31 || second == 0xa2) return true;
-  if (at + 2 >= code.size()) return false;
-  const std::uint8_t third = code[at + 2];
-  if (second == 0x01) return third == 0xf9 || third == 0xd0 || third == 0xfd;
-  if (second == 0xc7) return (third & 0xc0) == 0xc0 && (third & 0x30) == 0x30;  // registers, /6 and /7
-  return second == 0x03 && (third & 0xc0) == 0xc0;
+  if (protocol::is_decided_opcode(code[at + 1])) return true;
+  return at + 2 < code.size() && protocol::is_decided_opcode(code[at + 1], code[at + 2]);
 }
 
 // Code of one executable segment, and the functions in it.

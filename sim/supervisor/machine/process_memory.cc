@@ -114,6 +114,7 @@ bool ProcessMemory::write_bytes(host::ProgramAddress to, std::span<const std::by
     if (done == 0) {
       done = to_page_end(to, from.size());
       is_complete &= bytes_.write_anyway(to, from.first(done)) == done;
+      if (regardless_listener_) regardless_listener_();
     }
     to += done;
     from = from.subspan(done);

@@ -99,6 +99,8 @@ class ProcessMemory final : public host::ProgramMemory {
   // Called after every write.
   void set_write_listener(std::function<void(const Written&)> listener) { write_listener_ = std::move(listener); }
 
+  // Called after a write by write() or place() to memory that the process itself may not write.
+  void set_regardless_listener(std::function<void()> listener) { regardless_listener_ = std::move(listener); }
   // Called before every read and write.
   void set_access_listener(std::function<void()> listener) { access_listener_ = std::move(listener); }
 
@@ -137,6 +139,7 @@ class ProcessMemory final : public host::ProgramMemory {
   mutable std::vector<protocol::PageLines> looked_at_;
   std::function<void(const Written&)> write_listener_;
   std::function<void()> access_listener_;
+  std::function<void()> regardless_listener_;
 };
 
 // Present bytes at the places of `runs`, read in as few system calls as possible, without calling

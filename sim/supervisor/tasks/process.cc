@@ -40,6 +40,9 @@ Process::~Process() { close_own_contexts(); }
 void Process::set_native_pid(pid_t pid) {
   native_pid_ = pid;
   memory_ = std::make_unique<ProcessMemory>(pid);
+  memory_->set_regardless_listener([this] {
+    if (region_ != nullptr) region_->header().writes_regardless.store(1, std::memory_order_relaxed);
+  });
 }
 
 void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, pid_t pid) {

@@ -78,7 +78,8 @@ Any decode(const protocol::ThreadSlot& slot) {
       return Timed(Fault{a[0], unsigned_of(a[1]), low_of(a[2]), static_cast<std::int32_t>(a[3])});
     case Request::kCode:
       return Immediate(
-          NewCode{unsigned_of(a[0]), unsigned_of(a[1]), static_cast<int>(a[2]), unsigned_of(a[3]), a[4]});
+          NewCode{unsigned_of(a[0]), unsigned_of(a[1]), static_cast<int>(a[2]), unsigned_of(a[3]),
+                  static_cast<protocol::CodeQuestion>(a[4]), a[5] != 0});
     case Request::kReplaceCall:
       return Immediate(TrappedCall{unsigned_of(a[0]), unsigned_of(a[1])});
     case Request::kMachine:

@@ -9,6 +9,7 @@
 #include "sim/core/time.h"
 #include "sim/supervisor/tasks/seen_poll.h"
 #include "verbs_shim/protocol/accesses.h"
+#include "verbs_shim/protocol/changing_code.h"
 #include "verbs_shim/protocol/folder_view.h"
 #include "verbs_shim/protocol/region.h"
 
@@ -20,7 +21,8 @@ struct NewCode {
   std::uint64_t address = 0, length = 0;
   int descriptor = -1;  // of the mapped file; -1: none
   std::uint64_t offset = 0;
-  std::int64_t protection = 0;  // PROT_…
+  protocol::CodeQuestion question = protocol::CodeQuestion::kSearch;
+  bool changes_unnoticed = false;
 };
 struct TrappedCall {
   std::uint64_t address = 0;

@@ -15,6 +15,7 @@
 #include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/spec/kernel_time.h"
+#include "sim/supervisor/trees/changing_memory.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 
 namespace verbatim::supervisor {
@@ -47,8 +48,8 @@ std::string map_line(std::string line, const std::string& name) {
 
 // /proc/PID/maps without properties of the machine: inode and device numbers, the simulator's installation
 // folder, and whether the kernel maps [vsyscall]. [vdso] and [vvar] appear as inaccessible memory.
-std::string maps_of(const std::string& native, const HostPaths& paths) {
-  const std::string maps = content_of(native + "/maps");
+std::string maps_of(Process& process, const std::string& native, const HostPaths& paths) {
+  const std::string maps = with_rights_of_program(content_of(native + "/maps"), changing_ranges_of(process));
   // ThreadSanitizer kills a program that has accessible memory in this range.
   const bool is_watched = maps.find(fmt::format("\n{:x}-", protocol::kWatchedLibrariesEnd)) != std::string::npos;
   std::string text;
@@ -155,9 +156,9 @@ std::string status_of(Process& process, std::uint32_t id, const std::string& nat
 }
 
 // Files of /proc/[pid] about memory. Values that the simulation does not count are 0.
-void add_memory(VirtualTree& tree, const std::string& folder, const std::string& native,
+void add_memory(VirtualTree& tree, Process& process, const std::string& folder, const std::string& native,
                 const ProcessTreeInputs& inputs) {
-  const auto maps = [native, &paths = inputs.paths] { return maps_of(native, paths); };
+  const auto maps = [&process, native, &paths = inputs.paths] { return maps_of(process, native, paths); };
   tree.add_file(folder + "/maps", maps);
   static constexpr const char* kNothing =
       "Rss:                   0 kB\nPss:                   0 kB\nShared_Clean:          0 kB\n"
@@ -356,7 +357,7 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   for (const char* name : {"/cmdline", "/comm"}) {
     tree.add_file(folder + name, [path = native + name] { return content_of(path); });
   }
-  add_memory(tree, folder, native, inputs);
+  add_memory(tree, process, folder, native, inputs);
   add_surroundings(tree, folder, process);
   tree.add_link(folder + "/root", "/");
   tree.add_when_asked({folder + "/exe", folder + "/cwd"}, [&process, &inputs, folder, native](VirtualTree& part) {

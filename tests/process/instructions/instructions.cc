@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include <initializer_list>
 #include <random>
 #include <set>
 #include <thread>
@@ -85,6 +86,31 @@ void* make_code(const void* bytes, size_t size, int protection) {
 const unsigned char kReadCounter[] = {0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0xc3};
 const unsigned char kReadRandom[] = {0x48, 0x0f, 0xc7, 0xf0, 0xc3};
 
+// One instruction after the other in the same memory, which is writable and executable.
+void writable(unsigned char* code) {
+  const auto result_of = [code](std::initializer_list<unsigned char> bytes) {
+    memcpy(code, std::data(bytes), bytes.size());
+    return reinterpret_cast<uint64_t (*)()>(code)();
+  };
+  const uint64_t features = result_of({0x53, 0xb8, 1, 0, 0, 0, 0x31, 0xc9, 0x0f, 0xa2, 0x89, 0xc8, 0x5b, 0xc3});
+  unsigned a, b, c, d;
+  __cpuid_count(1, 0, a, b, c, d);
+  printf("writable: cpuid %08lx %s\n", features, features == c ? "as elsewhere" : "NOT as elsewhere");
+  printf("writable: xgetbv %lx rdpid %lu lsl %lu\n", result_of({0x31, 0xc9, 0x0f, 0x01, 0xd0, 0xc3}),
+         result_of({0xf3, 0x0f, 0xc7, 0xf8, 0xc3}),
+         result_of({0xb9, 0x7b, 0, 0, 0, 0xb8, 99, 0, 0, 0, 0x0f, 0x03, 0xc1, 0xc3}));
+  random("writable rdrand", result_of({0x48, 0x0f, 0xc7, 0xf0, 0xc3}));
+  random("writable rdrand of another register", result_of({0x49, 0x0f, 0xc7, 0xf2, 0x4c, 0x89, 0xd0, 0xc3}));
+  random("writable rdseed", result_of({0x0f, 0xc7, 0xf8, 0xc3}));
+  uint64_t last = 0;
+  for (int i = 0; i < 20; ++i) {
+    const uint64_t now = result_of({0x0f, 0x01, 0xf9, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0xc3});
+    if (now <= last) printf("the counter went back: %lu %lu\n", last, now);
+    last = now;
+  }
+  printf("writable: counter %lu\n", last);
+}
+
 void library(const char* path) {
   for (int i = 0; i < 3; ++i) {
     void* const handle = dlopen(path, RTLD_NOW);
@@ -143,6 +169,7 @@ int main(int argc, char** argv) {
     const auto code =
         make_code(kReadCounter, sizeof kReadCounter, PROT_READ | PROT_WRITE | PROT_EXEC);
     printf("writable: counter %lu\n", reinterpret_cast<uint64_t (*)()>(code)());
+    writable(static_cast<unsigned char*>(code));
   }
   return 0;
 }
