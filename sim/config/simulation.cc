@@ -96,6 +96,7 @@ Simulation::Simulation(const TopologySpec& topology, std::uint64_t seed, Choices
       switch_nodes_(topology.switches.size()),
       switch_managements_(topology.switches.size()),
       drawn_faults_(choices, tracer_, faults_),
+      disturbances_(engine_, choices, tracer_, drawn_faults_),
       failing_calls_(choices) {
   set_check_seed(seed);
   for (const Adapter& adapter : adapters_) nodes_.push_back(&adapter.node);
@@ -369,6 +370,25 @@ void Simulation::draw_faults(std::int64_t budget) {
     drawn_faults_.add(port_of(link.end_a));
     drawn_faults_.add(port_of(link.end_b));
   }
+}
+
+void Simulation::draw_disturbances(bool of_datagrams) {
+  for (const LinkSpec& link : topology_.links) {
+    disturbances_.add(port_of(link.end_a));
+    disturbances_.add(port_of(link.end_b));
+  }
+  disturbances_.set_patience([this] { return least_patience(); });
+  hca::Quirks quirks = 0;
+  for (const HostSpec& host : topology_.hosts) quirks |= host.hca_profile.quirks;
+  if (of_datagrams) disturbances_.disturb_datagrams((quirks & bit_of(hca::Quirk::kDuplicatedDatagrams)) != 0);
+}
+
+Duration Simulation::least_patience() const {
+  Duration least = hca::patience_of(hca::kLongestTimeout, 1);
+  for (const Adapter& adapter : adapters_) {
+    if (adapter.hca != nullptr) least = std::min(least, adapter.hca->least_patience());
+  }
+  return least;
 }
 
 void Simulation::draw_failing_calls(std::int64_t budget) {

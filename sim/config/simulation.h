@@ -22,6 +22,7 @@
 #include "sim/fabric/switch.h"
 #include "sim/faults/adapter_faults.h"
 #include "sim/core/failing_calls.h"
+#include "sim/faults/drawn_disturbances.h"
 #include "sim/faults/drawn_faults.h"
 #include "sim/faults/fault_script.h"
 #include "sim/faults/management_faults.h"
@@ -101,6 +102,9 @@ class Simulation {
   // add_faults().
   void draw_faults(std::int64_t budget);
   std::uint64_t drawn_faults() const { return drawn_faults_.fired(); }
+  // Lets the choices make links slow for a while and, if `of_datagrams`, lose and delay datagrams
+  // (faults/drawn_disturbances.h). Called once, before the first event, after draw_faults().
+  void draw_disturbances(bool of_datagrams);
   // Lets the choices fail at most `budget` calls of programs on each host. Called once, before the first
   // event.
   void draw_failing_calls(std::int64_t budget);
@@ -134,6 +138,9 @@ class Simulation {
     }
   };
 
+  // Least time after which a connection of a program gives up, at present; a connection that waits forever counts as
+  // one with the longest timeout.
+  Duration least_patience() const;
   // Schedules the route changes that failing cables cause.
   void reroute(const std::vector<FaultSpec>& faults);
   hca::PortAddress address_of(std::size_t adapter) const;
@@ -171,6 +178,7 @@ class Simulation {
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};
   faults::DrawnFaults drawn_faults_;
+  faults::DrawnDisturbances disturbances_;
   FailingCalls failing_calls_;
   faults::ManagementFaults management_faults_{tracer_};
   faults::AdapterFaults adapter_faults_{engine_};

@@ -2,8 +2,7 @@
 
 namespace verbatim::explore {
 
-std::uint32_t RecordedChoices::draw(std::string_view site, ComponentId actor, std::uint32_t n) {
-  const std::uint32_t answer = chooser_.choose(site, actor, n);
+std::uint32_t RecordedChoices::record(std::string_view site, ComponentId actor, std::uint32_t n, std::uint32_t answer) {
   const std::uint32_t index = streams_.at(site, actor, [&] {
     questions_.streams.push_back({std::string(site), actor_name(components_, actor)});
     return static_cast<std::uint32_t>(questions_.streams.size() - 1);

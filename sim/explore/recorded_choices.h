@@ -25,7 +25,13 @@ class RecordedChoices final : public Choices {
   const Questions& questions() const { return questions_; }
 
  private:
-  std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override;
+  std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override {
+    return record(site, actor, n, chooser_.choose(site, actor, n));
+  }
+  std::uint32_t draw_with_rare(std::string_view site, ComponentId actor, std::uint32_t n, std::uint32_t usual) override {
+    return record(site, actor, n, chooser_.choose_with_rare(site, actor, n, usual));
+  }
+  std::uint32_t record(std::string_view site, ComponentId actor, std::uint32_t n, std::uint32_t answer);
 
   Choices& chooser_;
   const ComponentTable components_;

@@ -59,7 +59,8 @@ class PriorityChoices final : public Choices {
     std::uint32_t octave = 0;  // 0: fast
   };
 
-  std::uint32_t draw(std::string_view site, ComponentId id, std::uint32_t n) override {
+  std::uint32_t draw(std::string_view site, ComponentId id, std::uint32_t n) override { return draw_with_rare(site, id, n, n); }
+  std::uint32_t draw_with_rare(std::string_view site, ComponentId id, std::uint32_t n, std::uint32_t usual) override {
     Actor& actor = actor_of(id);
     const std::uint64_t occurrence = occurrences_.next(site, id);
     if (n == 1) return 0;  // the change point is at another question in this run
@@ -68,10 +69,16 @@ class PriorityChoices final : public Choices {
       return given == changes_.end() ? nullptr : &given->second;
     });
     const bool changes = points != nullptr && points->contains(occurrence);
+    const std::uint32_t before = actor.octave;
     if (changes) actor.octave = 1 + static_cast<std::uint32_t>(actor.rng.below(kOctaves));
     if (!is_delay(n)) return changes ? 1 + static_cast<std::uint32_t>(actor.rng.below(n - 1)) : 0;
+    // Some changes are one rare delay, at the speed before the change.
+    if (changes && n > usual && actor.rng.chance(1, 4)) {
+      actor.octave = before;
+      return usual + static_cast<std::uint32_t>(actor.rng.below(n - usual));
+    }
     if (actor.octave == 0) return 0;
-    const std::uint32_t answer = std::min(n - 1, 1 + DelaySite::kSteps * (actor.octave - 1));
+    const std::uint32_t answer = std::min(usual - 1, 1 + DelaySite::kSteps * (actor.octave - 1));
     // At every second change point, on average, the new speed applies to this one delay only.
     if (changes && actor.rng.chance(1, 2)) actor.octave = 0;
     return answer;
@@ -114,7 +121,10 @@ class NearChoices final : public Choices {
     return decisions;
   }
   std::uint32_t draw(std::string_view site, ComponentId actor, std::uint32_t n) override {
-    const std::uint32_t drawn = swarm_.choose(site, actor, n);
+    return draw_with_rare(site, actor, n, n);
+  }
+  std::uint32_t draw_with_rare(std::string_view site, ComponentId actor, std::uint32_t n, std::uint32_t usual) override {
+    const std::uint32_t drawn = swarm_.choose_with_rare(site, actor, n, usual);
     const std::uint32_t given = replayed_.choose(site, actor, n);
     if (given != 0) return given;
     return rng_.chance(1, 16) ? drawn : 0;

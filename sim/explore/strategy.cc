@@ -44,13 +44,15 @@ class Swarm final : public Strategy {
   std::uint64_t next_seed_;
 };
 
-// The same, with threads that may be late before memory accesses, as often as their cost permits.
+// The same, with threads that may be late before memory accesses, as often as their cost permits. The longer the
+// search has found nothing, the larger is their share: a search that has ended at its first failure asks for no more.
 class WithAccesses final : public Strategy {
  public:
   explicit WithAccesses(std::uint64_t seed) : swarm_(seed) {}
   std::optional<Schedule> next() override {
     if (is_under_way_) return std::nullopt;
     auto schedule = swarm_.next();
+    ++given_;
     schedule->has_accesses = resting_ == 0;
     is_under_way_ = schedule->has_accesses;
     if (is_under_way_) schedule->name = "accesses";
@@ -64,15 +66,16 @@ class WithAccesses final : public Strategy {
     for (const Questions::Stream& stream : questions.streams)
       (stream.site.starts_with(kAccessSites) ? of_accesses : others) += stream.asked;
     // A question about an access takes a trap, several times as long as another question. These schedules get
-    // a fifth of the time.
-    constexpr std::uint64_t kMostResting = 15;
-    resting_ = std::min(2 * of_accesses / others, kMostResting);
+    // a fifth of the time at first, and a half after about two hundred schedules of the portfolio.
+    constexpr std::uint64_t kMostResting = 15, kSilent = 30;
+    resting_ = std::min(2 * of_accesses / others, kMostResting) / (given_ > kSilent ? 4 : 1);
   }
   bool is_exhausted() const override { return false; }
 
  private:
   Swarm swarm_;
   std::uint64_t resting_ = 0;  // number of schedules without accesses to return first
+  std::uint64_t given_ = 0;    // schedules returned
   bool is_under_way_ = false;  // a schedule with accesses is running
 };
 

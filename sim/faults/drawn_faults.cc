@@ -7,8 +7,7 @@ namespace verbatim::faults {
 DrawnFaults::Ahead DrawnFaults::draw(ComponentId port) {
   const std::uint32_t answer = choices_.choose(kPacketFault, port, 1 + kDistanceOctaves * kDistanceSteps);
   if (answer == 0) return {std::uint64_t{1} << kDistanceOctaves, false};
-  const std::uint32_t octave = (answer - 1) / kDistanceSteps, step = (answer - 1) % kDistanceSteps;
-  return {(std::uint64_t{1} << octave) * (kDistanceSteps + step) / kDistanceSteps, true};
+  return {drawn_distance(answer - 1), true};
 }
 
 fabric::PacketFate DrawnFaults::on_packet(const fabric::Port& port, ib::Packet& packet) {
@@ -19,12 +18,12 @@ fabric::PacketFate DrawnFaults::on_packet(const fabric::Port& port, ib::Packet& 
   if (--ahead.packets > 0 || !ahead.is_hit) return fate;
   --left_;
   ++fired_;
-  enum Kind : std::uint32_t { kLost, kDuplicated, kLate, kKinds };
-  const std::uint32_t kind = choices_.choose(kPacketFaultKind, port.id(), kKinds);
-  ib::record(tracer_, port.id(), TraceEvent::kFault, packet, kFirstDrawnRule + kind);
-  if (kind == kLost) fate.is_lost = true;
-  if (kind == kDuplicated) fate.is_duplicated = true;
-  if (kind == kLate) fate.delay += kPacketFaultDelay.choose(choices_, port.id());
+  const std::uint32_t number = choices_.choose(kPacketFaultKind, port.id(), kDrawnFaultKinds);
+  ib::record(tracer_, port.id(), TraceEvent::kFault, packet, kFirstDrawnRule + number);
+  const auto kind = static_cast<DrawnFaultKind>(number);
+  if (kind == DrawnFaultKind::kLost) fate.is_lost = true;
+  if (kind == DrawnFaultKind::kDuplicated) fate.is_duplicated = true;
+  if (kind == DrawnFaultKind::kLate) fate.delay += kPacketFaultDelay.choose(choices_, port.id());
   return fate;
 }
 

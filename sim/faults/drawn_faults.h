@@ -16,8 +16,14 @@ namespace verbatim::faults {
 // 1 on; default: no hit among the next 4,096.
 inline constexpr std::string_view kPacketFault = "packet-fault";
 inline constexpr std::uint32_t kDistanceOctaves = 12, kDistanceSteps = 4;
+// The number of packets for a step, from the shortest on.
+constexpr std::uint64_t drawn_distance(std::uint32_t step) {
+  return (std::uint64_t{1} << step / kDistanceSteps) * (kDistanceSteps + step % kDistanceSteps) / kDistanceSteps;
+}
 // Lost, duplicated or late; the delay may exceed usual timeouts: up to 0.5 s.
 inline constexpr std::string_view kPacketFaultKind = "packet-fault/kind";
+enum class DrawnFaultKind : std::uint32_t { kLost, kDuplicated, kLate };
+inline constexpr std::uint32_t kDrawnFaultKinds = 3;
 inline constexpr DelaySite kPacketFaultDelay{"packet-fault/delay", Duration(1'000'000), 19};
 // First rule number in the trace, one per kind of fault; rules of a script are numbered from 0.
 inline constexpr std::uint64_t kFirstDrawnRule = 1'000'000;

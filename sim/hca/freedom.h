@@ -24,6 +24,9 @@ inline constexpr std::string_view kPlacementOrder = "placement/order";
 inline constexpr std::string_view kPlacementHold = "placement/hold";
 inline constexpr DelaySite kPlacementDelay{"placement/delay", ns(100), 8};
 
+// Whether a WRITE is placed before held parts of an earlier one, in a region with IBV_ACCESS_RELAXED_ORDERING.
+inline constexpr std::string_view kWriteOrder = "write-order";
+
 // When a completion is written. Completions of one work queue keep their order; those of other work queues,
 // in the same CQ or not, may overtake them.
 inline constexpr DelaySite kCompletionDelay{"completion-delay", ns(50), 9};
@@ -53,9 +56,9 @@ inline constexpr std::string_view kInlineRoom = "inline-room";
 inline constexpr std::string_view kNoMemory = "verb-no-memory";
 
 // Whether completions that are older than a request for notification raise an event; when events are
-// readable.
+// readable: an interrupt may be held off for tens of milliseconds (rarely).
 inline constexpr std::string_view kEventOnArm = "event-on-arm";
-inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 8};
+inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 17, 9};
 
 // When an acknowledgement leaves, and which multiple of the local ACK timeout (IBA 9.7.6.1.3: up to four
 // times the configured one) and of the RNR timer (IBA 9.7.5.2.8: at least the time asked for) the requester
@@ -71,6 +74,7 @@ inline constexpr std::uint32_t kRnrTimerFactors = 3;
 // Quirks (quirks.h): only for adapters that have them.
 inline constexpr std::string_view kLastWqeEvent = "quirk-no-last-wqe";
 inline constexpr std::string_view kEarlyAcknowledgement = "quirk-early-ack";
+inline constexpr std::string_view kUnorderedWrites = "quirk-unordered-writes";
 inline constexpr std::string_view kEarlyCompletion = "quirk-multipath";
 
 }  // namespace verbatim::hca::freedom

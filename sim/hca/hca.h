@@ -210,7 +210,13 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const;
   // The queue whose waiting completions a thread overlooks that is about to sleep, without a limit, for an
   // event of the channel.
+  // Least patience_of() the connected queue pairs of programs; that of the longest timeout if none limits its waits.
+  Duration least_patience() const;
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
+  // The same for a thread that takes an event: of a queue whose event was raised only for completions that it held
+  // before, of which the thread has not polled all, and to which none has been added since. Without the event the
+  // thread would sleep.
+  SleptOn would_sleep_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
   // Posted work of usable queue pairs that names the region with this handle.
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle) const;
   // Whether the queue pair with this number sends again without a limit while the peer has no receive; true

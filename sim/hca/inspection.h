@@ -1,6 +1,7 @@
 // How the queues of a program stand, for what is said to people of a run that hangs or of a mistake. It decides nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -54,6 +55,13 @@ struct Inspection {
   std::vector<QueuePairState> qps;
   std::size_t regions = 0, domains = 0;  // how many there are
 };
+
+// Longest value of a queue pair's timeout that limits its waits (IBA 9.7.6.1.3).
+inline constexpr std::uint8_t kLongestTimeout = 31;
+// Least time until a reliable connection gives up: its local ACK timeout, for each repetition, at least once.
+constexpr Duration patience_of(std::uint8_t timeout, std::uint8_t repetitions) {
+  return Duration(4'096'000) * (std::int64_t{1} << timeout) * std::max<std::int64_t>(repetitions, 1);
+}
 
 // A completion queue that held completions when a thread asked for its next event, and whose completions have
 // not been taken since: they need not raise an event (IBA 11.4.2.2).

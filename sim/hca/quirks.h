@@ -8,7 +8,7 @@
 
 namespace verbatim::hca {
 
-enum class Quirk : std::uint8_t { kTorn8, kNoLastWqe, kEarlyAcknowledgement, kMultipath };
+enum class Quirk : std::uint8_t { kTorn8, kNoLastWqe, kEarlyAcknowledgement, kMultipath, kUnorderedWrites, kDuplicatedDatagrams };
 
 struct QuirkText {
   std::string_view name, what;
@@ -21,6 +21,9 @@ inline constexpr QuirkText kQuirks[] = {
     {"early-ack", "an acknowledgement may be sent before the acknowledged bytes are in memory, so that the sender learns from its "
                   "completion that a WRITE is done before the other host can see it"},
     {"multipath", "the completion of a receive may be written before its data, if the two take different paths to memory"},
+    {"unordered-writes", "a WRITE may be visible before an earlier WRITE of its queue pair, also in a region that was registered without "
+                         "IBV_ACCESS_RELAXED_ORDERING"},
+    {"duplicated-datagrams", "a datagram may arrive twice"},
 };
 
 using Quirks = std::uint32_t;  // a bit for each

@@ -156,6 +156,8 @@ std::string CallPlaces::access_of(Process& process, const request::Access& acces
     return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer, while later loads "
                               "have completed", access.size, access.address);
   }
+  if (access.lateness == protocol::AccessLateness::kHalfCopied)
+    return text + fmt::format(", with half of {} bytes copied to {:#x}", access.size, access.address);
   const bool has_read = access.lateness == protocol::AccessLateness::kReadNotWritten;
   return text + fmt::format(", {} {} bytes at {:#x}", has_read ? "between reading and writing" : "before touching", access.size,
                             access.address);

@@ -56,6 +56,37 @@ TEST_P(CheckTest, finds_the_mistake_and_nothing_without_it) {
   }
 }
 
+TEST(SendBuffer, a_store_of_the_bytes_that_are_there_is_found_where_stores_trap) {
+  const std::vector<std::string> options = {"--check", "send-buffer=warn", "--freedom", "spec", "--spec-accesses"};
+  const RunReport result = run("same-bytes", "buggy", options);
+  EXPECT_EQ(result.code, 0) << result.story();
+  ASSERT_GE(result.report["checks"].size(), 1u) << result.story();
+  EXPECT_THAT(result.report["checks"][0]["text"].get<std::string>(),
+              MatchesRegex("QP 72: the program wrote to the buffer of the send with wr_id 0 between ibv_post_send and the poll of its completion"));
+  EXPECT_THAT(result.report["checks"][0]["place"].get<std::string>(), MatchesRegex("litmus.h:[0-9]+.*"));
+  const RunReport right = run("same-bytes", "fixed", options);
+  EXPECT_EQ(right.code, 0) << right.story();
+  EXPECT_EQ(right.report["checks"].size(), 0u) << right.story();
+}
+
+// On ordinary hardware the thread does not sleep: the adapter raises an event for completions that the CQ held before.
+TEST(MissedWakeUp, is_found_where_an_event_hides_that_one_of_two_completions_is_left) {
+  const std::string program = "missed-wakeup-of-some";
+  for (const char* mode : {"--freedom=friendly", "--call-by-call"}) {
+    const RunReport result = run(program, "buggy", {"--check", "missed-wakeup=warn", mode});
+    EXPECT_EQ(result.code, 0) << result.story();
+    const auto& checks = result.report["checks"];
+    ASSERT_EQ(checks.size(), 1u) << result.story();
+    EXPECT_THAT(checks[0]["text"].get<std::string>(),
+                MatchesRegex("thread 1000 waits for the next event of CQ 129, which held 1 completion that it had not polled when it armed the CQ: .*"));
+  }
+  for (const char* freedom : {"friendly", "spec"}) {
+    const RunReport right = run(program, "fixed", {"--check", "missed-wakeup=warn", "--freedom", freedom});
+    EXPECT_EQ(right.code, 0) << right.story();
+    EXPECT_EQ(right.report["checks"].size(), 0u) << right.story();
+  }
+}
+
 TEST_P(CheckTest, off_says_nothing_error_fails_and_neither_changes_the_run) {
   const std::string name = GetParam().check;
   const RunReport off = run(name, "buggy", {"--check", name + "=off"});

@@ -37,6 +37,24 @@ static void send_buffer(void) {
   litmus_meet(&my);
 }
 
+// The client writes to the buffer of a send what it holds already; `fixed` does so after the completion.
+static void same_bytes(void) {
+  if (is_server()) {
+    for (int i = 0; i < 8; ++i) litmus_recv(&my, 0, 1, my.memory, kBytes);
+    litmus_meet(&my);
+    for (int i = 0; i < 8; ++i) litmus_wait(my.recv_cq);
+    return litmus_meet(&my);
+  }
+  litmus_meet(&my);
+  for (int i = 0; i < 8; ++i) {
+    MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+    if (my.is_fixed) litmus_wait(my.send_cq);
+    *(volatile uint8_t*)my.memory = 0;
+    if (!my.is_fixed) litmus_wait(my.send_cq);
+  }
+  litmus_meet(&my);
+}
+
 // The server arms its CQ while it holds a completion and sleeps; `fixed` polls again before it does.
 static void missed_wakeup(void) {
   if (is_server()) {
@@ -63,6 +81,40 @@ static void missed_wakeup(void) {
   litmus_meet(&my);
   litmus_wait(my.recv_cq);
   if (!my.is_fixed) litmus_wait(my.recv_cq);
+  litmus_meet(&my);
+}
+
+// The server arms its CQ while it holds two completions, polls one of them, and takes an event that the adapter raises for
+// them; `fixed` polls both.
+static void missed_wakeup_of_some(void) {
+  if (is_server()) {
+    for (int i = 0; i < 3; ++i) litmus_recv(&my, 0, 1, my.memory, kBytes);
+  }
+  litmus_meet(&my);
+  if (!is_server()) {
+    for (int i = 0; i < 3; ++i) {
+      if (i == 2) litmus_meet(&my);
+      if (i == 2 && !my.is_fixed) litmus_meet(&my);
+      MUST(litmus_send(&my, 0, IBV_WR_SEND, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+      litmus_wait(my.send_cq);
+      if (i == 1) litmus_meet(&my);
+    }
+    return litmus_meet(&my);
+  }
+  litmus_meet(&my);  // two completions are there
+  MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0);
+  litmus_wait(my.recv_cq);
+  if (my.is_fixed) litmus_wait(my.recv_cq);
+  litmus_meet(&my);
+  struct ibv_cq* cq;
+  void* context;
+  MUST(ibv_get_cq_event(my.channel, &cq, &context) == 0);
+  ibv_ack_cq_events(cq, 1);
+  if (!my.is_fixed) {
+    litmus_meet(&my);
+    litmus_wait(my.recv_cq);
+  }
+  litmus_wait(my.recv_cq);
   litmus_meet(&my);
 }
 
@@ -395,7 +447,7 @@ static void destroy_all(void) {
 static const struct {
   const char* name;
   void (*run)(void);
-} kCases[] = {{"send-buffer", send_buffer}, {"missed-wakeup", missed_wakeup}, {"region-in-use", region_in_use},
+} kCases[] = {{"send-buffer", send_buffer}, {"same-bytes", same_bytes}, {"missed-wakeup", missed_wakeup}, {"missed-wakeup-of-some", missed_wakeup_of_some}, {"region-in-use", region_in_use},
               {"unsignaled", unsignaled},   {"threads", threads},             {"leak", leak},
               {"unacknowledged", unacknowledged}, {"remote-race", remote_race}, {"memory-gone", memory_gone},
               {"receive-buffer", receive_buffer}, {"late-receive", late_receive}, {"undefined-field", undefined_field},

@@ -145,6 +145,8 @@ TEST_F(Accesses, what_others_may_get_the_address_of_is_found) {
   EXPECT_TRUE(at(accesses_taken));
   ASSERT_TRUE(at(accesses_of_library));
   EXPECT_EQ(at(accesses_of_library)->size, 0);
+  EXPECT_TRUE(at(accesses_of_library)->copies);
+  EXPECT_FALSE(at(accesses_taken)->copies);
   EXPECT_FALSE(at(accesses_of_own));
   EXPECT_FALSE(at(accesses_of_another));
 }

@@ -139,5 +139,40 @@ TEST(DelaySiteTest, delays_are_steps_of_octaves_and_the_first_is_none) {
   EXPECT_EQ(site.delay(48), Duration(1600 * 4 / 16 * 31)) << "the last of three octaves";
 }
 
+// Answers that are not rare are the same with and without rare ones.
+TEST(SeededChoicesTest, rare_answers_are_given_by_some_seeds_and_seldom) {
+  constexpr std::uint32_t kUsual = 145, kAll = 289, kAsked = 400;
+  std::uint32_t seeds_with_rare = 0;
+  for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+    SeededChoices usual(seed, {"a"}), all(seed, {"a"});
+    std::uint32_t rare = 0, others = 0;
+    for (std::uint32_t i = 0; i < kAsked; ++i) {
+      const std::uint32_t expected = usual.choose("site", ComponentId{0}, kUsual);
+      const std::uint32_t answer = all.choose_with_rare("site", ComponentId{0}, kAll, kUsual);
+      ASSERT_LT(answer, kAll);
+      EXPECT_TRUE(answer >= kUsual || answer == expected);
+      others += expected != 0 ? 1 : 0;
+      rare += answer >= kUsual ? 1 : 0;
+    }
+    EXPECT_LE(rare, others / 8);
+    seeds_with_rare += rare > 0 ? 1 : 0;
+  }
+  EXPECT_GT(seeds_with_rare, 12u);
+  EXPECT_LT(seeds_with_rare, 40u);
+}
+
+class LastAnswer final : public Choices {
+  std::uint32_t draw(std::string_view, ComponentId, std::uint32_t n) override { return n - 1; }
+};
+
+TEST(DelaySiteTest, an_actor_has_only_a_few_rare_delays) {
+  constexpr DelaySite site{"site", Duration(1600), 12, 9};
+  LastAnswer last;
+  RareDelays rare;
+  const auto chosen = [&] { return rare.choose(site, last, ComponentId{0}); };
+  for (std::uint32_t i = 0; i < RareDelays::kMost; ++i) EXPECT_EQ(chosen(), site.delay(site.alternatives() - 1));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(chosen(), Duration(1600 * 4 / 16 * 31)) << "of the first three octaves";
+}
+
 }  // namespace
 }  // namespace verbatim

@@ -153,6 +153,34 @@ TEST_F(Explore, the_repair_does_not_fail_and_the_bound_is_told) {
   EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"0\""), std::string::npos);
 }
 
+// Each search loses one datagram and lets one be overtaken, without being asked to.
+TEST_F(Explore, a_lost_and_an_overtaken_datagram_are_tried_unasked) {
+  for (const auto& [program, decision] : {std::pair("datagram_lost", "a datagram is lost"),
+                                          std::pair("datagram_order", "a datagram arrives after datagrams that were sent later")}) {
+    const Finished run = explore(out_, {"--runs", "60"}, pair_of(program, "buggy"));
+    EXPECT_EQ(run.code, 1) << run.out << run.err;
+    EXPECT_NE(run.out.find(decision), std::string::npos) << run.out;
+    const Finished again = verbatim({"replay", "--quiet", replay_});
+    EXPECT_NE(again.out.find("replay: the same failure, with the same digest"), std::string::npos) << again.out << again.err;
+    const Finished repaired = explore(out_, {"--runs", "80"}, pair_of(program, "fixed"));
+    EXPECT_EQ(repaired.code, 0) << repaired.out << repaired.err;
+  }
+}
+
+TEST_F(Explore, a_grace_period_that_is_shorter_than_a_preemption_is_found) {
+  const Finished run = explore(out_, {"--runs", "300"}, pair_of("slot_reuse", "buggy"));
+  EXPECT_EQ(run.code, 1) << run.out << run.err;
+  EXPECT_LE(nlohmann::json::parse(content(replay_))["decisions"].size(), 2u) << run.out;
+}
+
+// Without IBV_ACCESS_RELAXED_ORDERING the order of WRITEs is kept, except by the quirk.
+TEST_F(Explore, writes_overtake_each_other_in_a_region_without_relaxed_ordering_only_by_a_quirk) {
+  EXPECT_EQ(explore(out_, {"--runs", "40"}, pair_of("ring_tail", "fixed")).code, 0);
+  const Finished quirk = explore(out_, {"--runs", "40", "--freedom", "quirk:unordered-writes"}, pair_of("ring_tail", "fixed"));
+  EXPECT_EQ(quirk.code, 1) << quirk.out << quirk.err;
+  EXPECT_NE(quirk.out.find("a WRITE is visible before an earlier WRITE of its queue pair"), std::string::npos) << quirk.out;
+}
+
 // A program that waits for an event that hardware with the quirk does not raise.
 TEST_F(Explore, what_fails_by_a_quirk_is_told_to_be_a_matter_of_the_hardware_and_is_replayed) {
   const Finished allowed = explore(out_, {"--runs", "40"}, pair_of("last_wqe", "fixed"));

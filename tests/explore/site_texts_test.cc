@@ -15,7 +15,8 @@ TEST(SiteTexts, there_is_one_for_every_site_and_none_besides) {
   std::set<std::string> sites;
   const std::regex site("(?:DelaySite k\\w+\\{|string_view k\\w+ = )\"([a-z/-]+)\"");
   for (const char* file : {"sim/hca/freedom.h", "sim/cm/freedom.h", "sim/supervisor/tasks/thread_delays.h",
-                           "sim/supervisor/kernel/freedom.h", "sim/faults/drawn_faults.h", "sim/faults/drawn_failures.h", "sim/workload/freedom.h"}) {
+                           "sim/supervisor/kernel/freedom.h", "sim/faults/drawn_faults.h", "sim/faults/drawn_failures.h",
+                           "sim/faults/drawn_disturbances.h", "sim/workload/freedom.h"}) {
     std::ifstream in(std::string(VERBATIM_SOURCE_DIR) + "/" + file);
     ASSERT_TRUE(in) << file;
     std::stringstream text;

@@ -212,12 +212,13 @@ TEST(Strategy, portfolio_begins_with_the_default_and_uses_all_the_others) {
   EXPECT_EQ(names, (std::set<std::string>{"default", "nasty", "random", "pct:3", "delay:1", "pct:1", "accesses"}));
 }
 
-// If accesses far outnumber all other choices, most schedules leave them out.
+// If accesses far outnumber all other choices, most schedules leave them out, and fewer of them once the search has
+// been without a failure for a while.
 TEST(Strategy, portfolio_lets_threads_be_late_before_accesses_as_often_as_that_is_cheap) {
-  const auto taken = [](std::uint64_t of_accesses) {
+  const auto taken = [](std::uint64_t of_accesses, int schedules) {
     const auto made = strategy("portfolio");
     int count = 0;
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < schedules; ++i) {
       const auto schedule = made->next();
       if (!schedule) break;
       Questions asked = many_questions(10);
@@ -227,9 +228,12 @@ TEST(Strategy, portfolio_lets_threads_be_late_before_accesses_as_often_as_that_i
     }
     return count;
   };
-  EXPECT_GT(taken(1), 40);
-  EXPECT_LT(taken(1'000'000), 8);
-  EXPECT_GT(taken(1'000'000), 1);
+  EXPECT_GT(taken(1, 400), 40);
+  const int at_first = taken(1'000'000, 200), later = taken(1'000'000, 400) - at_first;
+  EXPECT_LT(at_first, 4);
+  EXPECT_GT(at_first, 0);
+  EXPECT_GT(later, 2 * at_first);
+  EXPECT_LT(later, 12);
 }
 
 TEST(Strategy, a_focus_begins_with_the_decisions_themselves) {

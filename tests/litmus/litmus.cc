@@ -66,6 +66,10 @@ const std::vector<Pair>& pairs() {
       {.name = "plain_add", .accesses = true, .seeds = 20},
       {.name = "claimed_slot", .accesses = true, .seeds = 20},
       {.name = "sleep_flag", .accesses = true, .seeds = 40},
+      {.name = "slot_reuse", .seeds = 50},
+      {.name = "ring_tail", .seeds = 20},
+      {.name = "short_record", .accesses = true, .seeds = 40},
+      {.name = "two_processes", .accesses = true, .seeds = 60},
       // These also fail on ordinary hardware.
       {.name = "unacknowledged", .fails_when_friendly = true, .seeds = 2},
       {.name = "queue_full", .fails_when_friendly = true, .seeds = 2},

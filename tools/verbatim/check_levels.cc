@@ -17,7 +17,8 @@ constexpr CheckText kCheckTexts[] = {
      "the specification does not promise that."},
     {Check::kSendBuffer, CheckLevel::kWarn,
      "Checked: SENDs and WRITEs of reliable connections, from the post to the poll of the completion; of a long buffer the first and "
-     "the last 128 bytes. Not checked: inline data, fenced requests, and regions with addresses of their own (ibv_reg_mr_iova, "
+     "the last 128 bytes. With --spec-accesses, also stores that leave the bytes as they are. Not checked: inline data, fenced "
+     "requests, and regions with addresses of their own (ibv_reg_mr_iova, "
      "zero-based, device memory)."},
     {Check::kReceiveBuffer, CheckLevel::kWarn,
      "Checked: from the post of a receive to its message, if no adapter has written to the buffer meanwhile; the first 128 bytes of a "

@@ -137,6 +137,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   simulation.add_faults(plan.scenario.faults);
   std::optional<workload::Workload> flows(std::in_place);
   if (choices.is_free()) simulation.draw_faults(plan.scenario.spec.faults);
+  // A datagram is lost without being asked for only where schedules are searched and repeated.
+  if (choices.is_free()) simulation.draw_disturbances(plan.schedule.has_value());
   if (choices.is_free()) simulation.draw_failing_calls(plan.scenario.spec.failing_calls);
   Observers observers(simulation.components());
   if (const std::string failure = observers.add_to(simulation, options, plan); !failure.empty()) {

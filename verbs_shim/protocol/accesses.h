@@ -16,6 +16,7 @@ enum class AccessLateness : std::int64_t {
   kReadNotWritten,  // it has read, and writes when it continues
   kMayBeBuffered,   // it has accessed nothing, but its store may stay in the processor's store buffer instead
   kBuffered,        // its store is in the store buffer, and it has executed the load behind the store
+  kHalfCopied,      // it calls memcpy or memmove, and the first half is copied
 };
 
 struct AccessPlace {
@@ -32,7 +33,8 @@ struct AccessPlace {
   std::uint8_t original = 0;  // the byte that the trap replaces
   std::uint16_t size = 0;     // bytes that it accesses
   bool only_stores = false;   // its store may stay in the processor's store buffer
-  std::uint8_t reserved[3] = {};
+  bool copies = false;        // a call of memcpy or memmove
+  std::uint8_t reserved[2] = {};
 };
 static_assert(sizeof(AccessPlace) == 24);
 static_assert(std::has_unique_object_representations_v<AccessPlace>);  // without padding, whose bytes would

@@ -12,6 +12,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/replaced_calls.h"
+#include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/state.h"
 #include "verbs_shim/runtime/thread_state.h"
 
@@ -35,6 +36,8 @@ struct Tables {
   std::uint32_t count_trapped[kMostThreads];
 };
 Tables& tables() { return *reinterpret_cast<Tables*>(protocol::kAccessTablesAddress); }
+
+StoreSeen store_seen = nullptr;  // see watch_stores()
 
 std::uint32_t code_is_for;  // slot of the thread whose trap set the code has
 
@@ -124,10 +127,41 @@ void be_late_with_store(ucontext_t* context) {
   go_out_of_replaced(context->uc_mcontext.gregs);
 }
 
+void report_store(const AccessPlace& place, const void* context) {
+  constexpr unsigned kRdx = 2, kRdi = 7;
+  if (place.only_stores || place.divided != 0) store_seen(address_of_access(place, context), place.size);
+  if (place.copies) store_seen(program_register(context, kRdi), program_register(context, kRdx));
+}
+
+// The thread is late in the middle of memcpy or memmove, whose arguments are in the registers of the call: others run
+// after the first half has been copied. Returns false, without an effect, if the copy is short, long or overlapping, or
+// its memory is not mapped. If a handler has run meanwhile, or the code has changed, the call copies everything again.
+bool be_late_in_copy(const AccessPlace& place, ucontext_t* context) {
+  constexpr std::uint64_t kLeast = 16, kMost = 1 << 20;
+  constexpr unsigned kRdx = 2, kRsi = 6, kRdi = 7;
+  const std::uint64_t to = program_register(context, kRdi), from = program_register(context, kRsi);
+  const std::uint64_t size = program_register(context, kRdx), half = size / 2 & -sizeof(std::uint64_t);
+  if (size < kLeast || size > kMost || to - from < size || from - to < size) return false;
+  const auto copy = [&](std::uint64_t begin, std::uint64_t end) {
+    return copy_bytes(reinterpret_cast<void*>(to + begin), reinterpret_cast<const void*>(from + begin), end - begin);
+  };
+  if (!copy(0, half)) return false;
+  AccessPlace copied = place;
+  copied.size = static_cast<std::uint16_t>(size < UINT16_MAX ? size : UINT16_MAX);
+  const bool is_interrupted = hand_over_at(copied, *context, to, protocol::AccessLateness::kHalfCopied);
+  go_out_of_replaced(context->uc_mcontext.gregs);
+  auto& registers = context->uc_mcontext.gregs;
+  if (is_interrupted || static_cast<std::uint64_t>(registers[REG_RIP]) != place.address || !copy(half, size)) return true;
+  registers[REG_RAX] = static_cast<greg_t>(to);
+  registers[REG_RIP] += place.length;
+  return true;
+}
+
 // The thread is late at the place. For a divided access it continues with the value that it read before,
 // whatever others have written meanwhile.
 void be_late(const AccessPlace& place, ucontext_t* context) {
   using protocol::AccessLateness;
+  if (place.copies && be_late_in_copy(place, context)) return;
   const std::uint64_t at = address_of_access(place, context);
   std::uint64_t before = 0, after = 0;
   const bool is_divided = place.divided != 0 && copy_bytes(&before, reinterpret_cast<const void*>(at), place.divided);
@@ -144,6 +178,8 @@ void be_late(const AccessPlace& place, ucontext_t* context) {
 }
 
 }  // namespace
+
+void watch_stores(StoreSeen seen) { store_seen = seen; }
 
 long room_for_access_places() {
   if (region_header().late_accesses == 0) return 0;
@@ -192,6 +228,7 @@ bool take_access(void* raw_context) {
   if (slot >= kMostThreads) return true;
   tables().trapped[slot][place / kBits] |= 1ull << place % kBits;
   ++tables().count_trapped[slot];
+  if (store_seen != nullptr) report_store(tables().places[place], context);
   if (--my_slot->accesses_until_late == 0) be_late(tables().places[place], context);
   return true;
 }

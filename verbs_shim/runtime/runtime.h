@@ -37,6 +37,10 @@ VERBATIM_EXPORT void watch_memory(MemoryGone gone);
 // reported as well.
 VERBATIM_EXPORT void watch_heap(MemoryGone gone, std::uint64_t start, std::uint64_t size);
 VERBATIM_EXPORT void forget_heap();
+// `seen` is called before stores of the program that trap (accesses.h), with their addresses and sizes: those of
+// instructions and of memcpy and memmove. It must not enter the program or the supervisor.
+using StoreSeen = void (*)(std::uint64_t start, std::uint64_t size);
+VERBATIM_EXPORT void watch_stores(StoreSeen seen);
 // Candidates for the return addresses on the stack of the trapped call, innermost first; 0 after the last.
 VERBATIM_EXPORT void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]);
 // Copies bytes of program memory; false if not all of them are mapped.

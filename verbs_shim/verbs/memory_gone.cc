@@ -69,6 +69,26 @@ void look_at_receives(const ReceiveQueue& queue, const char* name, std::uint32_t
   }
 }
 
+// Reports the first request of a queue pair, among those whose buffers must not change, that meets the condition.
+template <class Meets>
+void report_stored_send(Qp& qp, Meets meets) {
+  if (qp.fingerprints == nullptr) return;
+  for (std::uint32_t number = qp.send.reclaimed; number != qp.send.producer; ++number) {
+    const std::uint32_t slot = number & (qp.send.entries - 1);
+    protocol::PostNote& note = qp.fingerprints[slot];
+    if (note.value == 0) continue;
+    protocol::SendWqe wqe;
+    const std::byte* const entry = qp.send.ring + std::size_t{slot} * qp.send.stride;
+    std::memcpy(&wqe, entry, sizeof wqe);
+    if (!meets(entry + sizeof wqe, wqe.sge_count)) continue;
+    note.value = 0;  // reported
+    return found_of_request(Check::kSendBuffer, note.caller, 0, {note.caller, note.outer},
+                            "QP %u: the program wrote to the buffer of the send with wr_id %llu between ibv_post_send and the poll of its "
+                            "completion",
+                            public_qp(&qp)->qp_num, static_cast<unsigned long long>(wqe.wr_id));
+  }
+}
+
 void look_at_requests(const Mr& mr, const Range& gone, Found* found) {
   Context* const context = context_of(mr.base.context);
   if (context == nullptr) return;
@@ -109,6 +129,25 @@ void look_for_uses(std::uint64_t start, std::uint64_t size, const char* call, bo
                    found.kind, found.queue, found.number, static_cast<unsigned long long>(found.wr_id), more);
 }
 
+// Check::kSendBuffer, where stores trap: the program writes to the buffer of a send that is outstanding, perhaps the bytes
+// that it holds already.
+void look_at_store(std::uint64_t start, std::uint64_t size) {
+  if (has_translated_regions() || verbatim_thread_slot == nullptr) return;
+  const Range stored{start, size};
+  const std::uint32_t process = shim::process_id();
+  for (const Mr* mr = regions; mr != nullptr; mr = mr->next) {
+    Context* const context = mr->process == process && stored.meets(address_of(mr->base.addr), mr->base.length)
+                                 ? context_of(mr->base.context)
+                                 : nullptr;
+    if (context == nullptr) continue;
+    for (Qp* qp : context->qps) {
+      for (; qp != nullptr; qp = qp->next_in_bucket) report_stored_send(*qp, [&](const std::byte* entries, unsigned count) {
+        return names(entries, count, mr->base.lkey, stored);
+      });
+    }
+  }
+}
+
 }  // namespace
 
 void add_region(Mr& mr) {
@@ -116,6 +155,7 @@ void add_region(Mr& mr) {
   mr.next = regions;
   if (regions != nullptr) regions->previous = &mr;
   regions = &mr;
+  if (is_checked(Check::kSendBuffer)) shim::watch_stores(&look_at_store);
   if (!is_checked(Check::kMemoryGone)) return;
   shim::watch_memory(&look_for_uses);
   shim::watch_heap(&look_for_uses, address_of(mr.base.addr), mr.base.length);

@@ -7,7 +7,10 @@ namespace {
 
 constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
-                                  IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
+                                  IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | IBV_ACCESS_RELAXED_ORDERING;
+
+// Flags of the optional range are ignored where they are not supported (ibv_reg_mr(3)).
+constexpr unsigned kIgnoredAccess = IBV_ACCESS_OPTIONAL_RANGE & ~IBV_ACCESS_RELAXED_ORDERING;
 
 }  // namespace
 
@@ -15,8 +18,7 @@ ibv_mr* register_memory(ibv_pd* pd_handle, void* address, std::size_t length, st
                         unsigned access) {
   auto* pd = object<Pd>(pd_handle);
   if (pd == nullptr) return refuse(EINVAL);
-  // Flags of the optional range are ignored where they are not supported (ibv_reg_mr(3)).
-  access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  access &= ~kIgnoredAccess;
   if ((access & ~kKnownAccess) != 0) return refuse(refuse_with(EINVAL, "ibv_reg_mr: unknown access flags %#x", access & ~kKnownAccess));
   // IBA 10.6.3.1 and ibv_reg_mr(3): remote write and remote atomic need local write.
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 &&
@@ -125,7 +127,7 @@ extern "C" int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* address
   command.pd = changes_pd ? pd->handle : 0;
   command.start = command.iova = reinterpret_cast<std::uint64_t>(address);
   command.length = length;
-  command.access = static_cast<unsigned>(access) & ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  command.access = static_cast<unsigned>(access) & ~verbs::kIgnoredAccess;
   if (int error = verbs::execute(command, verbs::handle_of(handle->context))) {
     // The request was refused as a whole: the region is unchanged.
     errno = error;

@@ -45,7 +45,8 @@ class Hca::Impl {
   Instant next_effect() const;
   Inspection inspect(std::uint32_t context);
   Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle);
-  SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread);
+  Duration least_patience() const;
+  SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread, bool by_courtesy);
   bool waits_for_ever(std::uint32_t qpn) const;
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle);
   void report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);

@@ -107,7 +107,20 @@ Inspection Hca::Impl::inspect_one(std::uint32_t number, bool is_cq, std::uint32_
   return inspection;
 }
 
-SleptOn Hca::Impl::slept_on(std::uint32_t number, std::uint32_t channel, std::uint32_t thread) {
+Duration Hca::Impl::least_patience() const {
+  Duration least = patience_of(kLongestTimeout, 1);
+  for (const auto& [number, context] : contexts_) {
+    if (context.get() == nullptr) continue;
+    for (const auto& [handle, ref] : context.get()->objects.qps) {
+      const QueuePair& qp = *ref.get();
+      if (qp.state() != ib::QpState::kRts || !qp.is_reliable() || qp.attributes.timeout == 0) continue;
+      least = std::min(least, patience_of(qp.attributes.timeout, qp.attributes.retry_cnt));
+    }
+  }
+  return least;
+}
+
+SleptOn Hca::Impl::slept_on(std::uint32_t number, std::uint32_t channel, std::uint32_t thread, bool by_courtesy) {
   const Context* const context = find_context(number);
   if (context == nullptr || channel == 0) return {};
   for (const auto& [handle, ref] : context->objects.cqs) {
@@ -115,6 +128,10 @@ SleptOn Hca::Impl::slept_on(std::uint32_t number, std::uint32_t channel, std::ui
     if (&cq.context != context || !cq.params().has_channel || cq.params().channel != channel) continue;
     const CompletionQueue::Asked& asked = cq.asked();
     if (asked.at == kNever || asked.solicited_only || cq.record().armed_by != thread) continue;
+    if (by_courtesy) {
+      const bool is_raised = adapter.engine.now() >= cq.last_event() + adapter.profile.event_latency;
+      if (!asked.is_courtesy || !is_raised || cq.written() != asked.written_before) continue;
+    }
     const std::uint32_t old = asked.written_before - cq.consumed();
     if (old != 0 && old <= cq.params().entries) return {cq.number(), old, cq.record().armed_from};
   }
@@ -173,8 +190,12 @@ Inspection Hca::inspect(std::uint32_t context) const { return impl_->inspect(con
 Inspection Hca::inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const {
   return impl_->inspect_one(context, is_cq, handle);
 }
+Duration Hca::least_patience() const { return impl_->least_patience(); }
 SleptOn Hca::slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const {
-  return impl_->slept_on(context, channel, thread);
+  return impl_->slept_on(context, channel, thread, false);
+}
+SleptOn Hca::would_sleep_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const {
+  return impl_->slept_on(context, channel, thread, true);
 }
 void Hca::report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place) {
   impl_->report_end_of_region(context, handle, std::move(place));

@@ -181,7 +181,7 @@ void CompletionQueue::fail_shared_receives() {
 }
 
 void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before, Instant asked_at) {
-  asked_ = {asked_at, written_before, solicited_only, false};
+  asked_ = {asked_at, written_before, solicited_only, false, false};
   // A request for any completion is not weakened by a later one for solicited ones (IBA 11.4.2.2).
   if (armed_ != Arm::kAny) armed_ = solicited_only ? Arm::kSolicited : Arm::kAny;
   // Entries added since the program asked raise an event (IBA 11.4.2.2). This adapter also raises one for
@@ -193,7 +193,9 @@ void CompletionQueue::arm(bool solicited_only, std::uint32_t written_before, Ins
   const std::uint32_t end = solicited_only ? solicited_end_ : producer_;
   const std::uint32_t added = producer_ - written_before;
   const bool is_new = end - written_before - 1 < added;
-  if (is_new || adapter_.choices.choose(freedom::kEventOnArm, adapter_.id, 2) == 0) want_event();
+  if (!is_new && adapter_.choices.choose(freedom::kEventOnArm, adapter_.id, 2) != 0) return;
+  asked_.is_courtesy = !is_new;
+  want_event();
 }
 
 CompletionQueue::Moderation::Moderation(CompletionQueue& queue, Adapter& adapter)

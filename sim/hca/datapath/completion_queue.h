@@ -80,6 +80,7 @@ class CompletionQueue {
     Instant at = kNever;
     std::uint32_t written_before = 0;
     bool solicited_only = false, answered = false;
+    bool is_courtesy = false;  // the event was raised for entries before the request alone
   };
   const Asked& asked() const { return asked_; }
   bool has_overrun() const { return overrun_; }

@@ -18,7 +18,7 @@ Notifier::Notifier(AdapterBase& adapter, host::DmaEngine& dma, KeyTable& keys)
       due_(DelayLine<Notice>::of<&Notifier::on_due>(adapter.engine, adapter.id, EventClass::kStage, this)) {}
 
 void Notifier::push(Notice notice) {
-  notice.delay = freedom::kEventDelay.choose(adapter_.choices, adapter_.id);
+  notice.delay = rare_delays_.choose(freedom::kEventDelay, adapter_.choices, adapter_.id);
   const InterruptProfile& interrupt = adapter_.profile.interrupt;
   if (interrupt.event_bytes == 0) return wake(std::move(notice));
   writing_.push_back(std::move(notice));

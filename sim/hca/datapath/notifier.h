@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sim/core/choice.h"
 #include "sim/core/delay_line.h"
 #include "sim/hca/context.h"
 #include "sim/host/dma_engine.h"
@@ -56,6 +57,7 @@ class Notifier final : public host::DmaClient {
   Ring<Notice> writing_;
   DelayLine<Notice> due_;
   Instant last_due_{};
+  RareDelays rare_delays_;
 };
 
 }  // namespace verbatim::hca

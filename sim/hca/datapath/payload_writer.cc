@@ -28,11 +28,11 @@ PayloadWriter::PayloadWriter(AdapterBase& adapter, host::DmaEngine& dma, Adapter
           Timer::of<&PayloadWriter::on_hold_over>(adapter.engine, adapter.id, EventClass::kDma, this)) {}
 
 host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& payload,
-                                         std::span<const MemoryPiece> pieces, MessageStream stream) {
+                                         std::span<const MemoryPiece> pieces, MessageStream stream, WriteOrder order) {
   CHECK(!pieces.empty());
   if (!held_.empty()) [[unlikely]] {
     release([&](const Held& held) {
-      return held.stream != stream && std::ranges::any_of(pieces, [&held](const MemoryPiece& piece) {
+      return (held.stream != stream || held.order != WriteOrder::kKept) && std::ranges::any_of(pieces, [&held](const MemoryPiece& piece) {
                return held.has_any(piece.address, piece.length);
              });
     });
@@ -50,7 +50,7 @@ host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& pa
     if (choices.choose(freedom::kPlacementHold, adapter_.id, 2) == 0) {
       times = place(std::move(part));
     } else {
-      held_.push_back({std::move(part), stream, {}});
+      held_.push_back({std::move(part), stream, {}, order});
     }
   }
   if (held_.size() == before) return times;
@@ -141,6 +141,17 @@ void PayloadWriter::shuffle(std::vector<Placement>& parts) {
     const auto left = static_cast<std::uint32_t>(parts.size() - i);
     std::swap(parts[i], parts[i + adapter_.choices.choose(freedom::kPlacementOrder, adapter_.id, left)]);
   }
+}
+
+bool PayloadWriter::overtakes(MessageStream stream) {
+  bool is_quirk = false, has_any = false;
+  for (const Held& held : held_) {
+    if (held.stream != stream) continue;
+    if (held.order == WriteOrder::kKept) return false;
+    has_any = true;
+    is_quirk = is_quirk || held.order == WriteOrder::kQuirk;
+  }
+  return has_any && adapter_.choices.choose(is_quirk ? freedom::kUnorderedWrites : freedom::kWriteOrder, adapter_.id, 2) != 0;
 }
 
 void PayloadWriter::place_held(std::vector<Placement> parts) {

@@ -5,7 +5,8 @@
 // queue pairs. A part that is held back is handed to the DMA engine, which keeps its order, before everything
 // that depends on it: the next message of its stream, answers (acknowledgements as well) and completions of
 // its queue pair, a write or read of the same bytes, and a command of the program. The same bytes at another
-// address are not recognized.
+// address are not recognized. A later WRITE may be placed before held parts of earlier ones if their region was
+// registered with IBV_ACCESS_RELAXED_ORDERING, or by a quirk; acknowledgements wait for such parts.
 #pragma once
 
 #include <algorithm>
@@ -42,6 +43,10 @@ constexpr MessageStream message_stream(std::uint32_t qpn, bool is_response) {
   return std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
 }
 
+// Order of the bytes of a message and of those of later WRITEs of the same queue pair: kept; free, because the region
+// was registered with IBV_ACCESS_RELAXED_ORDERING (ibv_reg_mr(3)); free by Quirk::kUnorderedWrites.
+enum class WriteOrder : std::uint8_t { kKept, kRelaxed, kQuirk };
+
 class PayloadWriter final : public host::DmaClient, public host::PlacementClient {
  public:
   PayloadWriter(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, KeyTable& keys, Notifier& notifier);
@@ -49,7 +54,21 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`. A payload
   // without bytes takes the same time and changes no memory.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
-                            MessageStream stream);
+                            MessageStream stream, WriteOrder order = WriteOrder::kKept);
+  // A request message begins: held parts of earlier ones are handed to the DMA engine, unless it is a WRITE that
+  // overtakes them.
+  void begin_message(MessageStream stream, bool is_write) {
+    if (held_.empty()) [[likely]] return;
+    if (!is_write || !overtakes(stream)) release_stream(stream);
+  }
+  // Time until which parts of the stream are held that a WRITE may overtake; 0: there is none.
+  Instant overtakable_until(MessageStream stream) const {
+    Instant until{};
+    for (const Held& held : held_) {
+      if (held.stream == stream && held.order != WriteOrder::kKept) until = std::max(until, held.until);
+    }
+    return until;
+  }
   // Payload of the next writes, until the next call, is the beginning of a message: `check` looks at the
   // receive before the payload is written; null: no check.
   void look_before(std::shared_ptr<ReceiveCheck> check) { check_ = std::move(check); }
@@ -85,6 +104,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
     Placement placement;  // has one piece
     MessageStream stream;
     Instant until;
+    WriteOrder order = WriteOrder::kKept;
     bool has_any(host::ProgramAddress address, std::uint64_t length) const {
       const MemoryPiece& piece = placement.first;
       return piece.address < address + length && address < piece.address + piece.length;
@@ -102,6 +122,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   std::vector<Placement> cut(Context& context, const ib::Payload& payload,
                              std::span<const MemoryPiece> pieces, std::uint32_t granule, MessageStream stream) const;
   void shuffle(std::vector<Placement>& parts);
+  bool overtakes(MessageStream stream);
   template <class Matches>
   void release(Matches matches);
   // Places parts that have been taken from held_.

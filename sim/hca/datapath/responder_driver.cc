@@ -165,7 +165,11 @@ std::uint64_t ResponderDriver::place(Incoming& incoming, const Responder::Placem
   if (adapter.placements.is_limited() && resolved != Resolved::kLookUp) [[unlikely]] {
     if (const std::uint64_t lookup = look_up(packet, placement); lookup != 0) return lookup;
   }
-  if (ib::info(packet.bth.opcode).begins_message) adapter.payloads.release_stream(message_stream(qp_.number, false));
+  if (ib::info(packet.bth.opcode).begins_message) {
+    const ib::Operation operation = ib::operation_of(packet.bth.opcode);
+    const bool is_write = operation >= ib::Operation::kWriteFirst && operation <= ib::Operation::kWriteOnlyImm;
+    adapter.payloads.begin_message(message_stream(qp_.number, false), is_write);
+  }
   const bool allowed = write(incoming, placement);
   Actions actions;
   qp_.responder.execute(packet, placement, allowed, actions);
@@ -204,9 +208,16 @@ bool ResponderDriver::write(Incoming& incoming, const Responder::Placement& plac
   }
   Context& owner = qp_.owner_of(placement.key);
   const MemoryPiece piece{placement.address, placement.length, placement.key, &owner};
-  const auto times = qp_.adapter.payloads.write(owner, packet.payload, {&piece, 1}, stream);
+  const auto times = qp_.adapter.payloads.write(owner, packet.payload, {&piece, 1}, stream, order_of(placement.key));
   incoming.release(times.left_adapter);
   return true;
+}
+
+WriteOrder ResponderDriver::order_of(std::uint32_t key) const {
+  const MemoryRegion* const region = qp_.adapter.keys.find(key);
+  if (region != nullptr && (region->access & ib::kRelaxedOrdering) != 0) return WriteOrder::kRelaxed;
+  const bool has_quirk = (qp_.adapter.profile.quirks & bit_of(Quirk::kUnorderedWrites)) != 0;
+  return has_quirk ? WriteOrder::kQuirk : WriteOrder::kKept;
 }
 
 void ResponderDriver::resume(Resolved resolved) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "sim/core/trail.h"
+#include "sim/hca/datapath/payload_writer.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/stages/held_packets.h"
 #include "sim/hca/stages/kept_packets.h"
@@ -70,6 +71,8 @@ class ResponderDriver {
   bool delays_drop(const Incoming& incoming);
   // Writes the payload; false: the keys of the receive do not allow it.
   bool write(Incoming& incoming, const Responder::Placement& placement);
+  // Order of WRITEs through this key.
+  WriteOrder order_of(std::uint32_t key) const;
   Instant now() const;
 
   QueuePair& qp_;

@@ -358,7 +358,10 @@ void SendPipeline::on_packetized(Outgoing&& outgoing) {
 
 void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
   const Duration delay = freedom::kAckDelay.choose(adapter_.choices, adapter_.id);
-  const Instant decided = adapter_.engine.now() + delay;
+  Instant decided = adapter_.engine.now() + delay;
+  // Otherwise no later WRITE could overtake: what is acknowledged is visible.
+  if (payloads_.holds_any()) [[unlikely]]
+    decided = std::max(decided, payloads_.overtakable_until(message_stream(qp.get()->number, false)));
   packet->trail.add(decided, {adapter_.id, "acknowledgement held back"});
   ++qp.get()->acknowledgements_staged;
   stage({std::move(packet), qp}, decided);

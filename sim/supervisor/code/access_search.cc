@@ -51,7 +51,15 @@ class LibraryTable {
     const auto dynamic = std::ranges::find(parts_, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
     if (dynamic != parts_.end()) read(*dynamic);
   }
-  bool holds(std::uint64_t address) const { return std::ranges::binary_search(slots_, address); }
+  // nullptr: the slot is not of such a function.
+  struct Slot {
+    std::uint64_t address = 0;
+    bool copies = false;  // memcpy or memmove
+  };
+  const Slot* find(std::uint64_t address) const {
+    const auto slot = std::ranges::lower_bound(slots_, address, {}, &Slot::address);
+    return slot != slots_.end() && slot->address == address ? &*slot : nullptr;
+  }
 
  private:
   std::uint64_t offset_of(std::uint64_t address) const {
@@ -71,7 +79,7 @@ class LibraryTable {
     }
     add(values[DT_JMPREL], values[DT_PLTRELSZ], values[DT_SYMTAB], values[DT_STRTAB]);
     add(values[DT_RELA], values[DT_RELASZ], values[DT_SYMTAB], values[DT_STRTAB]);
-    std::ranges::sort(slots_);
+    std::ranges::sort(slots_, {}, &Slot::address);
   }
 
   void add(std::uint64_t table, std::uint64_t size, std::uint64_t symbols, std::uint64_t names) {
@@ -82,23 +90,28 @@ class LibraryTable {
       const auto type = ELF64_R_TYPE(entry->r_info);
       if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
       const auto symbol = load_at<Elf64_Sym>(file_, offset_of(symbols) + ELF64_R_SYM(entry->r_info) * sizeof(Elf64_Sym));
-      if (symbol && touches_arguments(offset_of(names) + symbol->st_name)) slots_.push_back(entry->r_offset);
+      const std::uint64_t name = symbol ? offset_of(names) + symbol->st_name : file_.size();
+      if (touches_arguments(name)) slots_.push_back({entry->r_offset, copies(name)});
     }
   }
 
+  bool begins_with(std::uint64_t name, std::string_view start) const {
+    return name <= file_.size() && file_.size() - name >= start.size() &&
+           std::memcmp(file_.data() + name, start.data(), start.size()) == 0;
+  }
   bool touches_arguments(std::uint64_t name) const {
-    for (const std::string_view start : {"mem", "str", "__mem", "__str", "bcopy", "bcmp"}) {
-      if (name <= file_.size() && file_.size() - name >= start.size() &&
-          std::memcmp(file_.data() + name, start.data(), start.size()) == 0) {
-        return true;
-      }
-    }
-    return false;
+    constexpr std::string_view kStarts[] = {"mem", "str", "__mem", "__str", "bcopy", "bcmp"};
+    return std::ranges::any_of(kStarts, [&](std::string_view start) { return begins_with(name, start); });
+  }
+  bool copies(std::uint64_t name) const {
+    using namespace std::string_view_literals;  // with the final zero
+    constexpr std::string_view kNames[] = {"memcpy\0"sv, "memmove\0"sv, "__memcpy_chk\0"sv, "__memmove_chk\0"sv};
+    return std::ranges::any_of(kNames, [&](std::string_view whole) { return begins_with(name, whole); });
   }
 
   std::span<const std::byte> file_;
   const std::vector<Elf64_Phdr> parts_;
-  std::vector<std::uint64_t> slots_;  // sorted
+  std::vector<Slot> slots_;  // sorted by address
 };
 
 std::uint8_t number_of(ZydisRegister name) {
@@ -225,7 +238,8 @@ class FunctionSearch {
   // nullopt: the instruction accesses nothing that others may access. `touched`: its memory operand, if any.
   std::optional<AccessPlace> place_of(const Decoded& decoded, std::uint64_t address, const ZydisDecodedOperand*& touched) const {
     const std::uint8_t length = decoded.instruction.length;
-    if (calls_library(decoded, address)) return AccessPlace{.address = address, .length = length};
+    if (const LibraryTable::Slot* const called = called_slot(decoded, address))
+      return AccessPlace{.address = address, .length = length, .copies = called->copies};
     if (touches_no_data(decoded.instruction.mnemonic)) return std::nullopt;
     for (unsigned i = 0; i < decoded.instruction.operand_count_visible; ++i) {
       const ZydisDecodedOperand& operand = decoded.operands[i];
@@ -251,15 +265,16 @@ class FunctionSearch {
     return std::nullopt;
   }
 
-  // Whether the instruction calls such a library function: through a slot directly, or through a PLT entry.
-  bool calls_library(const Decoded& decoded, std::uint64_t address) const {
-    if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_CALL) return false;
+  // The slot of the library function that the instruction calls, directly or through a PLT entry; nullptr: it calls
+  // none.
+  const LibraryTable::Slot* called_slot(const Decoded& decoded, std::uint64_t address) const {
+    if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_CALL) return nullptr;
     const ZydisDecodedOperand& to = decoded.operands[0];
     const std::uint64_t next = address + decoded.instruction.length;
     if (to.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-      return to.mem.base == ZYDIS_REGISTER_RIP && libraries_.holds(next + static_cast<std::uint64_t>(to.mem.disp.value));
+      return to.mem.base == ZYDIS_REGISTER_RIP ? libraries_.find(next + static_cast<std::uint64_t>(to.mem.disp.value)) : nullptr;
     }
-    if (to.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return false;
+    if (to.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return nullptr;
     std::uint64_t target = next + static_cast<std::uint64_t>(to.imm.value.s);
     // The PLT is mapped with the same offset between file and memory as the function.
     const auto code = [&](std::uint64_t at) { return offset_ + (at - begin_); };
@@ -268,10 +283,10 @@ class FunctionSearch {
     constexpr std::uint16_t kJumpByTable = 0x25ff;
     if (load_at<std::uint32_t>(file_, code(target)) == kBranch) target += sizeof kBranch;
     if (load_at<std::uint8_t>(file_, code(target)) == kBound) target += sizeof kBound;
-    if (load_at<std::uint16_t>(file_, code(target)) != kJumpByTable) return false;
+    if (load_at<std::uint16_t>(file_, code(target)) != kJumpByTable) return nullptr;
     target += sizeof kJumpByTable;
     const auto distance = load_at<std::int32_t>(file_, code(target));
-    return distance && libraries_.holds(target + sizeof *distance + static_cast<std::uint64_t>(std::int64_t{*distance}));
+    return distance ? libraries_.find(target + sizeof *distance + static_cast<std::uint64_t>(std::int64_t{*distance})) : nullptr;
   }
 
   std::span<const std::byte> file_;

@@ -81,20 +81,35 @@ void Checks::report_note(Process& process, const protocol::VerbNote& note, std::
 }
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
-  Process& process = thread.process();
   // A thread with a deadline polls again by itself.
-  if (deadline != kNever || thread.retried() || process.contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
+  if (deadline != kNever || thread.retried() || thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
   for (const VirtualFilePtr& file : files) {
-    for (const auto& context : process.contexts()) {
-      if (!context->open() || context->owner() != process.pid()) continue;
-      const hca::SleptOn slept = context->hca().slept_on(context->handle(), context->known_channel(file), thread.tid());
-      if (slept.cq == 0) continue;
-      report(process, Check::kMissedWakeUp, slept.armed_from,
-             fmt::format("thread {} sleeps until the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
-                         "completions need not raise an event",
-                         thread.tid(), slept.cq, count(slept.old, "completion")),
-             now);
-    }
+    check_wait(thread, file, &hca::Hca::slept_on, "sleeps until", now);
+  }
+}
+
+void Checks::after_read(Thread& thread, const VirtualFilePtr& file, Instant now) {
+  // A thread that does not block, or has blocked, does not depend on the event, and neither does one with another
+  // event.
+  if (thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp) || file->nonblocking() || thread.retried() ||
+      file->readiness() != 0)
+    return;
+  check_wait(thread, file, &hca::Hca::would_sleep_on, "waits for", now);
+}
+
+void Checks::check_wait(Thread& thread, const VirtualFilePtr& file,
+                        hca::SleptOn (hca::Hca::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
+                        Instant now) {
+  Process& process = thread.process();
+  for (const auto& context : process.contexts()) {
+    if (!context->open() || context->owner() != process.pid()) continue;
+    const hca::SleptOn slept = (context->hca().*find)(context->handle(), context->known_channel(file), thread.tid());
+    if (slept.cq == 0) continue;
+    report(process, Check::kMissedWakeUp, slept.armed_from,
+           fmt::format("thread {} {} the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
+                       "completions need not raise an event",
+                       thread.tid(), relation, slept.cq, count(slept.old, "completion")),
+           now);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -14,7 +15,9 @@
 #include <vector>
 
 #include "sim/core/trace.h"
+#include "sim/hca/hca.h"
 #include "sim/hca/inspection.h"
+#include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/spec/queue_figures.h"
 #include "sim/supervisor/tasks/process.h"
@@ -37,6 +40,8 @@ class Checks {
 
   // Called before a thread blocks on `files`.
   void before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now);
+  // Called after a thread has read from `file` without blocking.
+  void after_read(Thread& thread, const VirtualFilePtr& file, Instant now);
   // Called before a command is executed; `mailbox` as the adapter receives it.
   void before_command(Thread& thread, DeviceContext& context, std::span<const std::byte> mailbox, Instant now);
   // Called after a command has been executed; `mailbox` as the adapter leaves it.
@@ -56,6 +61,11 @@ class Checks {
 
  private:
   bool is_on(protocol::Check check) const { return (options_.checks & check_bit(check)) != 0; }
+  // Reports a wait for an event of `file`, a completion channel, if `find` finds a queue whose completions need not
+  // raise it.
+  void check_wait(Thread& thread, const VirtualFilePtr& file,
+                  hca::SleptOn (hca::Hca::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
+                  Instant now);
   void keep(Process& process, const hca::CompletionQueueState& cq);
   void keep(Process& process, const hca::QueuePairState& qp);
   void check_region(Thread& thread, DeviceContext& context, std::uint32_t handle, Instant now);

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "sim/supervisor/files/terminal.h"
+#include "sim/supervisor/kernel/checks.h"
 #include "sim/supervisor/kernel/terminals.h"
 
 namespace verbatim::supervisor {
@@ -76,6 +77,7 @@ CallOutcome read_into(CallContext& call, CallFailures& failures, const VirtualFi
   // An error may accompany bytes: for a management datagram that is too long, the header holds the needed
   // length.
   if (!bytes.empty() && !scatter(call.process, to, bytes)) return Answer{-EFAULT};
+  call.services.checks.after_read(call.thread, file, call.now());
   return Answer{*n};
 }
 

@@ -8,7 +8,7 @@ namespace verbatim::supervisor {
 Duration ThreadDelays::choose(const DelaySite& site) {
   if (!choices_.is_free()) return Duration::zero();
   const std::uint64_t occurrence = occurrences_[site.name]++;
-  const Duration delay = site.choose(choices_, source_);
+  const Duration delay = rare_[site.name].choose(site, choices_, source_);
   if (delay != Duration::zero()) was_late_ = {site.name, occurrence};
   return delay;
 }
@@ -31,7 +31,7 @@ void ThreadDelays::draw(Expected& expected, std::int64_t& until_late) {
   std::int64_t number = 0;
   while (number < expected.ahead && expected.late == Duration::zero()) {
     expected.number = occurrences_[expected.site.name]++;
-    expected.late = expected.site.choose(choices_, source_);
+    expected.late = expected.rare.choose(expected.site, choices_, source_);
     ++number;
   }
   // Threads with few calls draw few choices.

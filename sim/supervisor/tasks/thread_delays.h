@@ -17,14 +17,17 @@
 
 namespace verbatim::supervisor {
 
-inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), 9};
-inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration(200'000), 9};
-inline constexpr DelaySite kBeforePost{"thread-before-post", Duration(200'000), 9};
-inline constexpr DelaySite kBeforeArm{"thread-before-arm", Duration(200'000), 9};
-inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), 9};
+// Delays of a thread: an interrupt or a hand-over, 0.2 us to 0.1 ms; rarely a preemption or a page fault that waits
+// for a disk, up to 51 ms.
+inline constexpr std::uint32_t kRareDelayOctaves = 9, kDelayOctaves = 9 + kRareDelayOctaves;
+inline constexpr DelaySite kBeforeCall{"thread-before-call", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
+inline constexpr DelaySite kBeforeLocalCall{"thread-before-local-call", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
+inline constexpr DelaySite kBeforePost{"thread-before-post", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
+inline constexpr DelaySite kBeforeArm{"thread-before-arm", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
+inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
 // The thread executes loads that follow a store before the store is visible.
 inline constexpr std::string_view kStoreBuffer = "thread-before-access/store-buffer";
-inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), 9};
+inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
 
 class ThreadDelays {
  public:
@@ -65,6 +68,7 @@ class ThreadDelays {
     bool is_drawn = false;
     std::int64_t ahead = 8;    // maximum number of draws at once
     Duration late{};           // of the call for which the slot's count reaches 0
+    RareDelays rare{};
     std::uint64_t number = 0;  // occurrence number of that choice
   };
   void draw(Expected& expected, std::int64_t& until_late);
@@ -80,6 +84,7 @@ class ThreadDelays {
   std::uint32_t loads_before_store_ = 0;
   std::optional<Late> was_buffered_;
   std::map<std::string_view, std::uint64_t> occurrences_;  // number of choices by site
+  std::map<std::string_view, RareDelays> rare_;            // by site, of choices that are not drawn ahead
   std::optional<Late> was_late_;
 };
 
