@@ -508,8 +508,8 @@ class Few final : public AfterDefault {
 // All strategies in turn. The turn depends only on the number of the schedule.
 class Portfolio final : public Strategy {
  public:
-  explicit Portfolio(std::uint64_t seed) {
-    parts_.push_back(std::make_unique<Nasty>());
+  Portfolio(std::uint64_t seed, Fixed fixed) {
+    if (fixed == Fixed::kIncluded) parts_.push_back(std::make_unique<Nasty>());
     parts_.push_back(std::make_unique<Swarm>(seed));
     parts_.push_back(std::make_unique<Priorities>(seed, 3, "pct:3"));
     parts_.push_back(std::make_unique<Systematic>(seed, 1, "delay:1"));
@@ -566,9 +566,9 @@ std::uint64_t depth_of(std::string_view text, std::string_view prefix) {
 }  // namespace
 
 std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t seed, const std::vector<Decision>& focus,
-                                        std::string* failure) {
+                                        std::string* failure, Fixed fixed) {
   if (!focus.empty()) return std::make_unique<Near>(seed, focus);
-  if (text == "portfolio") return std::make_unique<Portfolio>(seed);
+  if (text == "portfolio") return std::make_unique<Portfolio>(seed, fixed);
   if (text == "random") return std::make_unique<Swarm>(seed);
   if (text == "nasty") return std::make_unique<Nasty>();
   if (const auto depth = depth_of(text, "pct:")) return std::make_unique<Priorities>(seed, depth, std::string(text));

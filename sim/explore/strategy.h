@@ -27,10 +27,14 @@ class Strategy {
   virtual std::string covered() const { return ""; }
 };
 
+// Whether a portfolio includes schedules that do not depend on the seed. A search of several portfolios needs
+// them once.
+enum class Fixed : std::uint8_t { kIncluded, kLeftOut };
+
 // `text`: portfolio, random, pct:D, delay:K, nasty (see the manual page). If `focus` has decisions the
 // strategy is near, whatever `text`. nullptr: `text` names no strategy, and `failure` explains the error.
 std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t seed, const std::vector<Decision>& focus,
-                                        std::string* failure);
+                                        std::string* failure, Fixed fixed = Fixed::kIncluded);
 
 // Searches for a smaller schedule with the same failure: one to three decisions at the sites and actors of
 // `like`, a failing schedule's, often with its non-delay sites always at the last alternative. Its first

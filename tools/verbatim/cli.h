@@ -26,6 +26,23 @@ struct AnswerStyle {
 };
 
 class BundleRun;
+// A share of a split to run, or a split to collect (shares/split.h).
+struct SplitTask {
+  enum class Role { kShare, kCollect } role = Role::kShare;
+  std::string folder;
+  std::int64_t share = 0;
+  int jobs = 0;
+  std::string slurm;  // as in SplitOptions
+  AnswerStyle style;
+};
+// Options that divide many runs into shares.
+struct SplitOptions {
+  std::int64_t shares = 0;         // 0: not divided, or with `slurm` the usual number
+  std::string slurm;               // options for sbatch, "-": none; empty: no job is submitted
+  std::string collect;             // folder of a split
+  std::vector<std::string> words;  // of the whole command line, from the verb on
+  std::optional<SplitTask> task;   // set if this process runs a share or collects
+};
 
 struct RunOptions {
   std::vector<std::string> arguments;  // SCENARIO.json, or HOST=COMMAND …
@@ -35,6 +52,7 @@ struct RunOptions {
   std::vector<std::string> sets;       // each NAME=NUMBER, for arguments with a range
   std::optional<std::int64_t> seed;
   std::string seeds;    // "A..B"
+  SplitOptions split;   // of the seeds
   int jobs = 0;         // with --seeds: parallel runs; 0: one for each allowed processor
   std::string freedom;  // friendly or spec; empty: the scenario's
   std::optional<std::int64_t> spec_faults;  // nullopt: the scenario's
@@ -112,6 +130,9 @@ struct ExploreOptions {
   bool records = false;                // record each kind of failure after shrinking
   bool keeps_going = false;            // after the first failure
   bool until_failure = false;          // without a time limit
+  std::string until;                   // time of a campaign; empty: none
+  std::string junit;                   // another file with the content of junit.xml; empty: none
+  SplitOptions split;
 };
 int explore(ExploreOptions options);
 
@@ -215,6 +236,7 @@ struct SweepOptions {
   std::string out = "verbatim-sweep";
   std::string html;  // a page with plots; empty: none
   int jobs = 0;      // runs at a time; 0: one for each allowed processor
+  SplitOptions split;
   AnswerStyle style;
 };
 int sweep(const SweepOptions& options);

@@ -23,16 +23,16 @@ namespace verbatim::cli {
 
 namespace {
 
-constexpr std::size_t kWidth = 100;  // columns of a wrapped line
+constexpr std::size_t kLineWidth = 100;  // columns of a wrapped line
 
-// Wraps the text to kWidth characters; the first line begins with `first`, the others with as many blanks.
+// Wraps the text to kLineWidth characters; the first line begins with `first`, the others with as many blanks.
 std::string wrapped(const std::string& first, const std::string& text) {
   std::string all, line = first;
   bool is_empty = true;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
+    if (!is_empty && line.size() + 1 + word.size() > kLineWidth) {
       all += line + "\n";
       line.assign(first.size(), ' ');
       is_empty = true;

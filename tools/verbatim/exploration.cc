@@ -36,6 +36,7 @@ int Exploration::run() {
   if (ours_ != kAsExpected) return ours_;
   summarise();
   for (std::size_t i = 0; i < kinds_.size() && !runs_.is_interrupted(); ++i) {
+    print_heading(kinds_[i], i + 1);
     if (!report_failure(kinds_[i], i + 1)) return kProgramFailed;
   }
   report_untried();
@@ -119,7 +120,7 @@ void Exploration::take(const ScheduleRuns::Done& done) {
   const std::string signature = report.signature();
   auto kind = std::ranges::find(kinds_, signature, &Kind::signature);
   if (kind == kinds_.end()) {
-    kinds_.push_back({signature, counted_, 0, done.schedule.name, report});
+    kinds_.push_back({signature, counted_, 0, done.schedule.name, report, report.summary()});
     kind = kinds_.end() - 1;
     answer_.print_failure("run %lld (%s): %s\n", static_cast<long long>(counted_), done.schedule.name.c_str(),
                           report.summary().c_str());
@@ -161,12 +162,12 @@ void Exploration::report_quirks() {
 void Exploration::summarise() {
   clear_progress();
   const double seconds = progress_.seconds();
-  if (answer_.is_for_people())
+  if (answer_.is_for_people() && !unit_digest_)
     std::fprintf(stderr, "verbatim: %lld runs in %.1f s, %.1f a second, %zu at a time\n",
                  static_cast<long long>(counted_), seconds,
                  static_cast<double>(counted_) / std::max(seconds, 0.001), jobs());
   answer_.print("explored %lld %s, %zu different, with freedom %s, strategy %s: %lld failed, of %zu kind%s\n",
-                static_cast<long long>(counted_), counted_ == 1 ? "schedule" : "schedules", different_.size(),
+                static_cast<long long>(counted_), counted_ == 1 ? "schedule" : "schedules", different(),
                 plan_.scenario.freedom.c_str(), options_.focus.empty() ? options_.strategy.c_str() : "near",
                 static_cast<long long>(failed_), kinds_.size(), kinds_.size() == 1 ? "" : "s");
   report_quirks();
@@ -204,10 +205,13 @@ std::size_t Exploration::jobs() const {
              : std::max<std::size_t>(1, static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-bool Exploration::report_failure(const Kind& kind, std::size_t number) {
+void Exploration::print_heading(const Kind& kind, std::size_t number) {
   answer_.print_failure("\nfailure %zu: %lld of %lld runs, first in run %lld (%s)\n", number,
                         static_cast<long long>(kind.failures), static_cast<long long>(counted_),
                         static_cast<long long>(kind.first_run), kind.strategy.c_str());
+}
+
+bool Exploration::report_failure(const Kind& kind, std::size_t number) {
   for (const std::string& sentence : kind.report.sentences) answer_.print_failure("  %s\n", sentence.c_str());
   const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
   answer_.print_failure("%s", failure_text(runs_, small, kind.report).c_str());
@@ -266,26 +270,31 @@ bool Exploration::write_results() {
   for (std::size_t i = 0; i < windows_.size(); ++i)
     windows[std::string(observe::text_of(static_cast<observe::RaceWindow>(i)))] = windows_[i];
   for (const auto& [site, count] : asked_) sites[site] = {{"asked", count}, {"not_default", decided_[site]}};
-  const Json json = {{"version", VERBATIM_VERSION},
+  Json json = {{"version", VERBATIM_VERSION},
                      {"freedom", plan_.scenario.freedom},
                      {"strategy", options_.focus.empty() ? options_.strategy : "near"},
                      {"runs", counted_},
-                     {"different", different_.size()},
-                     {"digest", digest_.hex()},
+                     {"different", different()},
+                     {"digest", unit_digest_.value_or(digest_.hex())},
                      {"failed", failed_},
                      {"interrupted", runs_.is_interrupted()},
                      {"complete", strategy_.is_exhausted()},
                      {"failures", entries_},
                      {"sites", sites},
                      {"windows", windows}};
+  if (unit_digest_) json["missing_units"] = units_missing_;
   answer_.document() = json;
   std::vector<JunitCase> cases;
-  if (kinds_.empty()) cases.push_back({"explore", ""});
-  for (const Kind& kind : kinds_) cases.push_back({kind.signature, kind.report.summary()});
-  for (const auto& [name, text] :
-       {std::pair("/explore.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"),
-        std::pair("/junit.xml", junit_text("verbatim explore", cases))}) {
-    const std::string failure = write_document(options_.out + name, text);
+  if (units_missing_ != 0) cases.push_back({"all units have results", std::to_string(units_missing_) + " units have no result"});
+  if (kinds_.empty() && units_missing_ == 0) cases.push_back({"explore", ""});
+  for (const Kind& kind : kinds_) cases.push_back({kind.signature, kind.summary});
+  const std::string junit = junit_text("verbatim explore", cases);
+  std::vector<std::pair<std::string, std::string>> documents = {
+      {options_.out + "/explore.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"},
+      {options_.out + "/junit.xml", junit}};
+  if (!options_.junit.empty()) documents.emplace_back(options_.junit, junit);
+  for (const auto& [path, text] : documents) {
+    const std::string failure = write_document(path, text);
     if (failure.empty()) continue;
     complain(failure);
     return false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@
 #include "tools/verbatim/schedule_runs.h"
 
 namespace verbatim::cli {
+
+struct FailureKind;
+class FailureWork;
+class ScheduleTotals;
 
 class Exploration {
  public:
@@ -39,16 +44,26 @@ class Exploration {
         shrink_time_(shrink_time),
         answer_(answer) {}
 
+  using Json = nlohmann::ordered_json;
+
   // Returns the exit code.
   int run();
 
+  // Shrinks and explains a failure that another process has found, as run() does. Returns its entry of explore.json;
+  // nullopt, after a message, if the replay file could not be written. If the failure does not occur again, the
+  // explanation says so, and the entry has no "replay".
+  std::optional<Json> explain(const FailureKind& failure);
+  // Reports the results of a search that was divided into units, as run() does; `missing`: number of units without
+  // result. Returns the exit code.
+  int report(const ScheduleTotals& totals, const FailureWork& explained, std::size_t missing);
+
  private:
-  using Json = nlohmann::ordered_json;
   struct Kind {
     std::string signature;
     std::int64_t first_run = 0, failures = 0;
     std::string strategy;  // of the first run
     RunReport report;      // of the first run
+    std::string summary;   // of the first run
   };
 
   bool is_time_left() const { return options_.until_failure || Clock::now() - begin_ < time_; }
@@ -65,6 +80,8 @@ class Exploration {
   // Freedoms and race conditions that the search has not reached.
   void report_untried();
   std::size_t jobs() const;
+  std::size_t different() const { return unit_digest_ ? unit_outcomes_ : different_.size(); }
+  void print_heading(const Kind& kind, std::size_t number);
   // Shrinks and explains the failure, and writes its replay file. Returns false if that could not be written.
   bool report_failure(const Kind& kind, std::size_t number);
   // Repeats the failure with a recording. Returns the recording's path; empty, after a message, if there is
@@ -86,6 +103,9 @@ class Exploration {
   std::int64_t started_ = 0, counted_ = 0, failed_ = 0;
   observe::DigestSink digest_;       // over the digests of all runs, in order
   std::set<std::string> different_;  // digests
+  std::optional<std::string> unit_digest_;  // of the results of units, instead of digest_
+  std::size_t unit_outcomes_ = 0;           // number of different digests of units
+  std::size_t units_missing_ = 0;
   bool has_enough_ = false;
   int ours_ = kAsExpected;  // exit code if the search ended for a reason other than failures of programs
   std::vector<Kind> kinds_;

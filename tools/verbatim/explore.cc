@@ -1,5 +1,6 @@
 // `verbatim explore`: checks the options and searches (Exploration).
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <regex>
@@ -10,11 +11,14 @@
 #include "sim/explore/strategy.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/bundle_run.h"
+#include "tools/verbatim/campaign/campaign.h"
 #include "tools/verbatim/exploration.h"
 #include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output.h"
+#include "tools/verbatim/output_file.h"
 #include "tools/verbatim/replay_file.h"
+#include "tools/verbatim/shares/share.h"
 
 namespace verbatim::cli {
 
@@ -23,6 +27,11 @@ int explore(ExploreOptions options) {
   config::Diagnostics diagnostics;
   const auto time = parse_limit("--time", options.time, diagnostics);
   const auto shrink_time = parse_limit("--shrink-time", options.shrink_time, diagnostics);
+  const auto until = parse_limit("--until", options.until, diagnostics);
+  const bool is_in_units = is_divided(options.split) || options.split.task || until;
+  if (const std::string why = is_in_units ? why_not_divisible(options.strategy) : ""; !why.empty()) diagnostics.add("--strategy", "", why);
+  if (is_divided(options.split) && options.runs == 0)
+    diagnostics.add(options.split.slurm.empty() ? "--shares" : "--slurm", "", "needs --runs, the number of schedules of all shares");
   if (!diagnostics.empty()) {
     print(diagnostics);
     return kUsage;
@@ -47,8 +56,9 @@ int explore(ExploreOptions options) {
       return kUsage;
     }
   }
-  const std::unique_ptr<explore::Strategy> strategy = explore::make_strategy(
-      options.strategy, options.run.seed ? static_cast<std::uint64_t>(*options.run.seed) : 1, focus, &failure);
+  if (!options.junit.empty() && !options.split.task && !can_write(options.junit)) return kUsage;
+  const std::uint64_t seed = options.run.seed ? static_cast<std::uint64_t>(*options.run.seed) : 1;
+  const std::unique_ptr<explore::Strategy> strategy = explore::make_strategy(options.strategy, seed, focus, &failure);
   if (strategy == nullptr) {
     complain("--strategy: " + failure);
     return kUsage;
@@ -59,6 +69,19 @@ int explore(ExploreOptions options) {
   plan->fail_on = options.fail_on;
   if (!config::is_free(plan->scenario.freedom)) plan->scenario.freedom = "spec";
   Answer answer("explore", options.run.style);
+  if (is_in_units) {
+    const auto of_clock = [](const std::optional<Duration>& time) {
+      return std::chrono::duration_cast<Exploration::Clock::duration>(time.value_or(Duration(0)));
+    };
+    ExploreOptions own = options;
+    std::error_code error;
+    own.out = std::filesystem::absolute(options.out, error).lexically_normal().string();  // paths in index.html are absolute
+    const CampaignPlan campaign{*plan, own, files, {options.strategy, seed, focus, options.runs}, of_clock(shrink_time), of_clock(until)};
+    if (is_divided(options.split)) return answer.end(split_exploration(campaign, answer));
+    if (!options.split.task) return answer.end(run_campaign(campaign, answer));
+    const bool is_share = options.split.task->role == SplitTask::Role::kShare;
+    return answer.end(is_share ? run_share_of_exploration(campaign, answer) : collect_exploration(campaign, answer));
+  }
   return answer.end(Exploration(*plan, options, files, *strategy, std::chrono::duration_cast<Exploration::Clock::duration>(*time),
                                 std::chrono::duration_cast<Exploration::Clock::duration>(*shrink_time), answer)
                         .run());

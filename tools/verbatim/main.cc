@@ -11,7 +11,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -28,6 +30,9 @@
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/verb_table.h"
 #include "tools/verbatim/workload/workload.h"
+#ifdef VERBATIM_CAN_RUN
+#include "tools/verbatim/shares/split.h"
+#endif
 
 namespace verbatim::cli {
 namespace {
@@ -207,7 +212,56 @@ std::optional<RunOptions> run_options_of(std::vector<std::string> words) {
 
 namespace {
 
-int dispatch(int argc, char** argv) {
+#ifdef VERBATIM_CAN_RUN
+int dispatch(int argc, char** argv, const SplitTask* task);
+
+// Runs the command of a split for a share, or to collect its results.
+int dispatch_again(const SplitTask& task, const std::string& verb) {
+  std::string failure;
+  const auto split = read_split(task.folder, &failure);
+  if (!split) {
+    complain(failure);
+    return kUsage;
+  }
+  if (!verb.empty() && verb != split->words.front()) {
+    complain(task.folder + " belongs to `verbatim " + split->words.front() + "`: write `verbatim " + split->words.front() + " --collect " + task.folder + "`");
+    return kUsage;
+  }
+  if (::chdir(split->working_directory.c_str()) != 0) {
+    complain("the folder " + split->working_directory + ", in which the work was divided, cannot be entered: " + std::strerror(errno));
+    return kUsage;
+  }
+  ::setenv("PATH", split->search_path.c_str(), 1);
+  SplitTask absolute = task;
+  absolute.folder = split->folder;
+  std::vector<std::string> words = split->words;
+  std::vector<char*> argv = {program_invocation_name};
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return dispatch(static_cast<int>(argv.size()) - 1, argv.data(), &absolute);
+}
+
+// Sets what a share or a collection takes from its own command line. Returns nullopt if the command has to be run
+// instead, else the exit code.
+template <class Options>
+std::optional<int> take_task(const char* verb, Options& options, AnswerStyle& style, int& jobs, const std::vector<std::string>& words,
+                             const SplitTask* task) {
+  options.split.words = words;
+  if (task != nullptr) {
+    options.split.task = *task;
+    options.split.shares = 0;
+    options.out = task->folder;
+    style = task->style;
+    jobs = task->jobs;
+    return std::nullopt;
+  }
+  if (options.split.collect.empty()) return std::nullopt;
+  return dispatch_again({.role = SplitTask::Role::kCollect, .folder = options.split.collect, .share = 0, .jobs = jobs, .slurm = options.split.slurm, .style = style},
+                        verb);
+}
+#endif
+
+int dispatch(int argc, char** argv, [[maybe_unused]] const SplitTask* task) {
   CLI::App app{
       "Run unmodified RDMA verbs programs on a simulated fabric, in virtual time. The same inputs give the same bytes.\n"
       "Begin with `verbatim run --help`; manual pages: `man verbatim` once it is installed, else `man BUILD/man1/verbatim.1`.",
@@ -219,6 +273,7 @@ int dispatch(int argc, char** argv) {
 
   // Static because the caller's stack limit may be small, which make_plan() reports only later.
   static RunOptions run_options;
+  run_options = {};  // set by a command that runs another one
   add_run(app, run_options);
   static NewOptions new_options;
   add_new(app, new_options);
@@ -226,6 +281,7 @@ int dispatch(int argc, char** argv) {
   add_import(app, import_options);
 
   static ExploreOptions explore_options;
+  explore_options = {};
   add_explore(app, explore_options);
   static ReplayOptions replay_options;
   add_replay(app, replay_options);
@@ -254,7 +310,10 @@ int dispatch(int argc, char** argv) {
   static VerifyOptions verify_options;
   add_verify(app, verify_options);
   static SweepOptions sweep_options;
+  sweep_options = {};
   add_sweep(app, sweep_options);
+  static SplitTask share_task;
+  add_share(app, share_task);
   std::string good, bad;
   CLI::App* bisect_verb = app.add_subcommand("bisect", "Name the decision that makes the difference between two replay files");
   bisect_verb->add_option("good", good, "replay file of a run that does not fail")->type_name("")->required();
@@ -323,6 +382,11 @@ int dispatch(int argc, char** argv) {
              (near.empty() ? "the verbs are " + shown : "did you mean \"" + near + "\"?"));
     return kUsage;
   }
+  // The command of a split has the other arguments.
+  const bool collects = std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word).starts_with("--collect"); });
+  if (collects) {
+    for (CLI::Option* const option : app.get_subcommand("sweep")->get_options()) option->required(false);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {
@@ -371,6 +435,8 @@ int dispatch(int argc, char** argv) {
   if (schema_verb->parsed()) return write_schemas(schema_folder);
 #ifdef VERBATIM_CAN_RUN
   if (code_verb->parsed()) return search_code(code_table);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (app.got_subcommand("share")) return dispatch_again(share_task, "");
   if (app.got_subcommand("grade")) {
     set_up_log("off");
     return grade(grade_options);
@@ -381,12 +447,16 @@ int dispatch(int argc, char** argv) {
   }
   if (app.got_subcommand("explore") || app.got_subcommand("shrink") || bisect_verb->parsed()) {
     set_up_log("off");  // messages of runs are reported by kind of failure
-    if (app.got_subcommand("explore")) return explore(explore_options);
+    if (app.got_subcommand("explore")) {
+      const auto code = take_task("explore", explore_options, explore_options.run.style, explore_options.run.jobs, words, task);
+      return code ? *code : explore(explore_options);
+    }
     return bisect_verb->parsed() ? bisect(good, bad, bisect_style) : shrink(shrink_options);
   }
   if (app.got_subcommand("sweep")) {
     set_up_log("off");  // warnings of runs are in their run.json
-    return sweep(sweep_options);
+    const auto code = take_task("sweep", sweep_options, sweep_options.style, sweep_options.jobs, words, task);
+    return code ? *code : sweep(sweep_options);
   }
   if (app.got_subcommand("attach")) return attach(attach_options);
   if (app.got_subcommand("shell")) {
@@ -404,7 +474,8 @@ int dispatch(int argc, char** argv) {
 #endif
   set_up_log(log_of(run_options));
 #ifdef VERBATIM_CAN_RUN
-  return run(run_options);
+  const auto code = take_task("run", run_options, run_options.style, run_options.jobs, words, task);
+  return code ? *code : run(run_options);
 #else
   complain("this build has no supervisor and cannot run simulations");
   return kUsage;
@@ -440,7 +511,7 @@ int start(int argc, char** argv) {
   // report.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    const int code = dispatch(argc, argv);
+    const int code = dispatch(argc, argv, nullptr);
     // A full disk or closed pipe at standard output or standard error must not look like success.
     const int error = flush_standard_output();
     const bool has_failed = error != 0 || std::ferror(stdout) != 0;

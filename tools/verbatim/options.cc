@@ -26,6 +26,23 @@ void add_jobs(CLI::App* verb, int& jobs, const std::string& when = "") {
   take_number(verb->add_option("--jobs", jobs, when + "runs at a time (default: one for each processor that may be used); changes no result"), 1, 4096);
 }
 
+// Options that divide many runs into shares. `parts`: "schedules".
+void add_split(CLI::App* verb, SplitOptions& options, const std::string& parts) {
+  CLI::Option* const shares =
+      verb->add_option("--shares", options.shares,
+                       "run nothing; divide the " + parts + " into so many shares, which `verbatim share`, a Slurm job array or GNU parallel runs later");
+  take_number(shares, 1, 100'000);
+  CLI::Option* const slurm =
+      verb->add_flag("--slurm{-}", options.slurm,
+                     "divide the " + parts + " into shares (default: 16) and submit them as a Slurm job array; --slurm='OPTIONS' are for sbatch; with "
+                     "--collect: submit the shares that are missing");
+  verb->add_option("--collect", options.collect,
+                   "merge the results of all shares in this folder, and say which are missing; the command's other words are not repeated")
+      ->type_name("FOLDER")
+      ->excludes(shares);
+  slurm->type_name("");
+}
+
 void add_limits(CLI::App* verb, RunOptions& options) {
   take_number(verb->add_option("--seed", options.seed, "root of all random numbers (default: the scenario's, else 1)"), 0,
               std::numeric_limits<std::int64_t>::max());
@@ -197,6 +214,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_answer(verb, options.style);
   verb->add_option("--seeds", options.seeds, "run once for each seed of a range such as 1..200, and report those that fail")->type_name("A..B");
   add_jobs(verb, options.jobs, "with --seeds: ");
+  add_split(verb, options.split, "seeds");
   take_choice(verb->add_option("--freedom", options.freedom,
                    "behaviour where the specification leaves a choice: friendly, the same as a ConnectX; spec, anything allowed, "
                    "as the seed draws it; quirk:NAME, besides that one deviation of some hardware (default: the scenario's, else friendly)"), config::freedom_names());
@@ -229,9 +247,19 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
   CLI::Option* const runs = verb->add_option("--runs", options.runs, "number of runs, however long they take");
   take_number(runs, 1, std::numeric_limits<std::int64_t>::max());
   runs->excludes(time);
-  verb->add_flag("--until-failure", options.until_failure, "search until something fails, however long it takes")->excludes(time);
+  CLI::Option* const until_failure = verb->add_flag("--until-failure", options.until_failure, "search until something fails, however long it takes")->excludes(time);
+  verb->add_option("--until", options.until,
+                   "a campaign: search for this wall time, such as 8h, and collect all failures in --out, with index.html; the same command goes on "
+                   "after an interruption, a kill or a crash")
+      ->type_name("TIME")
+      ->excludes(time)
+      ->excludes(runs)
+      ->excludes(until_failure);
   verb->add_flag("--bundle", options.bundles, "write each kind of failure also as a bundle, which `verbatim replay` repeats on any machine");
   verb->add_flag("--keep-going", options.keeps_going, "do not stop at the first failure");
+  add_split(verb, options.split, "schedules");
+  verb->get_option("--shares")->excludes(time)->excludes(until_failure)->excludes(verb->get_option("--until"));
+  verb->get_option("--slurm")->excludes(time)->excludes(until_failure)->excludes(verb->get_option("--until"));
   add_jobs(verb, options.run.jobs);
   CLI::Option* const strategy =
       verb->add_option("--strategy", options.strategy,
@@ -251,11 +279,22 @@ void add_explore(CLI::App& app, ExploreOptions& options) {
       ->type_name("FOLDER")
       ->capture_default_str();
   verb->add_flag("--record", options.records, "write a recording beside each replay file, for explain, report and ladder");
+  verb->add_option("--junit", options.junit, "write the result as JUnit XML to this file, too: a test case for each kind of failure")->type_name("FILE");
   add_answer(verb, options.run.style);
   verb->add_option("--log", options.run.log)->group("");
   // Oracles: results must not depend on them.
   verb->add_flag("--call-by-call", options.run.call_by_call)->group("");
   verb->add_flag("--afresh", options.run.afresh)->group("");
+}
+
+void add_share(CLI::App& app, SplitTask& task) {
+  CLI::App* verb = app.add_subcommand("share", "Run one share of an explore, run --seeds or sweep that was divided with --shares or --slurm");
+  verb->footer(exit_code_footer());
+  verb->add_option("folder", task.folder, "folder of the divided command (its --out)")->type_name("")->required();
+  take_number(verb->add_option("number", task.share, "number of the share, from 0")->required(), 0, 100'000);
+  verb->get_option("number")->type_name("");
+  add_jobs(verb, task.jobs);
+  add_answer(verb, task.style);
 }
 
 void add_sweep(CLI::App& app, SweepOptions& options) {
@@ -271,6 +310,7 @@ void add_sweep(CLI::App& app, SweepOptions& options) {
       ->required()
       ->allow_extra_args(false);
   add_jobs(verb, options.jobs);
+  add_split(verb, options.split, "points");
   add_out(verb, options.out, "folder for results.jsonl, results.csv, and run.json of each point; a sweep that was interrupted goes on there");
   verb->get_option("--out")->capture_default_str();
   verb->add_option("--html", options.html, "write a page with plots to this file, too")->type_name("FILE");

@@ -28,6 +28,7 @@ void add_run(CLI::App& app, RunOptions& options);
 void add_explore(CLI::App& app, ExploreOptions& options);
 void add_sweep(CLI::App& app, SweepOptions& options);
 void add_pack(CLI::App& app, PackOptions& options);
+void add_share(CLI::App& app, SplitTask& task);
 void add_replay(CLI::App& app, ReplayOptions& options);
 void add_shell(CLI::App& app, ShellOptions& options);
 void add_attach(CLI::App& app, AttachOptions& options);

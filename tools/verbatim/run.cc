@@ -25,6 +25,7 @@
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/root_bundle.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/shares/share.h"
 #include "tools/verbatim/watch.h"
 
 namespace verbatim::cli {
@@ -152,6 +153,9 @@ void resolve_ranges(const RunOptions& options, config::ScenarioSpec& scenario, c
 // "1..200", or "7" for a single seed.
 std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnostics& diagnostics) {
   const std::string& text = options.seeds;
+  const char* const dividing = options.split.slurm.empty() ? "--shares" : "--slurm";
+  if (is_divided(options.split) && text.empty()) diagnostics.add(dividing, "", "needs --seeds, which are divided");
+  if (is_divided(options.split) && options.out.empty()) diagnostics.add(dividing, "", "needs --out, the folder of the shares");
   if (text.empty()) return std::nullopt;
   const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
     std::int64_t value = 0;
@@ -169,6 +173,8 @@ std::optional<SeedRange> parse_seeds(const RunOptions& options, config::Diagnost
     return std::nullopt;
   }
   if (options.seed) diagnostics.add("--seeds", "", "cannot be used with --seed", "leave one of them out");
+  if (is_divided(options.split) && *last - *first >= Split::kMostUnits)
+    diagnostics.add(dividing, "", "divides at most " + std::to_string(Split::kMostUnits) + " seeds");
   for (const auto& [name, file] : {std::pair("--trace", &options.trace), std::pair("--pcap", &options.pcap),
                                    std::pair("--calls", &options.calls), std::pair("--series", &options.series),
                                    std::pair("--flows", &options.flows), std::pair("--links", &options.links),
@@ -509,7 +515,7 @@ int run(RunOptions options) {
   if (options.bundle != nullptr && options.bundle->has_decisions() && !plan->seeds) take_decisions(options.bundle->run(), *plan);
   if (!warn_of_topology(*plan, options)) return kUsage;
   Answer answer("run", options.style);
-  if (plan->seeds) return answer.end(run_seeds(*plan, options, answer));
+  if (plan->seeds) return answer.end(run_seeds(*plan, options, files, answer));
   if (config::is_free(plan->scenario.freedom) && !options.out.empty() && !options.verify && !plan->debugger)
     return answer.end(run_and_keep_choices(*plan, options, files, answer));
   return answer.end(options.verify ? run_verify(*plan, options, &answer) : run_once(*plan, options, nullptr, &answer));

@@ -79,8 +79,9 @@ int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report =
 // `answer` gets the same entries and "verify".
 int run_verify(const RunPlan& plan, const RunOptions& options, Answer* answer = nullptr);
 
-// Runs each of the plan's seeds in a process of its own; reports unexpected results and how to repeat them.
-int run_seeds(const RunPlan& plan, const RunOptions& options, Answer& answer);
+// Runs each of the plan's seeds in a process of its own; reports unexpected results and how to repeat them. Divides
+// them into shares, runs a share or collects results if the options ask for that. `files` are those of the plan.
+int run_seeds(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, Answer& answer);
 
 // The command line words that repeat a run, without --out, --trace, --verify and other options that only
 // affect output.

@@ -19,35 +19,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string to_bytes(const explore::Schedule& schedule, const RunWish& wish) {
-  const Json json = {{"kind", schedule.kind},
-                     {"seed", schedule.seed},
-                     {"site", schedule.site},
-                     {"decisions", to_json(schedule.decisions)},
-                     {"always", schedule.always},
-                     {"name", schedule.name},
-                     {"has_accesses", schedule.has_accesses},
-                     {"wants_places", schedule.wants_places},
-                     {"wants_points", schedule.wants_points},
-                     {"arguments", wish.arguments},
-                     {"trace", wish.files.trace},
-                     {"record", wish.files.record}};
+  Json json = to_json(schedule);
+  json["arguments"] = wish.arguments;
+  json["trace"] = wish.files.trace;
+  json["record"] = wish.files.record;
   std::string bytes;
   Json::to_msgpack(json, bytes);
   return bytes;
-}
-
-explore::Schedule schedule_of(const Json& json) {
-  explore::Schedule schedule;
-  json.at("kind").get_to(schedule.kind);
-  json.at("seed").get_to(schedule.seed);
-  json.at("site").get_to(schedule.site);
-  schedule.decisions = decisions_of(json.at("decisions"));
-  json.at("always").get_to(schedule.always);
-  json.at("name").get_to(schedule.name);
-  json.at("has_accesses").get_to(schedule.has_accesses);
-  json.at("wants_places").get_to(schedule.wants_places);
-  json.at("wants_points").get_to(schedule.wants_points);
-  return schedule;
 }
 
 // A message is its length and its bytes. It is always sent completely, because the receiver waits for all of
@@ -84,6 +62,32 @@ std::optional<std::string> next_message(int socket) {
 }
 
 }  // namespace
+
+Json to_json(const explore::Schedule& schedule) {
+  return {{"kind", schedule.kind},
+          {"seed", schedule.seed},
+          {"site", schedule.site},
+          {"decisions", to_json(schedule.decisions)},
+          {"always", schedule.always},
+          {"name", schedule.name},
+          {"has_accesses", schedule.has_accesses},
+          {"wants_places", schedule.wants_places},
+          {"wants_points", schedule.wants_points}};
+}
+
+explore::Schedule schedule_of(const Json& json) {
+  explore::Schedule schedule;
+  json.at("kind").get_to(schedule.kind);
+  json.at("seed").get_to(schedule.seed);
+  json.at("site").get_to(schedule.site);
+  schedule.decisions = decisions_of(json.at("decisions"));
+  json.at("always").get_to(schedule.always);
+  json.at("name").get_to(schedule.name);
+  json.at("has_accesses").get_to(schedule.has_accesses);
+  json.at("wants_places").get_to(schedule.wants_places);
+  json.at("wants_points").get_to(schedule.wants_points);
+  return schedule;
+}
 
 ScheduleWorkers::ScheduleWorkers(const RunPlan& plan, const RunOptions& options)
     : plan_(plan), options_(options), pool_(options.jobs, options.core), workers_(pool_.slots()) {}

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,11 @@ struct RunWish {
   RunFiles files;
   config::ArgumentValues arguments;  // that differ from the plan's
 };
+
+// A schedule as JSON, complete.
+nlohmann::ordered_json to_json(const explore::Schedule& schedule);
+// Throws nlohmann::json::exception if `json` is not in the form of to_json().
+explore::Schedule schedule_of(const nlohmann::ordered_json& json);
 
 class ScheduleWorkers {
  public:

@@ -1,5 +1,5 @@
 // `run --seeds`: many runs, each in a process of its own, on all processors. The output depends on the runs
-// only: results are reported in the order of the seeds.
+// only: results are reported in the order of the seeds. With shares (shares/split.h), a unit is a seed.
 #include <errno.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
@@ -24,6 +24,8 @@
 #include "tools/verbatim/run_json.h"
 #include "tools/verbatim/run_plan.h"
 #include "tools/verbatim/run_report.h"
+#include "tools/verbatim/shares/share.h"
+#include "tools/verbatim/whole_number.h"
 #include "tools/verbatim/worker_pool.h"
 
 namespace verbatim::cli {
@@ -41,6 +43,8 @@ class SeedRuns {
   }
   SeedRuns(const SeedRuns&) = delete;
   SeedRuns& operator=(const SeedRuns&) = delete;
+
+  using Json = nlohmann::ordered_json;
 
   int run() {
     std::int64_t next = seeds_.first;
@@ -60,6 +64,51 @@ class SeedRuns {
     return finish();
   }
 
+  // Runs the seeds of units, as a UnitRunner.
+  int run_units(const NextUnit& next, const TakeUnit& take, std::string& stopped) {
+    bool more = true;
+    while (true) {
+      while (more && pool_.has_room()) {
+        const auto unit = next();
+        more = unit.has_value();
+        if (unit && !start(seeds_.first + *unit)) return kInternalError;
+      }
+      if (pool_.is_idle()) break;
+      for (const WorkerPool::Ended& ended : pool_.await()) collect(ended);
+      for (auto it = waiting_.begin(); it != waiting_.end(); it = waiting_.erase(it)) {
+        const auto& [seed, result] = *it;
+        if (!is_of_program(result.code)) {
+          stopped = "seed " + std::to_string(seed) + ": exit code " + std::to_string(result.code) + ": " + result.sentence;
+          return result.code;
+        }
+        if (!take(seed - seeds_.first, {{"code", result.code}, {"sentence", result.sentence}, {"entry", result.entry}})) return kAsExpected;
+      }
+      if (!pool_.is_interrupted()) continue;
+      stopped = "interrupted";
+      return kInterrupted;
+    }
+    return kAsExpected;
+  }
+
+  // Reports results of units as run() does.
+  int merge_units(MergedResults& results) {
+    for (auto it = results.units.begin(); it != results.units.end();) {
+      const Json& json = it->second.result;
+      try {
+        waiting_[seeds_.first + it->first] = {whole_number<int>(json.at("code"), 0, 255), json.at("sentence"), json.at("entry")};
+        ++it;
+      } catch (const std::exception& e) {
+        results.remarks.push_back("unit " + std::to_string(it->first) + " is damaged and is not counted: " + e.what());
+        results.missing.insert(std::ranges::lower_bound(results.missing, it->first), it->first);
+        it = results.units.erase(it);
+      }
+    }
+    is_merged_ = true;
+    report();
+    if (!options_.record.empty() && worst_ < kInternalError) record();
+    return finish();
+  }
+
  private:
   void show_progress() {
     const std::int64_t count = seeds_.last - seeds_.first + 1;
@@ -70,14 +119,20 @@ class SeedRuns {
   struct Result {
     int code = 0;
     std::string sentence;
+    Json entry = Json::object();  // of run.json: for seeds.json
   };
+  // Whether the result is one of the program, not of the machine, of a usage error or of ours.
+  static bool is_of_program(int code) {
+    return code != kUsage && code != kInternalError && code != kMachineFault && code != kInterrupted;
+  }
 
   std::string folder_of(std::int64_t seed) const {
     return options_.out.empty() ? "" : options_.out + "/seed-" + std::to_string(seed);
   }
 
   bool start(std::int64_t seed) {
-    const bool is_first = seed == seeds_.first;
+    const bool is_first = first_seed_ < 0;
+    if (is_first) first_seed_ = seed;
     if (is_first) first_report_ = ::memfd_create("verbatim-report", MFD_CLOEXEC);
     const bool started = pool_.start(seed, [&](int core, int output) {
       return start_child(ChildOutput::kFile, output, [&] { return run_one(seed, core, is_first ? first_report_ : -1, ""); });
@@ -156,35 +211,34 @@ class SeedRuns {
   }
 
   void collect(const WorkerPool::Ended& ended) {
-    if (ended.number == seeds_.first && first_report_ >= 0) search_code_of_first();
+    if (ended.number == first_seed_ && first_report_ >= 0) search_code_of_first();
     Result result;
     result.code = WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : silence_of(ended.status).code;
     result.sentence = first_sentence(ended.output);
     ::close(ended.output);
     if (result.sentence.empty() && !WIFEXITED(ended.status)) result.sentence = silence_of(ended.status).sentence;
+    if (!options_.out.empty()) {
+      std::string ignored;  // a run that failed early has no recording
+      if (const auto run = read_run_json(folder_of(ended.number) + "/run.json", &ignored)) {
+        for (const char* key : {"digest", "outcome", "virtual_time_ps"}) result.entry[key] = run->value(key, nlohmann::json());
+      }
+      std::error_code error;
+      if (result.code == kAsExpected) fs::remove_all(folder_of(ended.number), error);
+    }
     const bool cut_off = pool_.is_interrupted() && (!WIFEXITED(ended.status) || result.code == kInterrupted);
     if (!cut_off) waiting_.emplace(ended.number, std::move(result));
   }
 
   // Reports results that are next in the order of the seeds.
   void report() {
-    const bool all = pool_.is_interrupted() && pool_.is_idle();  // missing results will never arrive
+    const bool all = is_merged_ || (pool_.is_interrupted() && pool_.is_idle());  // missing results will never arrive
     for (auto it = waiting_.begin();
          it != waiting_.end() && (all || it->first == reported_ + seeds_.first); it = waiting_.erase(it)) {
       const auto& [seed, result] = *it;
       ++reported_;
       nlohmann::ordered_json entry = {{"seed", seed}, {"exit_code", result.code}};
-      if (!options_.out.empty()) {
-        std::string ignored;  // a run that failed early has no recording
-        if (const auto run = read_run_json(folder_of(seed) + "/run.json", &ignored)) {
-          for (const char* key : {"digest", "outcome", "virtual_time_ps"})
-            entry[key] = run->value(key, nlohmann::json());
-        }
-      }
-      if (result.code == kAsExpected) {
-        std::error_code ignored;
-        if (!options_.out.empty()) fs::remove_all(folder_of(seed), ignored);
-      } else {
+      entry.update(result.entry);
+      if (result.code != kAsExpected) {
         entry["finding"] = result.sentence;
         const std::string kind = kind_of(result.code, result.sentence);
         auto like = std::ranges::find(kinds_, kind, &Kind::text);
@@ -237,6 +291,7 @@ class SeedRuns {
     }
     nlohmann::ordered_json summary = {
         {"version", VERBATIM_VERSION}, {"seeds", entries_}, {"failed", failed_}, {"interrupted", pool_.is_interrupted()}};
+    if (is_merged_ && left != 0) summary["missing"] = left;
     if (!repeat.empty()) summary["repeat"] = repeat;
     if (!recordings.empty()) summary["recordings"] = std::move(recordings);
     answer_.document() = summary;
@@ -264,6 +319,8 @@ class SeedRuns {
     std::vector<JunitCase> cases;
     for (const auto& entry : entries_)
       cases.push_back({"seed " + entry["seed"].dump(), entry["exit_code"] == static_cast<int>(kAsExpected) ? "" : entry.value("finding", "it has failed")});
+    const std::int64_t left = seeds_.last - seeds_.first + 1 - reported_;
+    if (is_merged_ && left != 0) cases.push_back({"all seeds have results", std::to_string(left) + " seeds have no result"});
     return write_document(options_.junit, junit_text(plan_.scenario.name.empty() ? "verbatim run" : plan_.scenario.name, cases));
   }
 
@@ -277,6 +334,8 @@ class SeedRuns {
   std::int64_t reported_ = 0;
   code::CodeFiles code_files_;  // code of the first run, analysed once for all others
   int first_report_ = -1;
+  std::int64_t first_seed_ = -1;  // that was started
+  bool is_merged_ = false;        // the results are those of units
   std::vector<std::int64_t> failed_;
   struct Kind {
     std::string text;
@@ -290,6 +349,24 @@ class SeedRuns {
 
 }  // namespace
 
-int run_seeds(const RunPlan& plan, const RunOptions& options, Answer& answer) { return SeedRuns(plan, options, answer).run(); }
+int run_seeds(const RunPlan& plan, const RunOptions& options, const config::FileTexts& files, Answer& answer) {
+  const std::int64_t units = plan.seeds->last - plan.seeds->first + 1;
+  if (is_divided(options.split)) {
+    auto inputs = inputs_of_runs(plan, options, files);
+    if (!inputs) return ProcessPool::is_interrupted() ? kInterrupted : kMachineFault;
+    return make_split(split_of(options.out, options.split.words, units, shares_of(options.split, units), std::move(*inputs)), options.split, answer);
+  }
+  if (!options.split.task) return SeedRuns(plan, options, answer).run();
+  if (options.split.task->role == SplitTask::Role::kShare) {
+    const UnitRunner run = [&](const NextUnit& next, const TakeUnit& take, std::string& stopped) {
+      return SeedRuns(plan, options, answer).run_units(next, take, stopped);
+    };
+    return run_share(*options.split.task, run, answer);
+  }
+  auto collected = collect_results(options.split.task->folder);
+  if (!collected) return kUsage;
+  const int code = SeedRuns(plan, options, answer).merge_units(collected->results);
+  return end_collection(*collected, *options.split.task, answer, code);
+}
 
 }  // namespace verbatim::cli

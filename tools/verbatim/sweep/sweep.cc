@@ -21,6 +21,7 @@
 #include "tools/verbatim/progress.h"
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/shares/share.h"
 #include "tools/verbatim/sweep/axes.h"
 #include "tools/verbatim/sweep/sweep_results.h"
 #include "tools/verbatim/text_table.h"
@@ -65,14 +66,40 @@ class Sweep {
 
   int run(Json scenario) {
     scenario_ = std::move(scenario);
-    if (!read_topologies() || !check_points()) return worst_ == kAsExpected ? static_cast<int>(kUsage) : worst_;
-    if (pool_.is_interrupted()) {
-      complain("interrupted before the first run");
-      return kInterrupted;
-    }
+    if (const int code = check(points_in_order()); code != kAsExpected) return code;
+    if (is_divided(options_.split)) return divide();
     if (!keep_done_points()) return kUsage;
     run_points();
     return finish();
+  }
+
+  // Runs the points of units, as a UnitRunner. A point's result is in its folder, as that of an undivided sweep.
+  int run_units(Json scenario, const NextUnit& next, const TakeUnit& take, std::string& stopped) {
+    scenario_ = std::move(scenario);
+    std::vector<std::size_t> points;
+    while (const auto unit = next()) points.push_back(static_cast<std::size_t>(*unit));
+    stopped = "some points cannot be run";
+    if (const int code = check(points); code != kAsExpected) return code;
+    if (!keep_done_points()) return kUsage;
+    for (const std::size_t point : points) {
+      if (results_[point] && !take(static_cast<std::int64_t>(point), {{"exit_code", results_[point]->exit_code}})) return kAsExpected;
+    }
+    take_unit_ = take;
+    run_points();
+    for (const std::size_t point : points) {
+      if (!results_[point] || is_final(results_[point]->exit_code)) continue;
+      stopped = join(label(point), ": exit code ", results_[point]->exit_code, ": ", results_[point]->finding);
+      return results_[point]->exit_code;
+    }
+    if (pool_.is_interrupted()) stopped = "interrupted";
+    return pool_.is_interrupted() ? static_cast<int>(kInterrupted) : worst_;
+  }
+
+  // Reports the results of points that have run, as run() does.
+  int merge_units(Json scenario) {
+    scenario_ = std::move(scenario);
+    if (const int code = check(points_in_order()); code != kAsExpected) return code;
+    return keep_done_points() ? finish() : static_cast<int>(kUsage);
   }
 
  private:
@@ -81,6 +108,35 @@ class Sweep {
   std::string folder_of(std::size_t i) const {
     const std::string number = std::to_string(i + 1);
     return options_.out + "/points/" + std::string(3 - std::min<std::size_t>(3, number.size()), '0') + number;
+  }
+
+  std::vector<std::size_t> points_in_order() const {
+    std::vector<std::size_t> all(points_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    return all;
+  }
+  // A machine fault or a bug of ours is no result of the point: it runs again next time.
+  static bool is_final(int code) { return code != kInternalError && code != kMachineFault && code != kUsage; }
+
+  // Returns kAsExpected if these points can be run, else the exit code, after a message.
+  int check(const std::vector<std::size_t>& points) {
+    if (!read_topologies() || !check_points(points)) return worst_ == kAsExpected ? static_cast<int>(kUsage) : worst_;
+    if (!pool_.is_interrupted()) return kAsExpected;
+    complain("interrupted before the first run");
+    return kInterrupted;
+  }
+
+  int divide() {
+    config::FileTexts files;
+    std::vector<std::string> paths = {options_.scenario};
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      Json scenario = scenario_;
+      set_values(scenario, i, false, nullptr);
+      if (const std::string path = topology_of(scenario); !path.empty()) paths.push_back(path);
+    }
+    const auto units = static_cast<std::int64_t>(points_.size());
+    return make_split(split_of(options_.out, options_.split.words, units, shares_of(options_.split, units), inputs_of_files(files, std::move(paths))),
+                      options_.split, answer_);
   }
 
   // Reads the topologies of all points. Returns false, after an error message, if one cannot be read or a
@@ -204,14 +260,12 @@ class Sweep {
   }
 
   // Returns false, after error messages about the first of them, if some points cannot be run.
-  bool check_points() {
+  bool check_points(const std::vector<std::size_t>& points) {
     constexpr std::size_t kMostPrinted = 5;
-    std::vector<std::size_t> all(points_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
     std::map<std::size_t, std::string> wrong;
     inputs_.resize(points_.size());
     for_points(
-        all, "checked", [this](std::size_t point, int) { return check_point(point); },
+        points, "checked", [this](std::size_t point, int) { return check_point(point); },
         [&](std::size_t point, const WorkerPool::Ended& ended) {
           const std::string text = content_of(ended.output);
           if (WIFEXITED(ended.status) && WEXITSTATUS(ended.status) == kAsExpected) {
@@ -228,7 +282,7 @@ class Sweep {
       std::fputs(text.c_str(), stderr);
     }
     if (wrong.size() > kMostPrinted) complain(join(wrong.size() - kMostPrinted, " more points cannot be run"));
-    if (!wrong.empty()) complain(join("no point was run, since ", wrong.size(), " of ", points_.size(), " cannot be"));
+    if (!wrong.empty()) complain(join("no point was run, since ", wrong.size(), " of ", points.size(), " cannot be"));
     return wrong.empty() && worst_ == kAsExpected;
   }
 
@@ -236,6 +290,7 @@ class Sweep {
   bool keep_done_points() {
     results_.resize(points_.size());
     for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (inputs_[i].empty()) continue;  // not checked: a point of another share
       const std::string path = folder_of(i) + "/" + kPointFile;
       std::error_code ignored;
       if (!fs::exists(path, ignored)) continue;
@@ -277,7 +332,7 @@ class Sweep {
   void run_points() {
     std::vector<std::size_t> left;
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      if (results_[i]) continue;
+      if (results_[i] || inputs_[i].empty()) continue;
       std::error_code ignored;
       fs::remove(folder_of(i) + "/run.json", ignored);  // of an interrupted run
       left.push_back(i);
@@ -297,12 +352,10 @@ class Sweep {
       if (result.finding.empty()) result.finding = silence_of(ended.status).sentence;
       ++failed_;
     }
-    // A machine fault or a bug of ours is no result of the point: it runs again next time.
-    const bool is_final =
-        result.exit_code != kInternalError && result.exit_code != kMachineFault && result.exit_code != kUsage;
-    if (is_final && !write_point(point, result)) return false;
+    if (is_final(result.exit_code) && !write_point(point, result)) return false;
     const int result_code = result.exit_code;
     results_[point] = std::move(result);
+    if (take_unit_ && is_final(result_code) && !take_unit_(static_cast<std::int64_t>(point), {{"exit_code", result_code}})) return false;
     return result_code != kUsage;
   }
 
@@ -382,6 +435,7 @@ class Sweep {
   std::vector<std::string> inputs_;                        // of each point
   std::vector<std::optional<PointResult>> results_;        // by point; nullopt: not ended
   WorkerPool pool_;
+  TakeUnit take_unit_;  // of a share; empty: none
   std::size_t kept_ = 0, failed_ = 0;
   int worst_ = kAsExpected;
 };
@@ -405,7 +459,17 @@ int sweep(const SweepOptions& options) {
   // The sweep's own folder is created later.
   if (!options.html.starts_with(options.out + "/") && !can_write(options.html)) return kUsage;
   Answer answer("sweep", options.style);
-  return answer.end(Sweep(options, std::move(axes), answer).run(std::move(*scenario)));
+  if (!options.split.task) return answer.end(Sweep(options, std::move(axes), answer).run(std::move(*scenario)));
+  if (options.split.task->role == SplitTask::Role::kShare) {
+    const UnitRunner run = [&](const NextUnit& next, const TakeUnit& take, std::string& stopped) {
+      return Sweep(options, axes, answer).run_units(*scenario, next, take, stopped);
+    };
+    return answer.end(run_share(*options.split.task, run, answer));
+  }
+  const auto collected = collect_results(options.split.task->folder);
+  if (!collected) return kUsage;
+  const int code = Sweep(options, std::move(axes), answer).merge_units(std::move(*scenario));
+  return answer.end(end_collection(*collected, *options.split.task, answer, code));
 }
 
 }  // namespace verbatim::cli
