@@ -122,7 +122,7 @@ TEST_F(RequestTest, each_argument_of_a_kind_has_its_place) {
   const TrappedCall trapped = immediate<TrappedCall>(Request::kReplaceCall);
   EXPECT_EQ(trapped.address, 11u);
   EXPECT_EQ(trapped.traps, 12u);
-  EXPECT_EQ(immediate<ReportedCall>(Request::kTellCall).address, 11u);
+  EXPECT_EQ(immediate<ReportedCall>(Request::kReportCall).address, 11u);
   const View view = immediate<View>(Request::kView);
   EXPECT_EQ(static_cast<int>(view.step), 11);
   EXPECT_EQ(view.argument, 12);
