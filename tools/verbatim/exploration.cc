@@ -114,6 +114,7 @@ void Exploration::take(const ScheduleRuns::Done& done) {
   }
   for (std::size_t i = 0; i < report.windows.size() && i < windows_.size(); ++i)
     windows_[i] += report.windows[i];
+  findings_.add(report.findings, counted_);
   if (!report.has_failed()) return;
   ++failed_;
   const std::string signature = report.signature();
@@ -180,6 +181,7 @@ void Exploration::summarise() {
 
 void Exploration::report_untried() {
   if (!kinds_.empty()) answer_.print("\n");
+  answer_.print("%s", findings_.text(counted_).c_str());
   std::string untried;
   for (const explore::SiteText& text : explore::site_texts()) {
     const std::string site(text.site);
@@ -272,6 +274,7 @@ bool Exploration::write_results() {
                      {"interrupted", runs_.is_interrupted()},
                      {"complete", strategy_.is_exhausted()},
                      {"failures", entries_},
+                     {"findings", findings_.json()},
                      {"sites", sites},
                      {"windows", windows}};
   answer_.document() = json;

@@ -30,7 +30,10 @@ std::string to_bytes(const explore::Schedule& schedule, const RunWish& wish) {
                      {"wants_points", schedule.wants_points},
                      {"arguments", wish.arguments},
                      {"trace", wish.files.trace},
-                     {"record", wish.files.record}};
+                     {"record", wish.files.record},
+                     {"calls", wish.files.calls},
+                     {"facts", wish.files.facts},
+                     {"until_ps", wish.files.until_ps}};
   std::string bytes;
   Json::to_msgpack(json, bytes);
   return bytes;
@@ -125,6 +128,9 @@ int ScheduleWorkers::serve(int socket, int core) {
     options.core = core;
     json.at("trace").get_to(options.trace);
     json.at("record").get_to(options.record);
+    json.at("calls").get_to(options.calls);
+    json.at("facts").get_to(options.facts);
+    if (const auto until_ps = json.at("until_ps").get<std::int64_t>(); until_ps > 0) plan.scenario.until = Duration(until_ps);
     options.out.clear();
     RunReport report;
     report.wants_points = plan.schedule->wants_points;
