@@ -1,5 +1,5 @@
-// Explanation of each choice for users: its effect, the rule that permits it, why it is rarely seen, and how
-// to write the program instead.
+// Explanation of each choice for users: its effect, the rule that permits it, why it is rarely seen, and what to do if the
+// choice itself shows the mistake.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct SiteText {
   std::string_view effect;   // effect of an answer other than the default
   std::string_view rule;     // with its source
   std::string_view hidden;   // why everyday hardware does not show it
-  std::string_view remedy;
+  std::string_view remedy;   // empty: the mistake depends on the run (tools/verbatim/advice)
 };
 
 std::span<const SiteText> site_texts();

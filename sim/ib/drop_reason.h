@@ -14,7 +14,7 @@ namespace verbatim::ib {
   X(kNoRoute, 1, "the switch knows no port for the destination")                                             \
   X(kOwnLid, 2, "addressed to the switch itself, which has no agent")                                        \
   X(kLinkDown, 3, "its output port has no link, or the link failed")                                         \
-  X(kFault, 4, "a scripted fault")                                                                           \
+  X(kFault, 4, "a fault of the scenario or the seed")                                                                      \
   X(kHeadLifetime, 5, "waited too long at the head of an output queue")                   /* IBA 18.2.5.4 */ \
   X(kNoLane, 6, "its service level has no lane at its output port")         /* IBA 7.6.6 */    \
   X(kSwitchLifetime, 7, "stayed in the switch too long")                                     /* IBA 18.2.5.4 */ \

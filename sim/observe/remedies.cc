@@ -21,7 +21,11 @@ constexpr Remedy kRemedies[] = {
      "convert the address once in each direction: htobe64 when it is put into the message, be64toh when it is taken "
      "out, or neither"},
     {"it has been deregistered",
-     "keep the region registered until every request that names it has completed, the peer's requests too"},
+     "keep the region registered until every request that names it has completed, the peer's requests too: the peer must poll their "
+     "completions before it says that it is done"},
+    {" is not bound",
+     "bind the window before the peer gets its key, and invalidate it only when every request that names it has completed: the peer must poll "
+     "their completions before it says that it is done, and a message on another queue pair can overtake them"},
     {"there is no memory with rkey",
      "send the peer the rkey of ibv_reg_mr, not the lkey or an address, and use the key of the region that contains "
      "the address"},

@@ -56,7 +56,8 @@ void CallPlaces::report_calls(Thread& thread, protocol::ThreadSlot& slot) {
                        .number = note.number,
                        .wr_id = note.wr_id,
                        .site = "",
-                       .place = text_of(process, note.caller, note.outer)});
+                       .place = text_of(process, note.caller, note.outer),
+                       .thread = thread.tid()});
   }
 }
 
@@ -70,7 +71,8 @@ void CallPlaces::report_lateness(Thread& thread, Instant now) {
                      .time_ps = to_ps(now),
                      .site = std::string(late->site),
                      .occurrence = late->occurrence,
-                     .place = call_of(thread)});
+                     .place = call_of(thread),
+                     .thread = thread.tid()});
 }
 
 std::string CallPlaces::text_of(Process& process, std::uint64_t caller, std::uint64_t outer) {
@@ -131,7 +133,8 @@ void CallPlaces::note_access(Thread& thread, Instant due) {
                         .time_ps = to_ps(due),
                         .site = std::string(late->site),
                         .occurrence = late->occurrence,
-                        .place = call_of(thread)};
+                        .place = call_of(thread),
+                        .thread = thread.tid()};
   options_.on_place(place);
   late_accesses_[&thread] = {place, value_there(thread)};
 }

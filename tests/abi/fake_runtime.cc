@@ -306,6 +306,7 @@ std::uint32_t process_id() { return 1000; }
 protocol::FieldUseAnswer use_of_failed(const void*, std::uint32_t, std::uint64_t) { return {}; }
 // No test unmaps watched memory.
 void watch_memory(MemoryGone) {}
+void watch_stores(StoreSeen) {}
 void watch_heap(MemoryGone, std::uint64_t, std::uint64_t) {}
 void forget_heap() {}
 void fill_frames(std::uint64_t (&frames)[protocol::kMostNoteFrames]) { std::ranges::fill(frames, 0); }

@@ -95,16 +95,16 @@ TEST(Bundle, extracts_one_file) {
   const SampleFolder folder;
   write_sample(folder, folder.at("a.vbundle"));
   const Bundle bundle = opened(folder.at("a.vbundle"));
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(bundle.extract_file("/usr/lib/ld.so", folder.at("out")), "");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(bundle.extract_file("/usr/lib/ld.so", folder.at("out"), "/usr/lib/ld.so"), "");
   EXPECT_EQ(text_of(folder.at("out/root") + "/usr/lib/ld.so"), sample_texts().at("/usr/lib/ld.so"));
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder.at("out"))) {
     if (!entry.is_directory()) files.push_back(entry.path().filename());
   }
   EXPECT_EQ(files, std::vector<std::string>{"ld.so"});
-  EXPECT_EQ(bundle.extract_file("/etc/missing", folder.at("out")),
+  EXPECT_EQ(bundle.extract_file("/etc/missing", folder.at("out"), "/etc/missing"),
             folder.at("a.vbundle") + ": it has no content of /etc/missing");
-  EXPECT_EQ(bundle.extract_file("../a", folder.at("out")),
+  EXPECT_EQ(bundle.extract_file("../a", folder.at("out"), "/a"),
             folder.at("a.vbundle") + ": it has no content of ../a");
 }
 

@@ -70,7 +70,7 @@ TEST(CaptureTest, comments_tell_what_only_the_simulator_knows) {
       judge(arguments("two_hosts", "ibv_rc_pingpong -n 20 -s 10000", std::string(kDrop) + " " + kCorrupt));
   EXPECT_EQ(judged.comments.at("hit by fault 0"), 1u);
   EXPECT_EQ(judged.comments.at("hit by fault 1"), 1u);
-  EXPECT_EQ(judged.comments.at("dropped here: a scripted fault"), 1u);
+  EXPECT_EQ(judged.comments.at("dropped here: a fault of the scenario or the seed"), 1u);
   EXPECT_EQ(
       judged.comments.at("dropped here: the ICRC does not match; corrupted on its way: a bit is not as sent"),
       1u);
@@ -163,7 +163,7 @@ TEST(CaptureTest, a_capture_per_link_has_each_packet_once_on_every_cable) {
     for (const Frame& frame : read_pcapng(folder.path() + "/run.pcapng")) {
       ASSERT_TRUE(ends.contains(frame.interface)) << frame.interface;
       ++found[frame.outbound ? ends.at(frame.interface).first : ends.at(frame.interface).second];
-      lost += frame.comment == "hit by fault 0; dropped here: a scripted fault" ? 1 : 0;
+      lost += frame.comment == "hit by fault 0; dropped here: a fault of the scenario or the seed" ? 1 : 0;
     }
     EXPECT_EQ(found, sent) << topology;
     EXPECT_EQ(lost, 1u);

@@ -54,6 +54,26 @@ TEST(Places, an_event_is_asked_for_where_its_queue_was_armed_last) {
   EXPECT_EQ(of(places, 35, "completion-event", "cqn=131 channel=1 process=1000"), "");
 }
 
+// A function that posts for several callers, or one in a header, is a wrapper.
+TEST(Places, the_frame_outside_a_wrapper_is_named_first) {
+  const auto sends = [](std::initializer_list<const char*> texts) {
+    std::vector<RunReport::Place> places;
+    for (const char* text : texts) places.push_back(place("hca/a", Kind::kSend, 10, 72, 0, text));
+    return places;
+  };
+  const auto posted = [](std::vector<RunReport::Place> places) { return Places(std::move(places)).of_post("hca/a", 72, 20, {}); };
+  EXPECT_EQ(posted(sends({"app.c:5, from app.c:20", "app.c:5, from app.c:30"})), "app.c:30, through app.c:5");
+  EXPECT_EQ(posted(sends({"app.c:5, from app.c:20", "app.c:5, from app.c:20"})), "app.c:5, from app.c:20");
+  EXPECT_EQ(posted(sends({"app.h:5, from app.c:20"})), "app.c:20, through app.h:5");
+  EXPECT_EQ(posted(sends({"app.h:5"})), "app.h:5");
+  EXPECT_EQ(posted({}), "");
+  // Further words of a place stay behind it.
+  std::vector<RunReport::Place> late = {place("thread/1", Kind::kLate, 10, 0, 0, "app.h:5, from app.c:20, before touching 4 bytes at 0x10")};
+  late[0].call.site = "thread-before-access";
+  EXPECT_EQ(Places(late).of(explore::Decision{"thread-before-access", "thread/1", 0, 1, 145, 0}),
+            "app.c:20, through app.h:5, before touching 4 bytes at 0x10");
+}
+
 TEST(Places, a_late_thread_is_known_by_site_and_occurrence) {
   std::vector<RunReport::Place> places = {place("thread/1", Kind::kLate, 10, 0, 0, "a.c:1"),
                                           place("thread/1", Kind::kLate, 20, 0, 0, "a.c:2")};

@@ -235,7 +235,7 @@ TEST(Perfetto, a_lost_packet_is_told_and_does_not_come) {
   }
   ASSERT_EQ(lost.size(), 1u);
   EXPECT_THAT(lost.front()->categories, Contains("dropped"));
-  EXPECT_THAT(lost.front()->annotations.at("why"), HasSubstr("a scripted fault"));
+  EXPECT_THAT(lost.front()->annotations.at("why"), HasSubstr("a fault of the scenario or the seed"));
   unsigned came = 0, again = 0;
   for (const Event& event : trace.events) {
     if (event.flows != lost.front()->flows) continue;

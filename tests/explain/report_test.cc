@@ -244,7 +244,7 @@ TEST(Report, a_lost_packet_stands_out_with_its_reason_and_its_retransmission) {
   ASSERT_GE(dropped.size(), 1u);
   EXPECT_EQ(page.text(dropped[0]), "Send Middle");
   EXPECT_THAT(page.note(dropped[0]), HasSubstr("scripted fault 0 at port/client:1"));
-  EXPECT_THAT(page.note(dropped[0]), HasSubstr("dropped at port/client:1: a scripted fault"));
+  EXPECT_THAT(page.note(dropped[0]), HasSubstr("dropped at port/client:1: a fault of the scenario or the seed"));
   bool is_repeated = false;
   for (const std::size_t i : page.with(kRetransmission)) {
     is_repeated = is_repeated || (page.text(i) == "Send Middle" && page.data["rows"]["psn"][i] == page.data["rows"]["psn"][dropped[0]]);

@@ -162,7 +162,7 @@ TEST_F(Campaign, a_full_folder_leaves_whole_lines_and_the_share_goes_on_later) {
 }
 
 TEST_F(Campaign, goes_on_after_a_kill_and_shows_every_failure_once) {
-  const std::vector<std::string> words = {VERBATIM_PROGRAM, "explore", "--until", "8s", "--out", "c", "--topology", support::topology("two_hosts"),
+  const std::vector<std::string> words = {VERBATIM_PROGRAM, "explore", "--until", "120s", "--out", "c", "--topology", support::topology("two_hosts"),
                                           "server=./program buggy", "client=./program buggy server"};
   const std::string file = path("c/results/share-0.1.jsonl");
   ASSERT_EQ(kill_after(words, file, 4), SIGKILL);

@@ -96,6 +96,89 @@ void expect_found(const std::string& text, const std::string& expression) {
   EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
 }
 
+std::string cause_in(const Finished& run) {
+  const std::size_t at = run.out.find("cause: ");
+  return at == run.out.npos ? run.out : run.out.substr(at, run.out.find("\n", run.out.find("what to do: ", at)) - at);
+}
+
+// The advice belongs to the failure, not to the kind of decision that shows it: three of these are found by a late read of a send buffer.
+TEST_F(Explore, the_advice_fits_the_mistake_of_the_program) {
+  struct Mistake {
+    const char *program, *cause, *remedy, *not_said;
+  };
+  constexpr Mistake kMistakes[] = {
+      {"overwritten", "sends other bytes: the buffer was changed", "do not change the buffer of a request until", "on one queue pair"},
+      {"two_queues", "a message on QP 73 arrives .* before 256 bytes at 0x[0-9a-f]+ of a message on QP 72", "send both on one queue pair", "do not change"},
+      {"read_again", "changed the memory before the READ had been executed", "IBV_SEND_FENCE", "do not change the buffer"},
+      {"reply_first", "the send queue is full", "poll CQ 128 until fewer than max_send_wr requests are outstanding", "lock"},
+      {"last_byte", "reaches memory in [0-9]+ pieces", "wait for a completion", "lock"},
+      {"teardown", "calls ibv_destroy_qp\\(QP 72\\)", "pthread_join", "message"},
+      {"stale_completion", "gets the same number", "generation number", "message where"},
+  };
+  for (const Mistake& mistake : kMistakes) {
+    const Finished run = explore(out_, {"--runs", "60"}, pair_of(mistake.program, "buggy"));
+    ASSERT_EQ(run.code, 1) << mistake.program << run.out << run.err;
+    const std::string cause = cause_in(run);
+    expect_found(cause, mistake.cause);
+    expect_found(cause, mistake.remedy);
+    EXPECT_EQ(cause.find(mistake.not_said), cause.npos) << mistake.program << "\n" << cause;
+    EXPECT_EQ(run.out.find("use a lock, a condition variable or a message"), std::string::npos) << run.out;
+  }
+}
+
+// A program that fails without a mistake of verbs gets no advice.
+TEST_F(Explore, no_advice_is_given_where_no_rule_fits) {
+  const Finished run = explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=sh -c 'echo broken >&2; exit 7'"});
+  expect_found(run.out, "cause: not known: no rule of verbatim fits the records of this failure\n  the last calls of server:\n");
+  EXPECT_EQ(run.out.find("what to do"), std::string::npos) << run.out;
+}
+
+// The other program's request fails because its peer has ended, which is no cause of the peer's end.
+TEST_F(Explore, what_follows_from_the_first_end_of_a_program_is_no_cause) {
+  const Finished run = explore(out_, {"--runs", "1"}, pair_of("imm_takes_receive", "buggy"));
+  expect_found(run.out, "possible cause: the completion that server polls last, .*WRITE with immediate data");
+  EXPECT_EQ(run.out.find("find out why it ended"), std::string::npos) << run.out;
+}
+
+// A key that was valid is no wrong key, whichever packet of the message finds it invalid.
+TEST_F(Explore, a_window_that_is_closed_too_early_is_named) {
+  const Finished run = explore(out_, {"--runs", "60"}, pair_of("window_gone", "buggy"));
+  expect_found(run.out, "with rkey 0x[1-9a-f][0-9a-f]*(: it has been deregistered| is not bound)");
+  expect_found(run.out, "what to do: .* only when every request that names it has completed|what to do: keep the region registered until");
+  EXPECT_EQ(run.out.find("rkey 0x0"), std::string::npos) << run.out;
+  EXPECT_EQ(run.out.find("not the lkey"), std::string::npos) << run.out;
+}
+
+// The post is in a function that posts for many callers, so the place of the caller comes first.
+TEST_F(Explore, the_place_of_a_post_is_outside_the_wrappers_of_the_program) {
+  const Finished run = explore(out_, {"--runs", "60"}, pair_of("overwritten", "buggy"));
+  expect_found(run.out, "posted at " + lines_with("overwritten.c", "litmus_send(") + ", through litmus\\.h:");
+}
+
+TEST_F(Explore, a_late_call_is_named_and_the_ladder_has_the_steps_of_threads) {
+  const Finished run = explore(out_, {"--runs", "60"}, pair_of("teardown", "buggy"));
+  expect_found(run.out, "> [0-9.]+ .*│ thread 1002 is held at teardown\\.c:");
+  expect_found(run.out, "  [0-9.]+ .*│ thread 1000 calls ibv_destroy_qp\\(QP 72\\)");
+  expect_found(run.out, "> [0-9.]+ .*│ thread 1002 goes on\n");
+  const Finished post = explore(out_, {"--runs", "200"}, pair_of("receive_after_accept", "buggy"));
+  expect_found(post.out, "thread-before-local-call number [0-9]+, .*, in ibv_post_recv\\(QP [0-9]+, wr_id 0, .*\\): a thread makes a call late");
+  EXPECT_EQ(post.out.find("a clock read"), std::string::npos) << post.out;
+}
+
+// Findings are reported for runs that do not fail, too; a failure by a check has the check's whole text.
+TEST_F(Explore, findings_of_checks_are_reported) {
+  const Finished warned = explore(out_, {"--runs", "3"}, pair_of("two_threads", "buggy"));
+  EXPECT_EQ(warned.code, 0) << warned.out;
+  expect_found(warned.out, "checks have found mistakes, whether or not the run failed:\n  threads, in 3 of 3 runs, first in run 1: server: threads 1000 and 1002 use CQ 130 at once.*, at two_threads\\.c:17");
+  const auto found = nlohmann::json::parse(content(out_ + "/explore.json"))["findings"];
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0]["check"], "threads");
+  EXPECT_EQ(found[0]["host"], "server");
+  EXPECT_EQ(found[0]["runs"], 3);
+  const Finished failed = explore(out_, {"--runs", "3", "--check", "threads=error"}, pair_of("two_threads", "buggy"));
+  expect_found(failed.out, "\n  the check threads has found a mistake, which --check makes an error: threads 1000 and 1002 use CQ 130 at once");
+}
+
 // No run ends within the shortest possible time limit.
 TEST_F(Explore, a_failure_for_which_there_was_no_time_is_kept_and_not_called_minimal) {
   const Finished run = explore(out_, {"--runs", "60", "--shrink-time", "1ps"}, pair_of("last_byte", "buggy"));

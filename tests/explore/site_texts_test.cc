@@ -28,8 +28,18 @@ TEST(SiteTexts, there_is_one_for_every_site_and_none_besides) {
   for (const std::string& name : sites) EXPECT_NE(text_of(name), nullptr) << name;
   for (const SiteText& text : site_texts()) {
     EXPECT_TRUE(sites.contains(std::string(text.site))) << text.site << " is no site of the model";
-    for (const std::string_view part : {text.effect, text.rule, text.hidden, text.remedy})
+    for (const std::string_view part : {text.effect, text.rule, text.hidden})
       EXPECT_FALSE(part.empty()) << text.site;
+  }
+}
+
+// A choice of time or order allows many mistakes, so no advice fits all of them.
+TEST(SiteTexts, choices_of_time_and_order_have_no_advice_of_their_own) {
+  for (const SiteText& text : site_texts()) {
+    const bool is_of_time = text.site.starts_with("thread-before-call") || text.site.starts_with("thread-after") ||
+                            text.site.starts_with("gather-delay") || text.site.starts_with("placement") || text.site.starts_with("completion-delay") ||
+                            text.site.starts_with("ack-") || text.site.starts_with("packet-fault");
+    EXPECT_TRUE(!is_of_time || text.remedy.empty()) << text.site;
   }
 }
 

@@ -96,7 +96,7 @@ const std::vector<Service>& services() {
        "thread-before-|event-on-arm"},
       {"connection_pool", "a call for record [0-9]+ gets the answer to one for record [0-9]+", "thread-|completion-delay|gather-delay"},
       {"key_value_store", "is answered with the reply to request|has a wrong checksum",
-       "do not change the buffer before its completion has been polled", true},
+       "do not change the buffer (of a request )?until", true},
       {"credit_stream", "has a credit, but no slot in the send queue",
        "completion-delay|ack-delay|ack-coalescing|gather-delay", true},
       {"session_server", "server was ended by signal 11 \\(SIGSEGV\\)", "thread-after-wait|event-delay", true},

@@ -69,7 +69,7 @@ TEST(FailureCauses, a_link_that_loses_packets) {
 
 TEST(FailureCauses, answers_that_are_lost) {
   EXPECT_EQ(first_evidence("1.000000 us  port/server:1  packet-dropped  opcode=Acknowledge dest_qp=72 psn=5 reason=4\n"),
-            "port/server:1 dropped 1 answer of the peer: a scripted fault");
+            "port/server:1 dropped 1 answer of the peer: a fault of the scenario or the seed");
 }
 
 TEST(FailureCauses, a_peer_in_err_with_what_it_said_before) {

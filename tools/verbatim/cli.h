@@ -70,6 +70,7 @@ struct RunOptions {
   std::string pcap;
   std::string pcap_per = "port";  // each packet at every "port" that it passes, or once on every "link"
   std::string calls;  // file of the programs' calls
+  std::string facts;  // file of what RunFacts writes; set by explore
   std::string flows;  // file of the table of flows
   std::string flows_form = "csv";  // or fct
   std::string links;  // file of the table of links

@@ -115,6 +115,7 @@ void Exploration::take(const ScheduleRuns::Done& done) {
   }
   for (std::size_t i = 0; i < report.windows.size() && i < windows_.size(); ++i)
     windows_[i] += report.windows[i];
+  findings_.add(report.findings, counted_);
   if (!report.has_failed()) return;
   ++failed_;
   const std::string signature = report.signature();
@@ -181,6 +182,7 @@ void Exploration::summarise() {
 
 void Exploration::report_untried() {
   if (!kinds_.empty()) answer_.print("\n");
+  answer_.print("%s", findings_.text(counted_).c_str());
   std::string untried;
   for (const explore::SiteText& text : explore::site_texts()) {
     const std::string site(text.site);
@@ -280,6 +282,7 @@ bool Exploration::write_results() {
                      {"interrupted", runs_.is_interrupted()},
                      {"complete", strategy_.is_exhausted()},
                      {"failures", entries_},
+                     {"findings", findings_.json()},
                      {"sites", sites},
                      {"windows", windows}};
   if (unit_digest_) json["missing_units"] = units_missing_;

@@ -15,6 +15,7 @@
 #include "sim/explore/strategy.h"
 #include "sim/observe/digest_sink.h"
 #include "sim/observe/race_windows.h"
+#include "tools/verbatim/advice/finding_list.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/progress.h"
@@ -111,6 +112,7 @@ class Exploration {
   std::vector<Kind> kinds_;
   std::map<std::string, std::uint64_t> asked_, decided_;  // by site
   std::array<std::uint64_t, observe::kRaceWindowCount> windows_{};
+  FindingList findings_;
   Json entries_ = Json::array();
 };
 

@@ -1,16 +1,21 @@
 #include "tools/verbatim/failure_text.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "sim/core/time_text.h"
+#include "sim/core/words.h"
 #include "sim/explore/site_texts.h"
 #include "sim/observe/ladder.h"
 #include "sim/observe/trace_line.h"
+#include "tools/verbatim/advice/advice.h"
 #include "tools/verbatim/interrupted.h"
 #include "tools/verbatim/places.h"
 
@@ -19,7 +24,6 @@ namespace verbatim::cli {
 namespace {
 
 using observe::TraceLine;
-using Trace = std::vector<TraceLine>;
 
 constexpr std::size_t kMostExplained = 8;  // decisions
 
@@ -79,12 +83,24 @@ Effect effect_of(const Trace& with, const Trace& without, const Places& places) 
   return {text, at};
 }
 
-std::string decision_text(const explore::Decision& decision, std::size_t number, const Effect* effect, const Places& places) {
+// The call that a late thread makes when it continues; nullptr: unknown.
+const ThreadCall* late_call(const explore::Decision& decision, const Places& places, const std::vector<ThreadCall>& calls) {
+  if (decision.site.find("access") != std::string::npos) return nullptr;
+  const auto end = places.end_of(decision);
+  const std::uint32_t thread = places.thread_of(decision);
+  if (!end || thread == 0) return nullptr;
+  const auto call = std::ranges::find_if(calls, [&](const ThreadCall& one) { return one.tid == thread && one.end_ps >= *end; });
+  return call == calls.end() || call->begin_ps > *end ? nullptr : &*call;
+}
+
+std::string decision_text(const explore::Decision& decision, std::size_t number, const Effect* effect, const Places& places,
+                          const std::vector<ThreadCall>& calls) {
   const auto end = places.end_of(decision);
   std::string text = "  " + std::to_string(number) + ". " + decision.actor + ", " + decision.site + " number " +
                      explore::number_of(decision) + (end ? ", until " : ", at ") +
                      time_text(end.value_or(decision.time_ps));
   if (const std::string place = places.of(decision); !place.empty()) text += ", at " + place;
+  if (const ThreadCall* const call = late_call(decision, places, calls)) text += ", in " + call->name + "(" + call->arguments + ")";
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
   text += "\n";
   if (effect != nullptr) text += "     " + effect->text + "\n";
@@ -98,6 +114,56 @@ std::string indented(const std::string& text) {
     if (text[i] == '\n' && i + 1 < text.size()) out += "    ";
   }
   return out;
+}
+
+// The trace with the steps of threads that a decision has held: where they are held, when they go on, and the calls that
+// they and the other threads of their program make meanwhile. `marked` are indices of the trace, and become those of
+// the result.
+Trace with_steps(const Evidence& evidence, const std::vector<explore::Decision>& decisions, std::vector<std::size_t>& marked) {
+  const Trace& trace = evidence.trace();
+  const Places& places = evidence.places();
+  const std::vector<ThreadCall>& calls = evidence.calls();
+  constexpr std::int64_t kAround = 3'000'000;  // ps
+  std::vector<TraceLine> steps;
+  std::set<const TraceLine*> heads;
+  std::vector<std::int64_t> held;  // times of the steps that get a mark
+  std::set<std::size_t> shown;
+  for (const explore::Decision& decision : decisions) {
+    const auto end = places.end_of(decision);
+    const std::uint32_t tid = places.thread_of(decision);
+    const auto mine = std::ranges::find(calls, tid, &ThreadCall::tid);
+    if (!end || tid == 0 || mine == calls.end()) continue;
+    const std::int64_t from_ps = evidence.held_from(decision);
+    const std::string component = "host/" + mine->host, thread = std::to_string(tid);
+    steps.push_back({from_ps, component, "thread", thread + " is held at " + places.of(decision), ""});
+    steps.push_back({*end, component, "thread", thread + " goes on", ""});
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const ThreadCall& call = calls[i];
+      const bool is_near = call.begin_ps >= from_ps - kAround && call.begin_ps <= *end + kAround;
+      const bool is_vain_poll = call.name == "ibv_poll_cq" && call.polled() == 0;
+      if (call.pid != mine->pid || !is_near || is_vain_poll || !shown.insert(i).second) continue;
+      steps.push_back({call.begin_ps, component, "thread", std::to_string(call.tid) + " calls " + evidence.text_of(call), ""});
+    }
+  }
+  std::ranges::stable_sort(steps, {}, &TraceLine::time_ps);
+  Trace all;
+  std::vector<std::size_t> moved;
+  auto step = steps.begin();
+  const auto add_steps = [&](std::int64_t until_ps) {
+    for (; step != steps.end() && step->time_ps <= until_ps; ++step) {
+      const bool is_marked = step->values.find(" is held at ") != std::string::npos || step->values.ends_with(" goes on");
+      if (is_marked) moved.push_back(all.size());
+      all.push_back(std::move(*step));
+    }
+  };
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    add_steps(trace[i].time_ps - 1);
+    if (std::ranges::count(marked, i) != 0) moved.push_back(all.size());
+    all.push_back(trace[i]);
+  }
+  add_steps(std::numeric_limits<std::int64_t>::max());
+  marked = std::move(moved);
+  return all;
 }
 
 // The trace around the effects of the decisions, and its end.
@@ -129,6 +195,158 @@ std::string text_of_arguments(const RunPlan& plan, const Shrunk& shrunk) {
   return text;
 }
 
+// The failing run with everything that is recorded of it, and what the rules say about it.
+struct Explained {
+  std::unique_ptr<Places> places = std::make_unique<Places>();  // at an address that evidence keeps
+  std::optional<Evidence> evidence;  // nullopt: the failing run could not be repeated with its trace
+  std::vector<std::optional<Effect>> effects;  // by decision; nullopt: unknown
+  std::vector<Advice> advice;
+};
+
+std::optional<Trace> trace_in(const std::string& path) {
+  InputFile file(path);
+  return observe::read_trace(file);
+}
+
+// The calls of the failing run until its failure. Observing calls takes long if a program polls for long, so a late
+// failure has none.
+std::vector<ThreadCall> observed_calls(ScheduleRuns& runs, const explore::Schedule& schedule, const std::string& path,
+                                       std::int64_t until_ps) {
+  constexpr std::chrono::seconds kLongest{15};
+  runs.set_deadline(std::chrono::steady_clock::now() + kLongest);
+  const bool has_run = !runs.run_all({schedule}, {{.calls = path, .until_ps = until_ps}}).empty();
+  runs.set_deadline(std::nullopt);
+  if (!has_run) return {};
+  std::string list;
+  InputFile file(path);
+  while (const auto line = file.line()) list += std::string(*line) + "\n";
+  return thread_calls_of(list);
+}
+
+Explained explain(ScheduleRuns& runs, const Shrunk& shrunk) {
+  Explained explained;
+  const auto& decisions = shrunk.decisions;
+  const TemporaryFolder folder(pattern_of_folder());
+  if (folder.path().empty() || runs.is_interrupted()) return explained;
+  // The failing run, and one run without each decision.
+  const std::size_t compared = std::min(decisions.size(), kMostExplained);
+  std::vector<explore::Schedule> schedules = {schedule_of(decisions)};
+  schedules.front().wants_places = true;
+  for (std::size_t i = 0; i < compared; ++i) {
+    std::vector<explore::Decision> without = decisions;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    schedules.push_back(schedule_of(std::move(without)));
+  }
+  std::vector<RunFiles> files;
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    const std::string path = folder.path() + "/" + std::to_string(i);
+    files.push_back({.trace = path + ".trace", .facts = path + ".facts"});
+  }
+  runs.set_deadline(shrunk.explain_until);
+  std::vector<RunReport> reports = runs.run_all(schedules, files);
+  runs.set_deadline(std::nullopt);
+  const auto is_over = [&] {
+    return runs.is_interrupted() || (shrunk.explain_until && std::chrono::steady_clock::now() >= *shrunk.explain_until);
+  };
+  std::vector<Evidence::Run> records;
+  for (std::size_t i = 0; i < reports.size() && !is_over(); ++i) {
+    auto trace = trace_in(files[i].trace);
+    auto facts = trace_in(files[i].facts);
+    records.push_back({trace ? std::move(*trace) : Trace(), facts ? std::move(*facts) : Trace()});
+    std::ranges::stable_sort(records.back().facts, {}, &TraceLine::time_ps);
+  }
+  if (records.empty() || records.front().trace.empty()) return explained;
+  *explained.places = Places(std::move(reports.front().places));
+  explained.effects.resize(decisions.size());
+  for (std::size_t i = 0; i + 1 < records.size(); ++i) {
+    if (records[i + 1].trace.empty()) continue;
+    explained.effects[i] = effect_of(records[0].trace, records[i + 1].trace, *explained.places);
+  }
+  const RunReport::Program* const failed = shrunk.report.first_failed();
+  const bool has_end = failed != nullptr && failed->ended_ps != std::numeric_limits<std::int64_t>::max();
+  const std::int64_t until_ps = has_end ? failed->ended_ps : shrunk.report.virtual_end_ps;
+  std::vector<ThreadCall> calls;
+  if (!is_over()) calls = observed_calls(runs, schedule_of(decisions), folder.path() + "/calls", until_ps);
+  Evidence::Run failing = std::move(records.front());
+  records.erase(records.begin());
+  explained.evidence.emplace(std::move(failing), std::move(records), decisions, std::move(calls), *explained.places,
+                             shrunk.report);
+  explained.advice = advice_of(*explained.evidence);
+  return explained;
+}
+
+// The last calls of the failed program's threads.
+std::string last_calls_text(const Evidence& evidence) {
+  constexpr std::size_t kMost = 6;
+  std::vector<const ThreadCall*> last;
+  for (auto call = evidence.calls().rbegin(); call != evidence.calls().rend() && last.size() < kMost; ++call) {
+    static constexpr std::string_view kOfLibraries[] = {"newfstatat", "mmap", "munmap", "mprotect", "madvise", "brk", "futex", "rt_sigprocmask"};
+    const bool is_vain_poll = (call->name == "ibv_poll_cq" && call->polled() == 0) || std::ranges::find(kOfLibraries, call->name) != std::end(kOfLibraries);
+    if (!evidence.end().hangs() && evidence.has_failed(call->pid) && !is_vain_poll) last.push_back(&*call);
+  }
+  if (last.empty()) return "";
+  std::string text = "  the last calls of " + evidence.end().host + ":\n";
+  for (auto call = last.rbegin(); call != last.rend(); ++call)
+    text += "    " + time_text((*call)->begin_ps) + " thread " + std::to_string((*call)->tid) + " " + evidence.text_of(**call) + "\n";
+  return text;
+}
+
+// The cause: what a rule says, else the run's own cause, else what is known without one. Then the findings of checks.
+std::string cause_text(const RunReport& report, const Explained& explained, bool has_decisions) {
+  std::string text;
+  // A failure of verbs is certain, a rule may be only possible.
+  const bool is_certain = !report.cause.empty() && report.cause.front().starts_with("cause: ");
+  const bool uses_advice = !explained.advice.empty() && (explained.advice.front().is_proven || !is_certain);
+  if (uses_advice) {
+    for (const Advice& advice : explained.advice)
+      text += std::string("  ") + (advice.is_proven ? "" : "possible ") + "cause: " + advice.cause + "\n  what to do: " + advice.remedy + "\n";
+  } else if (!report.cause.empty()) {
+    // A circle of waits is what a decision has led to, so its remedy does not fit.
+    const bool is_circle = has_decisions && report.cause.front().find("none of them sends first") != std::string::npos;
+    for (const std::string& line : report.cause) {
+      if (!is_circle || !line.starts_with("what to do: ")) text += "  " + line + "\n";
+    }
+  } else {
+    text += "  cause: not known: no rule of verbatim fits the records of this failure\n";
+    if (explained.evidence) text += last_calls_text(*explained.evidence);
+  }
+  const std::int64_t end_ps = explained.evidence ? explained.evidence->end().time_ps : std::numeric_limits<std::int64_t>::max();
+  std::set<std::string> shown;
+  constexpr std::size_t kMostFindings = 5;
+  for (const RunReport::Finding& finding : report.findings) {
+    const std::string line = finding.check + ": " + host_in(finding.component) + ": " + finding.text + (finding.place.empty() ? "" : ", at " + finding.place);
+    const bool is_said = text.find(finding.text) != std::string::npos;
+    if (is_said || finding.time_ps > end_ps || shown.size() == kMostFindings) continue;
+    if (!shown.insert(finding.check + finding.place).second) continue;
+    text += "  also found at " + time_text(finding.time_ps) + ", by the check " + line + "\n";
+  }
+  return text;
+}
+
+std::string decisions_text(const std::vector<explore::Decision>& decisions, const Explained& explained) {
+  std::string text;
+  std::vector<std::size_t> marked;
+  const std::vector<ThreadCall> none;
+  const std::vector<ThreadCall>& calls = explained.evidence ? explained.evidence->calls() : none;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const Effect* const effect = i < explained.effects.size() && explained.effects[i] ? &*explained.effects[i] : nullptr;
+    if (effect != nullptr && effect->at) marked.push_back(*effect->at);
+    text += decision_text(decisions[i], i + 1, effect, *explained.places, calls);
+  }
+  std::set<std::string_view> shown_rules;
+  for (const explore::Decision& decision : decisions) {
+    const explore::SiteText* site = explore::text_of(decision.site);
+    if (site == nullptr || !shown_rules.insert(site->rule).second) continue;
+    text += "  why it is allowed: " + std::string(site->rule) + "\n  why it is rarely seen: " + std::string(site->hidden) + "\n";
+    if (explained.advice.empty() && !site->remedy.empty()) text += "  what to do: " + std::string(site->remedy) + "\n";
+  }
+  if (!explained.evidence) return text;
+  std::ranges::sort(marked);
+  const Trace trace = with_steps(*explained.evidence, decisions, marked);
+  if (!marked.empty()) text += indented(ladder_around(trace, marked));
+  return text;
+}
+
 }  // namespace
 
 std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunReport& found) {
@@ -146,9 +364,8 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
     return "  its " + std::to_string(found.decisions.size()) +
            " decisions did not reproduce it: the run was weak (it depends on this machine), or this is a bug of verbatim\n";
   }
-  std::string text;
-  for (const std::string& line : shrunk.report.cause) text += "  " + line + "\n";
-  text += text_of_arguments(runs.plan(), shrunk);
+  const Explained explained = explain(runs, shrunk);
+  std::string text = cause_text(shrunk.report, explained, !decisions.empty()) + text_of_arguments(runs.plan(), shrunk);
   if (decisions.empty()) return text + "  it fails under every schedule, also with freedom friendly\n";
   text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision differs" : " decisions differ") +
                      " from the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " is" : " are") +
@@ -156,51 +373,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
                      (!shrunk.ran_out_of_time     ? ""
                       : runs.is_interrupted() ? "; not minimal: then interrupted"
                                               : "; not minimal: then the time was up") + "):\n";
-  // Traces of the failing run, and of one run without each decision.
-  const TemporaryFolder folder(pattern_of_folder());
-  const std::string prefix = folder.path() + "/";
-  std::vector<std::optional<Trace>> traces;
-  std::optional<Places> found_places;
-  const std::size_t explained = std::min(decisions.size(), kMostExplained);
-  if (!folder.path().empty() && !runs.is_interrupted()) {
-    std::vector<explore::Schedule> schedules = {schedule_of(decisions)};
-    schedules.front().wants_places = true;
-    for (std::size_t i = 0; i < explained; ++i) {
-      std::vector<explore::Decision> without = decisions;
-      without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
-      schedules.push_back(schedule_of(std::move(without)));
-    }
-    runs.set_deadline(shrunk.explain_until);
-    std::vector<RunReport> reports = runs.run_all(schedules, prefix);
-    runs.set_deadline(std::nullopt);
-    if (!reports.empty()) found_places.emplace(std::move(reports.front().places));
-    const auto is_over = [&] {
-      return runs.is_interrupted() || (shrunk.explain_until && std::chrono::steady_clock::now() >= *shrunk.explain_until);
-    };
-    for (std::size_t i = 0; i < reports.size() && !is_over(); ++i) {
-      InputFile file(prefix + std::to_string(i));
-      traces.push_back(observe::read_trace(file));
-    }
-  }
-  const Places places = found_places ? std::move(*found_places) : Places();
-  std::vector<std::size_t> marked;
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    std::optional<Effect> effect;
-    const bool is_compared = i < explained && i + 1 < traces.size() && traces[0] && traces[i + 1];
-    if (is_compared) effect = effect_of(*traces[0], *traces[i + 1], places);
-    if (effect && effect->at) marked.push_back(*effect->at);
-    text += decision_text(decisions[i], i + 1, effect ? &*effect : nullptr, places);
-  }
-  std::set<std::string_view> shown_rules;
-  for (const explore::Decision& decision : decisions) {
-    const explore::SiteText* site = explore::text_of(decision.site);
-    if (site == nullptr || !shown_rules.insert(site->rule).second) continue;
-    text += "  why it is allowed: " + std::string(site->rule) + "\n  why it is rarely seen: " + std::string(site->hidden) +
-            "\n  what to do: " + std::string(site->remedy) + "\n";
-  }
-  std::ranges::sort(marked);
-  if (!marked.empty()) text += indented(ladder_around(*traces[0], marked));
-  return text;
+  return text + decisions_text(decisions, explained);
 }
 
 }  // namespace verbatim::cli

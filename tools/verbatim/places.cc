@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -34,6 +35,70 @@ class Found {
 
 }  // namespace
 
+namespace {
+
+constexpr std::string_view kPlaceFrom = ", from ";
+
+// The location of a call, that of the function's caller, and further text: "app.h:88", "app.c:120", ", before touching …".
+struct PlaceParts {
+  std::string call, caller, rest;
+};
+
+PlaceParts place_parts_of(const std::string& place) {
+  const std::size_t from = place.find(kPlaceFrom);
+  if (from == place.npos) return {place, "", ""};
+  const std::size_t caller = from + kPlaceFrom.size(), end = std::min(place.find(", ", caller), place.size());
+  return {place.substr(0, from), place.substr(caller, end - caller), place.substr(end)};
+}
+
+bool is_place_in_header(const std::string& call) {
+  const std::string file = call.substr(0, call.find(':'));
+  return file.ends_with(".h") || file.ends_with(".hh") || file.ends_with(".hpp");
+}
+
+}  // namespace
+
+Places::Places(std::vector<RunReport::Place> places) : places_(std::move(places)) {
+  std::map<std::string, std::set<std::string>> callers;
+  for (const RunReport::Place& place : places_) {
+    const PlaceParts parts = place_parts_of(place.call.place);
+    if (!parts.caller.empty()) callers[parts.call].insert(parts.caller);
+  }
+  for (const auto& [call, of_call] : callers) {
+    if (of_call.size() > 1 || is_place_in_header(call)) wrappers_.insert(call);
+  }
+}
+
+std::string Places::shown(const std::string& place) const {
+  const PlaceParts parts = place_parts_of(place);
+  if (parts.caller.empty() || !wrappers_.contains(parts.call)) return place;
+  return parts.caller + ", through " + parts.call + parts.rest;
+}
+
+std::uint32_t Places::thread_of(const explore::Decision& decision) const {
+  const RunReport::Place* const place = find(decision);
+  return place == nullptr ? 0 : place->call.thread;
+}
+
+std::string Places::of_post(std::string_view component, std::uint64_t qpn, std::int64_t until_ps,
+                            std::optional<std::uint64_t> wr_id) const {
+  for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
+    if (place->call.kind != Kind::kSend || place->component != component || place->call.time_ps > until_ps) continue;
+    if ((qpn == 0 || place->call.number == qpn) && (!wr_id || place->call.wr_id == *wr_id)) return shown(place->call.place);
+  }
+  return "";
+}
+
+bool Places::is_of_send(const observe::TraceLine& completion) const {
+  for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
+    if (place->call.kind == Kind::kLate || place->call.kind == Kind::kArm || place->component != completion.component) continue;
+    if (place->call.time_ps > completion.time_ps || completion.value("wr_id") != std::to_string(place->call.wr_id)) continue;
+    if (place->call.kind == Kind::kSharedReceive) return false;
+    if (completion.value("qpn") == std::to_string(place->call.number)) return place->call.kind == Kind::kSend;
+  }
+  return false;
+}
+
 const RunReport::Place* Places::find(const explore::Decision& decision) const {
   // The place reported last has the most information.
   const auto found = std::find_if(places_.rbegin(), places_.rend(), [&](const RunReport::Place& place) {
@@ -45,7 +110,7 @@ const RunReport::Place* Places::find(const explore::Decision& decision) const {
 
 std::string Places::of(const explore::Decision& decision) const {
   const RunReport::Place* const place = find(decision);
-  return place == nullptr ? "" : place->call.place;
+  return place == nullptr ? "" : shown(place->call.place);
 }
 
 std::optional<std::int64_t> Places::end_of(const explore::Decision& decision) const {
@@ -69,7 +134,7 @@ std::string Places::of(const observe::TraceLine& line) const {
   if (asks || line.event == "completion-event") {
     for (const RunReport::Place& place : before) {
       if (!found.is_empty() || !is_here(place) || is_post(place) || !is_number(place, asks ? "number" : "cqn")) continue;
-      found.add(place.call.place);
+      found.add(shown(place.call.place));
     }
     return found.text(asks ? "called at " : "armed at ");
   }
@@ -79,7 +144,7 @@ std::string Places::of(const observe::TraceLine& line) const {
     for (const RunReport::Place& place : before) {
       const bool fits = place.call.kind == Kind::kSharedReceive || is_number(place, "qpn");
       if (!is_here(place) || !is_post(place) || !fits || line.value("wr_id") != std::to_string(place.call.wr_id)) continue;
-      if (!std::exchange(has[static_cast<std::size_t>(place.call.kind)], true)) found.add(place.call.place);
+      if (!std::exchange(has[static_cast<std::size_t>(place.call.kind)], true)) found.add(shown(place.call.place));
     }
     return found.text("posted at ");
   }
@@ -87,14 +152,14 @@ std::string Places::of(const observe::TraceLine& line) const {
   if (rings || line.event == "wqe-fetched" || line.event == "payload-gathered") {
     for (const RunReport::Place& place : before) {
       if (!is_here(place) || place.call.kind != Kind::kSend || !is_number(place, rings ? "number" : "qpn")) continue;
-      found.add(place.call.place);
+      found.add(shown(place.call.place));
       if (rings) break;
     }
     return found.text("posted at ");
   }
   if (line.event == "dma-write") {
     for (const RunReport::Place& place : before) {
-      if (!is_here(place) && place.call.kind == Kind::kSend) found.add(place.call.place);
+      if (!is_here(place) && place.call.kind == Kind::kSend) found.add(shown(place.call.place));
     }
     return found.text("of a message posted at ");
   }

@@ -337,10 +337,22 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     return figures.check_levels.of(entry.check) == CheckLevel::kError;
   };
   if (const auto found = std::ranges::find_if(figures.checks, is_error); found != figures.checks.end()) {
-    fail("the check " + found->check + " has found a mistake, which --check makes an error");
+    fail("the check " + found->check + " has found a mistake, which --check makes an error: " + found->text +
+         (found->place.empty() ? "" : ", at " + found->place));
   }
   for (const std::string& finding : result.findings) verdict.sentences.push_back(finding);
   return verdict;
+}
+
+std::optional<std::int64_t> first_unexpected_end(const RunPlan& plan, const supervisor::RunResult& result) {
+  std::optional<std::int64_t> first;
+  for (std::size_t i = 0; i < result.programs.size(); ++i) {
+    const supervisor::ProgramResult& program = result.programs[i];
+    if (plan.programs[i].on_terminal || !program.exited || as_expected(program, plan.scenario.programs[i])) continue;
+    const std::int64_t ended_ps = to_ps(program.ended);
+    first = std::min(first.value_or(ended_ps), ended_ps);
+  }
+  return first;
 }
 
 void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
@@ -360,6 +372,10 @@ void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& r
     entry.how = program.exited ? how_it_ended(program) : "has not ended";
     entry.last_words = output.last_words(i);
     if (program.exited) entry.ended_ps = to_ps(program.ended);
+  }
+  for (const observe::CheckLog::Entry& found : figures.checks) {
+    if (report.findings.size() == RunReport::kMostFindings) break;
+    report.findings.push_back({found.check, found.component, found.text, found.place, found.time_ps});
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,9 @@ void log_checks(const std::vector<observe::CheckLog::Entry>& findings, const Che
 
 Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,
               const ProgramOutput& output);
+
+// Time of the first end of a program that the scenario does not expect.
+std::optional<std::int64_t> first_unexpected_end(const RunPlan& plan, const supervisor::RunResult& result);
 
 // Fills in the verdict, the ends of the programs and the digest; the caller adds decisions and questions.
 void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,

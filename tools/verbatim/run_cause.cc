@@ -21,7 +21,13 @@ bool has_hung(supervisor::Outcome outcome) {
 
 }  // namespace
 
-RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> failures) {
+RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> failures,
+                  std::optional<std::int64_t> first_end_ps) {
+  // In the order of time.
+  if (first_end_ps) {
+    const auto later = std::ranges::find_if(failures, [&](const observe::Failure& one) { return one.time_ps > *first_end_ps; });
+    failures = failures.first(static_cast<std::size_t>(later - failures.begin()));
+  }
   if (has_hung(result.outcome)) {
     const auto loop = std::ranges::find(failures, "credit-loop", &observe::Failure::subject);
     if (loop != failures.end()) return of_failure(*loop);
@@ -30,7 +36,8 @@ RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::
     if (hang.is_of_peer && failed != failures.end()) return of_failure(*failed);
     // The peer has exited because of its own failure, and the other programs wait for it.
     if (hang.is_of_peer && !failures.empty()) return of_failure(failures.front());
-    if (!hang.text.empty()) return {hang.text, std::string(observe::remedy_for(hang.text)), "", true};
+    const bool follows_from_end = hang.is_of_peer && first_end_ps;
+    if (!hang.text.empty() && !follows_from_end) return {hang.text, std::string(observe::remedy_for(hang.text)), "", true};
   }
   for (const bool is_finding : {false, true}) {
     const auto first = std::ranges::find(failures, is_finding, &observe::Failure::is_finding);

@@ -52,8 +52,9 @@ std::string fact_of(std::span<const std::byte> command) {
       return "";
     case CommandType::kCreateQp:
       if (const auto made = read<protocol::CreateQp>(command)) {
-        return fmt::format("queue-pair  handle={} number={} send={} receive={} srq={}", made->handle, made->number,
-                           made->capabilities.max_send_wr, made->capabilities.max_recv_wr, made->srq);
+        return fmt::format("queue-pair  handle={} number={} send={} receive={} srq={} send_cq={} recv_cq={}", made->handle,
+                           made->number, made->capabilities.max_send_wr, made->capabilities.max_recv_wr, made->srq, made->send_cq,
+                           made->recv_cq);
       }
       return "";
     case CommandType::kCreateSrq:

@@ -205,9 +205,9 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   supervisor_options.dropped_to = [&observers](const std::string& addressee) {
     return observers.diagnoses->dropped_to(addressee);
   };
-  if (options.keep_trace) {
-    std::string failure = observers.calls_file.open(options.out + "/" + kCallsFile);
-    if (failure.empty()) failure = observers.facts_file.open(options.out + "/" + kFactsFile);
+  if (const std::string path = options.keep_trace ? options.out + "/" + kFactsFile : options.facts; !path.empty()) {
+    std::string failure = observers.facts_file.open(path);
+    if (failure.empty() && options.keep_trace) failure = observers.calls_file.open(options.out + "/" + kCallsFile);
     if (!failure.empty()) {
       complain(failure + "; nothing was started");
       return kUsage;
@@ -220,7 +220,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     simulation.tracer().add(static_cast<FactObserver&>(facts));
     simulation.tracer().add(static_cast<ib::PacketObserver&>(facts));
     supervisor_options.on_wait = [&facts](const supervisor::ThreadWait& wait) { facts.on_wait(wait); };
-    supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
+    if (options.keep_trace) supervisor_options.on_place = [&](const supervisor::CallPlace& call) {
       const std::string line = call_line(call, simulation.components());
       std::fwrite(line.data(), 1, line.size(), observers.calls_file.get());
     };
@@ -334,7 +334,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   // explain.
   if (!figures.diagnoses.empty() || !figures.checks.empty())
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
-  if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures);
+  if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures, first_unexpected_end(of_run, result));
   if (observers.overview) {
     observers.overview->add_flows(of_run.scenario.traffic, figures.flows, figures.flow_facts);
     observers.overview->add_graphs(graphs, graph_runs);

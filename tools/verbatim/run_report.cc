@@ -91,12 +91,15 @@ std::string to_bytes(const RunReport& report) {
   Json programs = Json::array();
   for (const RunReport::Program& program : report.programs)
     programs.push_back({program.label, program.as_expected, program.how, program.last_words, program.ended_ps});
+  Json findings = Json::array();
+  for (const RunReport::Finding& found : report.findings)
+    findings.push_back({found.check, found.component, found.text, found.place, found.time_ps});
   Json streams = Json::array();
   for (const explore::Questions::Stream& stream : report.questions.streams)
     streams.push_back({stream.site, stream.actor, stream.asked, stream.decided});
   Json places = Json::array();
   for (const auto& [component, call] : report.places)
-    places.push_back({component, call.kind, call.time_ps, call.number, call.wr_id, call.site, call.occurrence, call.place});
+    places.push_back({component, call.kind, call.time_ps, call.number, call.wr_id, call.site, call.occurrence, call.place, call.thread});
   const Json json = {{"code", report.code},
                      {"outcome", report.outcome},
                      {"digest", report.digest},
@@ -104,6 +107,7 @@ std::string to_bytes(const RunReport& report) {
                      {"sentences", report.sentences},
                      {"cause", report.cause},
                      {"programs", programs},
+                     {"findings", findings},
                      {"decisions", packed(without_names(report))},
                      {"streams", streams},
                      {"points", packed(report.wants_points ? report.questions.points : std::vector<explore::ChoicePoint>())},
@@ -131,6 +135,8 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   report.cause = json.at("cause").get<std::vector<std::string>>();
   for (const Json& program : json.at("programs"))
     report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3), program.at(4)});
+  for (const Json& found : json.at("findings"))
+    report.findings.push_back({found.at(0), found.at(1), found.at(2), found.at(3), found.at(4)});
   for (const Json& stream : json.at("streams"))
     report.questions.streams.push_back({stream.at(0), stream.at(1), stream.at(2), stream.at(3)});
   report.questions.digest = report.digest;
@@ -150,6 +156,7 @@ std::optional<RunReport> report_of(const std::string& bytes) {
     row.at(5).get_to(place.call.site);
     row.at(6).get_to(place.call.occurrence);
     row.at(7).get_to(place.call.place);
+    row.at(8).get_to(place.call.thread);
   }
   report.unused = decisions_of(json.at("unused"));
   report.windows = json.at("windows").get<std::vector<std::uint64_t>>();

@@ -29,6 +29,12 @@ struct RunReport {
     std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // max(): has not ended
   };
   std::vector<Program> programs;        // in the order of the scenario
+  struct Finding {                      // of a check
+    std::string check, component, text, place;  // component: "host/server"; place: source location, "" if unknown
+    std::int64_t time_ps = 0;
+  };
+  static constexpr std::size_t kMostFindings = 20;  // the first ones are kept
+  std::vector<Finding> findings;        // in the order of time
   std::vector<explore::Decision> decisions;  // of a failed run; of others if `wants_decisions`
   bool wants_decisions = false;         // set by the caller
   bool wants_first_cause = false;       // set by the caller: the first cause is reported at the end, as for people

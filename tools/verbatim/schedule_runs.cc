@@ -62,13 +62,13 @@ int ScheduleRuns::wait_ms() const {
 }
 
 std::vector<RunReport> ScheduleRuns::run_all(const std::vector<explore::Schedule>& schedules,
-                                             const std::string& trace_prefix) {
+                                             const std::vector<RunFiles>& files) {
   std::vector<RunReport> reports;
   std::size_t next = 0;
   while (!is_interrupted() && reports.size() < schedules.size()) {
     while (next < schedules.size() && has_room()) {
-      const std::string trace = trace_prefix.empty() ? "" : trace_prefix + std::to_string(next);
-      if (!start(schedules[next++], {.trace = trace, .record = ""})) return reports;
+      const RunFiles& of_run = next < files.size() ? files[next] : RunFiles();
+      if (!start(schedules[next++], of_run)) return reports;
     }
     await(wait_ms());
     if (wait_ms_ >= 0) on_wait_();

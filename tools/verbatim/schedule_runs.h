@@ -49,7 +49,8 @@ class ScheduleRuns {
   // Sets the time at which run_all() abandons unfinished runs. nullopt: none.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) { deadline_ = deadline; }
   // Runs all of them and returns the results in order, fewer after an interruption or the deadline.
-  std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::string& trace_prefix = "");
+  // `files`: of each schedule; empty: none.
+  std::vector<RunReport> run_all(const std::vector<explore::Schedule>& schedules, const std::vector<RunFiles>& files = {});
 
   // While results are awaited, `on_wait` is called at this interval of real time; negative: never.
   void set_wait_callback(int wall_ms, std::function<void()> on_wait) {

@@ -23,6 +23,9 @@ std::string to_bytes(const explore::Schedule& schedule, const RunWish& wish) {
   json["arguments"] = wish.arguments;
   json["trace"] = wish.files.trace;
   json["record"] = wish.files.record;
+  json["calls"] = wish.files.calls;
+  json["facts"] = wish.files.facts;
+  json["until_ps"] = wish.files.until_ps;
   std::string bytes;
   Json::to_msgpack(json, bytes);
   return bytes;
@@ -129,6 +132,9 @@ int ScheduleWorkers::serve(int socket, int core) {
     options.core = core;
     json.at("trace").get_to(options.trace);
     json.at("record").get_to(options.record);
+    json.at("calls").get_to(options.calls);
+    json.at("facts").get_to(options.facts);
+    if (const auto until_ps = json.at("until_ps").get<std::int64_t>(); until_ps > 0) plan.scenario.until = Duration(until_ps);
     options.out.clear();
     RunReport report;
     report.wants_points = plan.schedule->wants_points;

@@ -20,6 +20,8 @@ namespace verbatim::cli {
 // Output files of a run; empty: none.
 struct RunFiles {
   std::string trace, record;
+  std::string calls, facts;    // as those of `--calls` and `--keep-trace`
+  std::int64_t until_ps = 0;   // the run ends at this virtual time; 0: at its own end
 };
 
 // Settings of a run in addition to its schedule.

@@ -289,7 +289,7 @@ void Diagnoses::on_refused(const QueuePair& qp, const ib::Packet& packet, const 
         return join("the address ", Hex{operation.has_reth ? packet.reth.va.value : packet.atomic.va.value},
                     " of an atomic is not a multiple of 8");
       case Refusal::kRemoteKey: {
-        const ib::Reth reth = operation.has_atomic_eth ? ib::Reth{packet.atomic.va, packet.atomic.rkey, 8} : packet.reth;
+        const ib::Reth& reth = refusal.memory;
         return why_not_remote(qp, reth.rkey.value, reth.va.value, reth.length, right_for(opcode));
       }
       case Refusal::kReceiveLength:

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "sim/ib/packet.h"
+
 namespace verbatim::hca {
 
 struct Refusal {
@@ -27,9 +29,12 @@ struct Refusal {
   Why why;
   // For refusals about lengths: the bytes of the packet or message, and the bytes that it may or must have.
   std::uint64_t bytes, limit;
+  // For kRemoteKey: the memory of the message, which only its first packet names.
+  ib::Reth memory;
 
   Refusal() {}  // written before it is read
   Refusal(Why why, std::uint64_t bytes = 0, std::uint64_t limit = 0) : why(why), bytes(bytes), limit(limit) {}
+  Refusal(Why why, const ib::Reth& memory) : why(why), memory(memory) {}
 };
 
 }  // namespace verbatim::hca

@@ -334,7 +334,7 @@ Responder::Step Responder::check_remote_key(const Request& request) {
   Placement& placement = *request.placement;
   const auto address =
       surroundings_.check_remote(nullptr, reth.rkey.value, reth.va.value, reth.length, right_of(kind_));
-  if (!address) return refuse(request, NakCode::kRemoteAccessError, Refusal::kRemoteKey);
+  if (!address) return refuse(request, NakCode::kRemoteAccessError, Refusal(Refusal::kRemoteKey, reth));
   placement.address = *address + received_;
   placement.key = reth.rkey.value;
   return before_execution(request);

@@ -132,7 +132,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
     request.actions.drop(DropReason::kUnknownDuplicate);
     return Step::kDone;
   }
-  const auto refuse_again = [&](Refusal::Why why) {
+  const auto refuse_again = [&](const Refusal& why) {
     responses_.discard_from(packet.bth.psn);
     return refuse(request, NakCode::kRemoteAccessError, why);
   };
@@ -144,7 +144,7 @@ Responder::Step Responder::repeat_read(const Request& request) {
   // IBA 9.7.4.1.7: a request for no bytes is not checked.
   if (reth.length > 0 &&
       !surroundings_.check_remote(&target, reth.rkey.value, reth.va.value, reth.length, right_of(kind_))) {
-    return refuse_again(Refusal::kRemoteKey);
+    return refuse_again({Refusal::kRemoteKey, reth});
   }
   responses_.repeat_read(packet.bth.psn, reth, acknowledgement(request.actions), target, request.actions);
   return Step::kDone;

@@ -24,6 +24,7 @@ struct CallPlace {
   std::string site;               // with kLate: site of the choice
   std::uint64_t occurrence = 0;   // with kLate: number of the choice of this thread at that site
   std::string place;              // "app.c:88, from app.c:120"
+  std::uint32_t thread = 0;       // virtual id of the thread
 };
 
 }  // namespace verbatim::supervisor

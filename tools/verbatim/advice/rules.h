@@ -1,0 +1,50 @@
+// The rules, each of which recognises one kind of mistake from the records of a failure. nullopt: it does not
+// apply.
+#pragma once
+
+#include <optional>
+
+#include "tools/verbatim/advice/advice.h"
+#include "tools/verbatim/advice/evidence.h"
+
+namespace verbatim::cli::rules {
+
+using Found = std::optional<Advice>;
+
+// buffer_rules.cc
+Found send_buffer_changed(const Evidence& evidence);  // an adapter that reads late finds other bytes
+Found read_source_changed(
+    const Evidence& evidence);                       // a READ brings bytes of after its request was overtaken
+Found send_of_read_bytes(const Evidence& evidence);  // a send of a READ's bytes without a fence
+Found requests_outlive_their_end(
+    const Evidence& evidence);  // a queue pair is destroyed before its sends are complete
+Found late_write_of_ended_sender(const Evidence& evidence);  // a WRITE arrives after its sender has given up
+
+// order_rules.cc
+Found send_queue_full(const Evidence& evidence);     // a slot of the send queue is used before its completion
+Found bytes_in_any_order(const Evidence& evidence);  // memory tells that a message is complete
+Found queue_pairs_unordered(const Evidence& evidence);  // a message of one queue pair tells of another's
+
+// thread_rules.cc
+Found accesses_of_threads(const Evidence& evidence);    // memory changes between two accesses of a thread
+Found atomics_and_processor(const Evidence& evidence);  // an adapter's atomics and the processor's stores
+Found atomics_on_memory(const Evidence& evidence);         // an adapter's atomics, perhaps beside the processor's stores
+Found use_after_destroy(const Evidence& evidence);      // a thread uses what another one has destroyed
+Found posts_while_closing(const Evidence& evidence);    // a thread posts while another closes the queue pair
+
+// object_rules.cc
+Found number_used_again(const Evidence& evidence);           // a queue pair gets the number of another one
+Found message_before_established(const Evidence& evidence);  // a message overtakes RDMA_CM_EVENT_ESTABLISHED
+Found completions_after_last_wqe(const Evidence& evidence);  // completions remain after LAST_WQE_REACHED
+Found immediate_takes_receive(const Evidence& evidence);     // a WRITE with immediate data uses a receive
+Found limit_not_armed_again(const Evidence& evidence);       // the limit of an SRQ is armed once
+Found batch_of_destroyed(
+    const Evidence& evidence);                    // a queue pair ends while a batch of completions is handled
+Found undefined_field(const Evidence& evidence);  // an undefined field of a failed completion decides
+Found reset_discards(const Evidence& evidence);   // RESET discards requests without completions
+
+// loss_rules.cc
+Found datagram_lost(const Evidence& evidence);   // nobody repeats a datagram
+Found read_in_pieces(const Evidence& evidence);  // a READ is no snapshot
+
+}  // namespace verbatim::cli::rules
