@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tests/support/cpu_time.h"
 #include "tests/support/verbatim_run.h"
@@ -36,6 +37,30 @@ std::string mpi_program(const support::TemporaryFolder& folder) {
   const std::string command =
       "mpicc.openmpi -o " + support::quoted(program) + " " + support::quoted(BENCH_SOURCES "/programs/mpi_hello.c");
   return std::system((command + " 2>/dev/null").c_str()) == 0 ? program : "";
+}
+
+// Path of a program of the OSU micro-benchmarks: in the folder that OSU_FOLDER names, else in one of PATH.
+std::string osu_program(const std::string& name) {
+  const char* const own = std::getenv("OSU_FOLDER");
+  const char* const path = own != nullptr ? own : std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (std::filesystem::exists(folder + "/" + name)) return folder + "/" + name;
+  }
+  return name;
+}
+
+// Open MPI over UCX, started on host `first`.
+std::string ranks_command(const std::string& first, const std::string& hosts, int count, const std::string& program) {
+  return first + "=mpirun.openmpi --allow-run-as-root --host " + hosts + " -np " + std::to_string(count) +
+         " --mca pml ucx --mca osc ucx " + program;
+}
+
+// "h0:N,h1:N,…"
+std::string hosts_with(int hosts, int per_host) {
+  std::string list;
+  for (int i = 0; i < hosts; ++i) list += (i == 0 ? "h" : ",h") + std::to_string(i) + ":" + std::to_string(per_host);
+  return list;
 }
 
 // Folders in which OpenSM stores its data.
@@ -84,11 +109,13 @@ int main(int count, char** arguments) {
   };
   const std::string put = "ucx_perftest -d mlx5_0:1 -x rc_verbs -t put_lat -n 1000";
   const std::string hello = mpi_program(folder);
-  support::RunRequest ranks, discover, opensm;
-  ranks.topology = "star_8";
-  ranks.commands = {"h0=mpirun.openmpi --allow-run-as-root --host h0:2,h1:2,h2:2,h3:2,h4:2,h5:2,h6:2,h7:2 -np 16 --mca pml ucx "
-                    "--mca osc ucx " +
-                    support::quoted(hello)};
+  const std::string latency = osu_program("osu_latency"), allreduce = osu_program("osu_allreduce");
+  support::RunRequest ranks, more_ranks, two_ranks, eight_ranks, discover, opensm;
+  ranks.topology = more_ranks.topology = eight_ranks.topology = "star_8";
+  ranks.commands = {ranks_command("h0", hosts_with(8, 2), 16, support::quoted(hello))};
+  more_ranks.commands = {ranks_command("h0", hosts_with(8, 4), 32, support::quoted(hello))};
+  two_ranks.commands = {ranks_command("server", "server,client", 2, support::quoted(latency) + " -i 200 -x 20")};
+  eight_ranks.commands = {ranks_command("h0", hosts_with(8, 1), 8, support::quoted(allreduce) + " -i 20 -x 2")};
   discover.topology = topology_file(folder, "managed", "");
   discover.commands = {"h0=ibnetdiscover"};
   opensm.scenario = scenario_file(folder, topology_file(folder, "unmanaged", R"("subnet_manager": "none", )"), "opensm -o -f /dev/stdout");
@@ -98,6 +125,9 @@ int main(int count, char** arguments) {
       {"ucx_perftest put_lat 1000", 2, "/usr/bin/ucx_perftest", pair("ucx_perftest -d mlx5_0:1 -x rc_verbs -n 1000", put + " server")},
       {"fi_pingpong", 10, "/usr/bin/fi_pingpong", pair("fi_pingpong -p verbs -e msg", "fi_pingpong -p verbs -e msg server")},
       {"mpirun -np 16 over 8 hosts, hello", 5, hello.c_str(), ranks},
+      {"mpirun -np 32 over 8 hosts, hello", 5, hello.c_str(), more_ranks},
+      {"osu_latency -i 200", 15, latency.c_str(), two_ranks},
+      {"osu_allreduce -i 20, 8 ranks", 15, allreduce.c_str(), eight_ranks},
       {"ibnetdiscover of 64 hosts", 2, "/usr/sbin/ibnetdiscover", discover},
       {"OpenSM brings up 64 hosts and 20 switches", 10, "/usr/sbin/opensm", opensm},
   };
