@@ -13,6 +13,13 @@
 
 namespace verbatim::cli {
 
+// Name of a session's file in a bundle.
+inline constexpr const char* kSessionOfBundle = "session";
+
+// Repeats the session in `file` with `recorder`; `run` gets its run. Returns an exit code; kUsage after an error
+// message.
+int pack_session(const std::string& file, const AnswerStyle& style, supervisor::RecordedFiles& recorder, ReplayFile* run);
+
 // The manifest of a bundle: the run, and whether its decisions are a part of it.
 std::string bundle_manifest(const ReplayFile& run, bool has_decisions);
 

@@ -144,7 +144,7 @@ struct PackOptions {
   bool records = false;               // the bundle also has a recording of the run
   std::vector<std::string> excluded;  // patterns of paths or of names whose content is left out
 };
-int pack(const PackOptions& options);
+int pack(PackOptions options);
 // Packs the run of a replay file in a process of its own. False, after an error message, if that fails.
 bool pack_failure(const std::string& replay, const std::string& bundle);
 
@@ -255,7 +255,8 @@ struct AttachOptions {
 };
 int attach(const AttachOptions& options);
 // `session` is a file written by `shell`.
-int replay_session(const ReplayOptions& options);
+// `bundle`: with such a file; nullptr: the file of `options`.
+int replay_session(const ReplayOptions& options, const std::shared_ptr<BundleRun>& bundle = nullptr);
 
 // Parses the words of a `run`. nullopt, after an error message, if they are invalid.
 std::optional<RunOptions> run_options_of(std::vector<std::string> words);

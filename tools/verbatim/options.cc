@@ -334,7 +334,7 @@ void add_replay(CLI::App& app, ReplayOptions& options) {
 void add_pack(CLI::App& app, PackOptions& options) {
   CLI::App* verb = app.add_subcommand("pack",
                                       "Run once, and write a file that repeats the run on a machine where nothing is installed:\n"
-                                      "  verbatim pack -o FILE.vbundle [OPTIONS] SCENARIO.json|REPLAY\n"
+                                      "  verbatim pack -o FILE.vbundle [OPTIONS] SCENARIO.json|REPLAY|SESSION\n"
                                       "  verbatim pack -o FILE.vbundle [OPTIONS] --topology TOPOLOGY.json HOST=COMMAND ...");
   verb->footer(exit_code_footer());
   add_what(verb, options.run);

@@ -22,6 +22,7 @@
 #include "tools/verbatim/replay_file.h"
 #include "tools/verbatim/root_bundle.h"
 #include "tools/verbatim/run_plan.h"
+#include "tools/verbatim/shell/session_file.h"
 
 namespace verbatim::cli {
 
@@ -78,14 +79,58 @@ int pack_root(const PackOptions& asked) {
   return answer.end(kAsExpected);
 }
 
+// Writes the bundle of a run, and reports its size. Returns the exit code.
+int write_run_bundle(const PackOptions& asked, const ReplayFile& run, bool has_decisions, supervisor::RecordedFiles& machine,
+                     const std::map<std::string, std::string>& documents, Answer& answer) {
+  // Read by the kernel, before the process has a system call of its own.
+  machine.content(machine.real_path("/lib64/ld-linux-x86-64.so.2"));
+  supervisor::MachineLooks looks = machine.looks();
+  std::vector<std::string> excluded;
+  for (auto& [path, look] : looks) {
+    if (!look.has_content || !is_excluded(path, asked.excluded)) continue;
+    look.has_content = false;
+    excluded.push_back(path);
+  }
+  const auto write = [&](int descriptor) {
+    return bundle::write_bundle(descriptor, bundle_manifest(run, has_decisions), looks,
+                                [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, documents);
+  };
+  if (const std::string failure = write_document(asked.out, write); !failure.empty()) {
+    complain(failure);
+    return answer.end(kMachineFault);
+  }
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(asked.out, error);
+  const auto contents = std::ranges::count_if(looks, [](const auto& look) { return look.second.has_content; });
+  answer.print("pack: %s has %s: %lld files of %zu paths that the programs looked at\n", asked.out.c_str(),
+               fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6).c_str(), static_cast<long long>(contents), looks.size());
+  for (const std::string& path : excluded) answer.print("pack: without %s: a run that opens it ends with exit code 71\n", path.c_str());
+  for (const std::string& path : bundle::suspicious_paths(looks)) spdlog::warn("{}", path);
+  answer.document().update({{"bundle", asked.out}, {"bytes", bytes}, {"files", contents}, {"paths", looks.size()}});
+  return answer.end(kAsExpected);
+}
+
+int pack_session_file(const PackOptions& asked) {
+  supervisor::RecordedFiles machine;
+  ReplayFile run;
+  const std::string file = std::filesystem::absolute(asked.run.arguments[0]).string();
+  const int code = pack_session(file, asked.run.style, machine, &run);
+  if (code == kUsage || code == kMachineFault || code == kInternalError) return code;
+  Answer answer("pack", asked.run.style);
+  return write_run_bundle(asked, run, false, machine, {{kSessionOfBundle, file}}, answer);
+}
+
 }  // namespace
 
-int pack(const PackOptions& asked) {
+int pack(PackOptions asked) {
+  asked.out = std::filesystem::absolute(asked.out).string();  // a replay file leads to another folder
   if (!asked.root.empty()) return pack_root(asked);
   if (const std::string refusal = output_refusal(asked.out); !refusal.empty()) {
     complain("--out: " + refusal);
     return kUsage;
   }
+  const bool is_file = asked.run.topology.empty() && asked.run.arguments.size() == 1;
+  if (is_file && is_session(asked.run.arguments[0])) return pack_session_file(asked);
   RunOptions options = asked.run;
   supervisor::RecordedFiles machine;
   options.recorder = &machine;
@@ -112,15 +157,6 @@ int pack(const PackOptions& asked) {
     complain("nothing was packed: the run did not end by itself");
     return answer.end(code);
   }
-  // Read by the kernel, before the process has a system call of its own.
-  machine.content(machine.real_path("/lib64/ld-linux-x86-64.so.2"));
-  supervisor::MachineLooks looks = machine.looks();
-  std::vector<std::string> excluded;
-  for (auto& [path, look] : looks) {
-    if (!look.has_content || !is_excluded(path, asked.excluded)) continue;
-    look.has_content = false;
-    excluded.push_back(path);
-  }
   ReplayFile run = replay_of(*plan, options, files, report);
   if (options.bundle != nullptr) {
     const ReplayFile& packed = options.bundle->run();
@@ -131,23 +167,7 @@ int pack(const PackOptions& asked) {
     whole.bundle = nullptr;
     run.words = words_of(whole);
   }
-  const auto write = [&](int descriptor) {
-    return bundle::write_bundle(descriptor, bundle_manifest(run, has_decisions), looks,
-                                [&](const std::string& path) { return bundle::ContentSource(machine.content(path)); }, documents);
-  };
-  if (const std::string failure = write_document(asked.out, write); !failure.empty()) {
-    complain(failure);
-    return answer.end(kMachineFault);
-  }
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(asked.out, error);
-  const auto contents = std::ranges::count_if(looks, [](const auto& look) { return look.second.has_content; });
-  answer.print("pack: %s has %s: %lld files of %zu paths that the programs looked at\n", asked.out.c_str(),
-               fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6).c_str(), static_cast<long long>(contents), looks.size());
-  for (const std::string& path : excluded) answer.print("pack: without %s: a run that opens it ends with exit code 71\n", path.c_str());
-  for (const std::string& path : bundle::suspicious_paths(looks)) spdlog::warn("{}", path);
-  answer.document().update({{"bundle", asked.out}, {"bytes", bytes}, {"files", contents}, {"paths", looks.size()}});
-  return answer.end(kAsExpected);
+  return write_run_bundle(asked, run, has_decisions, machine, documents, answer);
 }
 
 bool pack_failure(const std::string& replay, const std::string& bundle) {

@@ -107,13 +107,14 @@ int replay(ReplayOptions asked) {
     make_absolute(*path);
   }
   if (is_session(asked.file)) return replay_session(asked);
+  std::string failure;
+  const bool is_packed = bundle::is_bundle(asked.file);
+  const std::shared_ptr<BundleRun> packed = is_packed ? BundleRun::open(asked.file, &failure) : nullptr;
+  if (packed != nullptr && packed->file().index().documents.contains(kSessionOfBundle)) return replay_session(asked, packed);
   if (!asked.terminal.empty()) {
     complain("--terminal is for sessions of `verbatim shell`, and " + asked.file + " is not one");
     return kUsage;
   }
-  std::string failure;
-  const bool is_packed = bundle::is_bundle(asked.file);
-  const std::shared_ptr<BundleRun> packed = is_packed ? BundleRun::open(asked.file, &failure) : nullptr;
   std::optional<ReplayFile> file;
   if (packed != nullptr) file = packed->run();
   else if (failure.empty()) file = read_replay(asked.file, &failure);

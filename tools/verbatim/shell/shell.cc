@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "tools/verbatim/answer.h"
+#include "tools/verbatim/bundle_run.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/output_file.h"
@@ -187,27 +188,31 @@ int shell(ShellOptions asked) {
   return code;
 }
 
-int replay_session(const ReplayOptions& asked) {
-  std::string failure;
-  const auto read = read_session(asked.file, &failure);
-  if (!read) {
-    complain(failure);
-    return kUsage;
-  }
-  Session session = *read;
-  if (session.end) session.replay.contents = session.end->contents;
+namespace {
+
+// Types the session's keys again. `recorder`: of what the programs look at, or nullptr; `bundle`: with the
+// session's files, or nullptr.
+int repeat_session(Session session, const ReplayOptions& asked, supervisor::RecordedFiles* recorder,
+                   const std::shared_ptr<BundleRun>& bundle) {
+  if (session.end && bundle == nullptr) session.replay.contents = session.end->contents;
   const std::vector<std::string> changes = changes_since(session.replay);
   for (const std::string& change : changes) complain((asked.relaxed ? "warning: " : "") + change);
   if (!changes.empty() && !asked.relaxed) {
     complain("the session cannot be repeated exactly; --relaxed types its keys into the programs as they are now");
     return kUsage;
   }
-  auto prepared = plan_of(session.replay);
+  auto prepared = bundle != nullptr ? plan_of(bundle) : plan_of(session.replay, recorder);
   if (!prepared) return kUsage;
   auto& [plan, options] = *prepared;
   plan.schedule.reset();
   plan.scenario.freedom = options.freedom.empty() ? "friendly" : options.freedom;
   seat(plan, session);
+  for (supervisor::ProgramSpec& program : plan.programs) {
+    if (plan.machine_files == nullptr || program.working_directory.starts_with('/')) continue;
+    const std::string& folder = session.replay.working_directory;
+    program.working_directory =
+        plan.machine_files->real_path(program.working_directory.empty() ? folder : folder + "/" + program.working_directory);
+  }
   if (!show_as(asked.show, plan, options)) return kUsage;
   plan.scenario.expect.outcome = session.end ? session.end->outcome : "interrupted";
   Answer answer("replay", options.style);
@@ -241,6 +246,36 @@ int replay_session(const ReplayOptions& asked) {
     return answer.end(code == kAsExpected ? static_cast<int>(kProgramFailed) : code);
   }
   return answer.end(code);
+}
+
+}  // namespace
+
+int replay_session(const ReplayOptions& asked, const std::shared_ptr<BundleRun>& bundle) {
+  std::string failure;
+  std::optional<Session> session;
+  if (bundle == nullptr) {
+    session = read_session(asked.file, &failure);
+  } else if (const auto text = bundle->file().document(kSessionOfBundle, &failure)) {
+    session = parse_session(*text, asked.file, &failure);
+  }
+  if (session) return repeat_session(*session, asked, nullptr, bundle);
+  complain(failure);
+  return kUsage;
+}
+
+int pack_session(const std::string& file, const AnswerStyle& style, supervisor::RecordedFiles& recorder, ReplayFile* run) {
+  std::string failure;
+  const auto session = read_session(file, &failure);
+  if (!session) {
+    complain(failure);
+    return kUsage;
+  }
+  ReplayOptions asked;
+  asked.file = file;
+  asked.show.style = style;
+  *run = session->replay;
+  run->contents.clear();
+  return repeat_session(*session, asked, &recorder, nullptr);
 }
 
 }  // namespace verbatim::cli
