@@ -6,12 +6,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 
 #include "sim/supervisor/kernel/checks.h"
 #include "sim/supervisor/run_memory.h"
 #include "sim/supervisor/run_report.h"
 #include "sim/supervisor/thread_times.h"
+#include "verbs_shim/protocol/clocks.h"
+#include "verbs_shim/protocol/layout.h"
 
 // `parking_poll` stands for ibv_poll_cq(): the prover knows its address, and it finds nothing.
 asm(R"(
@@ -380,6 +383,35 @@ TEST_F(ParkingLotTest, a_computation_is_poked_less_often_until_a_loop_is_found) 
   memory.begin_epoch(process);  // the context changes without a write by the simulator
   ASSERT_TRUE(lot.find_spin(thread, poked_in(parking_spin, &word))) << why_not_parked(process);
   EXPECT_EQ(analyst.poke_backoff(), 1u);
+}
+
+// A thread that waits for a time: mov $1, %edi; mov %rbx, %rsi; call *%r12; mov (%rbx), %eax; and again.
+TEST_F(ParkingLotTest, times_of_a_series_of_clock_reads_are_written_before_memory_is_used) {
+  alignas(4096) static std::uint8_t code[4096] = {0xbf, 1,    0,    0,    0,    0x48, 0x89, 0xde,
+                                                  0x41, 0xff, 0xd4, 0x8b, 0x03, 0xeb, 0xf1};
+  constexpr std::size_t kReturn = 11;
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  LoopAnalyst& analyst = lot.analyst_of(process);
+  spin::Registers registers;
+  registers.rip = registers.gpr[kR12] = protocol::kRuntimeImage + 0x100;  // clock_gettime
+  registers.gpr[kRdi] = 1;                                                // CLOCK_MONOTONIC
+  registers.gpr[kRsp] = address_of(&stack[kTop]);
+  registers.gpr[kRbx] = registers.gpr[kRsi] = address_of(&stack[kTop + 8]);
+  stack[kTop] = address_of(code) + kReturn;
+  std::int64_t base = 0;
+  ASSERT_TRUE(protocol::clock_base(1, options.epoch_ns, &base));
+  for (const std::int64_t ns : {5'000, 7'000}) {
+    const auto step = analyst.follow_clock(thread, registers, Instant(Duration(ns * 1000)), Instant(Duration(5'000'000)));
+    ASSERT_TRUE(step) << analyst.refusal();
+    EXPECT_EQ(step->at_entry.rip, registers.rip);
+    registers = step->at_entry;
+  }
+  analyst.write_followed();
+  const auto shown = process.memory().load<std::array<std::int64_t, 2>>(address_of(&stack[kTop + 8]));
+  ASSERT_TRUE(shown);
+  EXPECT_EQ((*shown)[0] * 1'000'000'000 + (*shown)[1], base + 7'000);
+  EXPECT_EQ(analyst.counts().clock_reads, 2u);
 }
 
 TEST_F(ParkingLotTest, clock_reads_that_were_followed_in_vain_are_skipped_for_longer_and_longer) {

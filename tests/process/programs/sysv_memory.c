@@ -140,6 +140,7 @@ static void totals(void) {
     const int id = shmget(IPC_PRIVATE, 5000, 0600);
     EXPECT(shmctl(0, SHM_INFO, (struct shmid_ds*)&after) >= 0 && shmctl(id, IPC_RMID, NULL) == 0);
     if (after.used_ids != before.used_ids + 1) continue;
+    EXPECT(before.used_ids != 0 || before.shm_tot == 0);
     printf("5000 bytes: %lu pages\n", after.shm_tot - before.shm_tot);
     return;
   }
