@@ -22,8 +22,10 @@ struct RunInputs {
   std::vector<std::pair<std::string, std::string>> values;
   std::map<std::string, nlohmann::json>
       files;  // of a bundle: scenario, topology and profiles, by their names
-  bool has_no_run() const { return bundle && values.empty(); }  // a bundle of files alone: a root, or a submission
   std::map<std::string, std::string> code;  // of a folder: digests of programs and libraries, by their names
+
+  // A bundle of files alone: a root, or a submission.
+  bool has_no_run() const { return bundle && values.empty(); }
 };
 
 // nullopt, with a sentence that begins with `path`, if it is neither a bundle nor a run, or is damaged.
