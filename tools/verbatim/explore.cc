@@ -74,7 +74,8 @@ int explore(const ExploreOptions& options) {
     ExploreOptions own = options;
     std::error_code error;
     own.out = std::filesystem::absolute(options.out, error).lexically_normal().string();  // paths in index.html are absolute
-    const CampaignPlan campaign{*plan, own, files, {options.strategy, seed, focus, options.runs}, of_clock(shrink_time), of_clock(until)};
+    const UnitSearch search{options.strategy, seed, focus, options.runs};
+    const CampaignPlan campaign{*plan, own, files, search, of_clock(shrink_time), of_clock(until)};
     if (is_divided(options.split)) return answer.end(split_exploration(campaign, answer));
     if (!options.split.task) return answer.end(run_campaign(campaign, answer));
     const bool is_share = options.split.task->role == SplitTask::Role::kShare;
