@@ -21,11 +21,24 @@
 
 namespace verbatim::cli {
 
+namespace {
+
+// As parse_limit(), also in hours and minutes: "8h", "30 min".
+std::optional<Duration> parse_wall_time(const char* option, const std::string& text, config::Diagnostics& diagnostics) {
+  std::smatch parts;
+  static const std::regex kLong("([0-9]{1,5}) ?(h|min)");
+  if (!std::regex_match(text, parts, kLong)) return parse_limit(option, text, diagnostics);
+  const int seconds = std::stoi(parts[1]) * (parts[2] == "h" ? 3600 : 60);
+  return parse_limit(option, std::to_string(seconds) + " s", diagnostics);
+}
+
+}  // namespace
+
 int explore(const ExploreOptions& options) {
   config::Diagnostics diagnostics;
-  const auto time = parse_limit("--time", options.time, diagnostics);
+  const auto time = parse_wall_time("--time", options.time, diagnostics);
   const auto shrink_time = parse_limit("--shrink-time", options.shrink_time, diagnostics);
-  const auto until = parse_limit("--until", options.until, diagnostics);
+  const auto until = parse_wall_time("--until", options.until, diagnostics);
   const bool is_in_units = is_divided(options.split) || options.split.task || until;
   if (const std::string why = is_in_units ? why_not_divisible(options.strategy) : ""; !why.empty()) diagnostics.add("--strategy", "", why);
   if (is_divided(options.split) && options.runs == 0)
