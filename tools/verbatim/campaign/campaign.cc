@@ -138,7 +138,8 @@ class Campaign {
                "; the results written before it are whole, and the same command goes on from there");
       return kMachineFault;
     }
-    while (!failures_.is_idle()) {
+    // After an interruption the report comes first: little time is left.
+    while (!failures_.is_idle() && !ProcessPool::is_interrupted()) {
       failures_.await(kTickMs);
       if (progress_.is_due()) progress_.show("a failure is being made small");
     }
