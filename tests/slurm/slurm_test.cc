@@ -44,7 +44,8 @@ class Slurm : public ::testing::Test {
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
   Finished divide(std::vector<std::string> options) const {
     options.insert(options.begin(), "explore");
-    options.insert(options.end(), {"--topology", support::topology("two_hosts"), "server=./program buggy", "client=./program buggy server"});
+    options.insert(options.end(), {"--topology", support::topology("two_hosts"), "server=./program buggy",
+                                   "client=./program buggy server"});
     return verbatim(std::move(options), folder_.path());
   }
   Finished collect(std::vector<std::string> options) const {
@@ -65,7 +66,8 @@ class Slurm : public ::testing::Test {
       const std::string name = entry.path().filename();
       if (name.find_first_not_of("0123456789") != name.npos) continue;
       const std::string words = text_of_file(entry.path() / "cmdline");
-      if (words.find(std::string("\0share\0", 7)) != words.npos && words.ends_with(folder + std::string(1, '\0') + share + std::string(1, '\0')))
+      if (words.find(std::string("\0share\0", 7)) != words.npos &&
+          words.ends_with(folder + std::string(1, '\0') + share + std::string(1, '\0')))
         return std::atoi(name.c_str());
     }
     return 0;
@@ -77,7 +79,8 @@ class Slurm : public ::testing::Test {
 };
 
 TEST_F(Slurm, an_array_on_two_nodes_gives_the_same_as_one_share_by_hand) {
-  const Finished submitted = divide({"--runs", "500", "--shares", "5", "--slurm=--time=5 --comment='two words'", "--out", "array"});
+  const Finished submitted =
+      divide({"--runs", "500", "--shares", "5", "--slurm=--time=5 --comment='two words'", "--out", "array"});
   ASSERT_EQ(submitted.code, 0) << submitted.err;
   EXPECT_THAT(submitted.out, HasSubstr("5 units in 5 shares"));
   EXPECT_THAT(submitted.out, HasSubstr("submitted: job "));
@@ -87,22 +90,27 @@ TEST_F(Slurm, an_array_on_two_nodes_gives_the_same_as_one_share_by_hand) {
   EXPECT_THAT(merged.out, HasSubstr("explored 500 schedules"));
   EXPECT_THAT(merged.out, Not(HasSubstr("missing")));
   std::string results;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path("array/results"))) results += text_of_file(entry.path());
+  for (const fs::directory_entry& entry : fs::directory_iterator(path("array/results")))
+    results += text_of_file(entry.path());
   EXPECT_THAT(results, HasSubstr("\"machine\":\"n1\""));
   EXPECT_THAT(results, HasSubstr("\"machine\":\"n2\""));
 
   ASSERT_EQ(divide({"--runs", "500", "--shares", "1", "--out", "hand"}).code, 0);
   EXPECT_EQ(run_command({path("hand/job.sh"), "0"}).code, 0);
   collect({"hand"});
-  const Json array = Json::parse(text_of_file(path("array/explore.json"))), hand = Json::parse(text_of_file(path("hand/explore.json")));
+  const Json array = Json::parse(text_of_file(path("array/explore.json"))),
+             hand = Json::parse(text_of_file(path("hand/explore.json")));
   EXPECT_EQ(array["digest"], hand["digest"]);
   EXPECT_EQ(array["failures"][0]["decisions"], hand["failures"][0]["decisions"]);
 }
 
 TEST_F(Slurm, a_killed_task_is_named_and_only_its_share_is_submitted_again) {
-  ASSERT_EQ(divide({"--runs", "4000", "--shares", "2", "--slurm", "--out", "s"}).code, 0);
+  ASSERT_EQ(divide({"--runs", "1600", "--shares", "2", "--slurm", "--out", "s"}).code, 0);
   pid_t victim = 0;
-  for (int i = 0; i < 1000 && (victim == 0 || text_of_file(path("s/results/share-0.1.jsonl")).find("\"unit\"") == std::string::npos); ++i) {
+  for (int i = 0;
+       i < 1000 &&
+       (victim == 0 || text_of_file(path("s/results/share-0.1.jsonl")).find("\"unit\"") == std::string::npos);
+       ++i) {
     victim = process_of_share(path("s"), "0");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -117,7 +125,7 @@ TEST_F(Slurm, a_killed_task_is_named_and_only_its_share_is_submitted_again) {
   EXPECT_THAT(half.out, HasSubstr("submitted again: 1 share, job "));
   ASSERT_TRUE(await_jobs());
   EXPECT_FALSE(fs::exists(path("s/results/share-1.2.jsonl")));
-  EXPECT_THAT(collect({"s"}).out, HasSubstr("explored 4000 schedules"));
+  EXPECT_THAT(collect({"s"}).out, HasSubstr("explored 1600 schedules"));
 }
 
 TEST_F(Slurm, a_node_with_another_program_refuses_and_is_named) {
@@ -129,7 +137,9 @@ TEST_F(Slurm, a_node_with_another_program_refuses_and_is_named) {
   const Finished refused = collect({"s"});
   EXPECT_EQ(refused.code, 71) << refused.out << refused.err;
   for (const char* share : {"0", "1"})
-    EXPECT_THAT(refused.out, ::testing::ContainsRegex("results/share-" + std::string(share) + ".1.jsonl of machine n[12]: refused: [^\n]*/program has another content"));
+    EXPECT_THAT(refused.out, ::testing::ContainsRegex(
+                                 "results/share-" + std::string(share) +
+                                 ".1.jsonl of machine n[12]: refused: [^\n]*/program has another content"));
   EXPECT_THAT(refused.out, HasSubstr("incomplete: 0 of 2 units have results"));
   fs::rename(path("sound"), path("program"));
   EXPECT_THAT(collect({"s", "--slurm"}).out, HasSubstr("submitted again: 2 shares"));
@@ -146,9 +156,10 @@ TEST_F(Slurm, options_that_sbatch_refuses_are_shown) {
 // Without the commands of Slurm there is a sentence.
 TEST(WithoutSlurm, a_missing_sbatch_is_named) {
   support::TemporaryFolder folder;
-  const Finished run = run_command({VERBATIM_PROGRAM, "run", "--seeds", "1..2", "--slurm", "--out", folder.path() + "/s", "--topology",
-                                    support::topology("two_hosts"), "server=/bin/true"},
-                                   "/", [] { ::setenv("PATH", "/nowhere", 1); });
+  const Finished run =
+      run_command({VERBATIM_PROGRAM, "run", "--seeds", "1..2", "--slurm", "--out", folder.path() + "/s",
+                   "--topology", support::topology("two_hosts"), "server=/bin/true"},
+                  "/", [] { ::setenv("PATH", "/nowhere", 1); });
   EXPECT_EQ(run.code, 71) << run.out << run.err;
   EXPECT_THAT(run.err, HasSubstr("no job was submitted: sbatch is not installed here"));
 }

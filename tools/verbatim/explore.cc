@@ -22,12 +22,25 @@
 
 namespace verbatim::cli {
 
+namespace {
+
+// As parse_limit(), also in hours and minutes: "8h", "30 min".
+std::optional<Duration> parse_wall_time(const char* option, const std::string& text, config::Diagnostics& diagnostics) {
+  std::smatch parts;
+  static const std::regex kLong("([0-9]{1,5}) ?(h|min)");
+  if (!std::regex_match(text, parts, kLong)) return parse_limit(option, text, diagnostics);
+  const int seconds = std::stoi(parts[1]) * (parts[2] == "h" ? 3600 : 60);
+  return parse_limit(option, std::to_string(seconds) + " s", diagnostics);
+}
+
+}  // namespace
+
 int explore(ExploreOptions options) {
   if (!take_bundle(options.run)) return kUsage;
   config::Diagnostics diagnostics;
-  const auto time = parse_limit("--time", options.time, diagnostics);
+  const auto time = parse_wall_time("--time", options.time, diagnostics);
   const auto shrink_time = parse_limit("--shrink-time", options.shrink_time, diagnostics);
-  const auto until = parse_limit("--until", options.until, diagnostics);
+  const auto until = parse_wall_time("--until", options.until, diagnostics);
   const bool is_in_units = is_divided(options.split) || options.split.task || until;
   if (const std::string why = is_in_units ? why_not_divisible(options.strategy) : ""; !why.empty()) diagnostics.add("--strategy", "", why);
   if (is_divided(options.split) && options.runs == 0)
@@ -76,7 +89,8 @@ int explore(ExploreOptions options) {
     ExploreOptions own = options;
     std::error_code error;
     own.out = std::filesystem::absolute(options.out, error).lexically_normal().string();  // paths in index.html are absolute
-    const CampaignPlan campaign{*plan, own, files, {options.strategy, seed, focus, options.runs}, of_clock(shrink_time), of_clock(until)};
+    const UnitSearch search{options.strategy, seed, focus, options.runs};
+    const CampaignPlan campaign{*plan, own, files, search, of_clock(shrink_time), of_clock(until)};
     if (is_divided(options.split)) return answer.end(split_exploration(campaign, answer));
     if (!options.split.task) return answer.end(run_campaign(campaign, answer));
     const bool is_share = options.split.task->role == SplitTask::Role::kShare;

@@ -164,10 +164,19 @@ bool ScheduleWorkers::start(std::int64_t number, const explore::Schedule& schedu
   return true;
 }
 
+// The worker gets the end of its requests, also while another child of this process has the socket, such as one that
+// makes a failure small.
+void ScheduleWorkers::close_socket(Worker& worker) {
+  if (worker.socket >= 0) {
+    ::shutdown(worker.socket, SHUT_RDWR);
+    ::close(worker.socket);
+  }
+  worker = {};
+}
+
 // Closes the socket and waits for the process, which exits by itself or is dead. Returns its status.
 int ScheduleWorkers::end(std::size_t slot) {
-  if (workers_[slot].socket >= 0) ::close(workers_[slot].socket);
-  workers_[slot] = {};
+  close_socket(workers_[slot]);
   return pool_.await_end(slot);
 }
 
@@ -197,10 +206,7 @@ std::vector<ScheduleWorkers::Ended> ScheduleWorkers::await(int wall_ms) {
 
 void ScheduleWorkers::abandon() {
   // Workers without a run exit by themselves when their socket is closed.
-  for (Worker& worker : workers_) {
-    if (worker.socket >= 0) ::close(worker.socket);
-    worker = {};
-  }
+  for (Worker& worker : workers_) close_socket(worker);
   pool_.abandon();
 }
 

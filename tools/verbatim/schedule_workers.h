@@ -72,6 +72,7 @@ class ScheduleWorkers {
   static constexpr unsigned kMostRuns = 2000;
 
   bool make(std::size_t slot);
+  static void close_socket(Worker& worker);
   int serve(int socket, int core);
   Ended take(std::size_t slot);
   int end(std::size_t slot);

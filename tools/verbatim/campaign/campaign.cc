@@ -22,12 +22,15 @@ namespace {
 
 using CampaignClock = Exploration::Clock;
 
-std::size_t parallel_units(const CampaignPlan& campaign) { return ProcessPool(campaign.options.run.jobs, campaign.options.run.core).slots(); }
+std::size_t parallel_units(const CampaignPlan& campaign) {
+  return ProcessPool(campaign.options.run.jobs, campaign.options.run.core).slots();
+}
 
 // A lock on the folder, so that one campaign at a time writes there. It ends with the process.
 class FolderLock {
  public:
-  explicit FolderLock(const std::string& folder) : descriptor_(::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  explicit FolderLock(const std::string& folder)
+      : descriptor_(::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     is_held_ = descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
   }
   ~FolderLock() {
@@ -48,28 +51,34 @@ void explain_all(const ScheduleTotals& totals, FailureWork& failures, Progress& 
   for (std::size_t i = 0; i < kinds.size() && !ProcessPool::is_interrupted(); ++i) {
     if (!failures.start(kinds[i], jobs)) continue;
     while (!failures.await(progress.wait_ms())) {
-      if (progress.is_due()) progress.show(join("failure ", i + 1, " of ", kinds.size(), " is being made small"));
+      if (progress.is_due())
+        progress.show(join("failure ", i + 1, " of ", kinds.size(), " is being made small"));
     }
   }
   clear_progress();
 }
 
-// Reports the totals and all failures as an undivided search does, and writes explore.json and the JUnit files.
-int report_units(const CampaignPlan& campaign, const ScheduleTotals& totals, const FailureWork& failures, std::size_t missing, Answer& answer) {
+// Reports the totals and all failures as an undivided search does, and writes explore.json and the JUnit
+// files.
+int report_units(const CampaignPlan& campaign, const ScheduleTotals& totals, const FailureWork& failures,
+                 std::size_t missing, Answer& answer) {
   std::string ignored;
   const auto strategy = explore::make_strategy("random", 1, {}, &ignored);
-  Exploration exploration(campaign.plan, campaign.options, campaign.files, *strategy, campaign.shrink_time, campaign.shrink_time, answer);
+  Exploration exploration(campaign.plan, campaign.options, campaign.files, *strategy, campaign.shrink_time,
+                          campaign.shrink_time, answer);
   return exploration.report(totals, failures, missing);
 }
 
 class Campaign {
  public:
   Campaign(const CampaignPlan& campaign, Answer& answer)
-      : campaign_(campaign), options_(campaign.options), answer_(answer),
+      : campaign_(campaign),
+        options_(campaign.options),
+        answer_(answer),
         failures_(campaign.plan, campaign.options, campaign.files, campaign.shrink_time) {}
 
   int run() {
-    auto inputs = inputs_of_runs(campaign_.plan, options_.run, campaign_.files);
+    auto inputs = inputs_of_runs(campaign_.plan, options_.run, campaign_.files, {options_.focus});
     if (!inputs) return ProcessPool::is_interrupted() ? kInterrupted : kMachineFault;
     const Split split = split_of(options_.out, options_.split.words, 0, 1, std::move(*inputs));
     if (const std::string failure = write_split(split); !failure.empty()) {
@@ -78,7 +87,9 @@ class Campaign {
     }
     const FolderLock lock(split.folder);
     if (!lock.is_held()) {
-      complain(split.folder + ": another process searches in this folder; wait for its end, or name another folder with --out");
+      complain(
+          split.folder +
+          ": another process searches in this folder; wait for its end, or name another folder with --out");
       return kUsage;
     }
     split_ = &split;
@@ -99,7 +110,8 @@ class Campaign {
     const std::chrono::seconds used(times_.empty() ? 0 : seconds_until(times_, now_s()));
     end_ = CampaignClock::now() + std::max(CampaignClock::duration(0), campaign_.until - used);
     if (totals_.runs() != 0)
-      answer_.print("%lld schedules and %lld s of earlier searches\n", static_cast<long long>(totals_.runs()), static_cast<long long>(used.count()));
+      answer_.print("%lld schedules and %lld s of earlier searches\n", static_cast<long long>(totals_.runs()),
+                    static_cast<long long>(used.count()));
     flush_standard_output();
     int code = kAsExpected;
     std::string stopped;
@@ -111,8 +123,10 @@ class Campaign {
       times_.emplace_back(now_s(), now_s());
       ScheduleRuns runs(campaign_.plan, options_.run);
       ScheduleUnits units(runs, campaign_.search, parallel_units(campaign_));
-      code = units.run([this] { return next(); }, [this](std::int64_t unit, const nlohmann::ordered_json& result) { return take(unit, result); }, stopped,
-                       kTickMs, [this] { tick(); });
+      code = units.run(
+          [this] { return next(); },
+          [this](std::int64_t unit, const nlohmann::ordered_json& result) { return take(unit, result); },
+          stopped, kTickMs, [this] { tick(); });
     }
     if (code != kAsExpected && !stopped.empty()) {
       clear_progress();
@@ -120,10 +134,12 @@ class Campaign {
       if (code != kInterrupted) writer_.stop(stopped);
     }
     if (!write_failure_.empty()) {
-      complain(write_failure_ + "; the results written before it are whole, and the same command goes on from there");
+      complain(write_failure_ +
+               "; the results written before it are whole, and the same command goes on from there");
       return kMachineFault;
     }
-    while (!failures_.is_idle()) {
+    // After an interruption the report comes first: little time is left.
+    while (!failures_.is_idle() && !ProcessPool::is_interrupted()) {
       failures_.await(kTickMs);
       if (progress_.is_due()) progress_.show("a failure is being made small");
     }
@@ -151,7 +167,8 @@ class Campaign {
   void report_new_kinds() {
     for (const FailureKind& kind : totals_.kinds()) {
       if (!reported_.insert(kind.signature).second || failures_.find(kind.signature) != nullptr) continue;
-      answer_.print_failure("run %lld (%s): %s\n", static_cast<long long>(kind.first_run), kind.strategy.c_str(), kind.summary.c_str());
+      answer_.print_failure("run %lld (%s): %s\n", static_cast<long long>(kind.first_run),
+                            kind.strategy.c_str(), kind.summary.c_str());
     }
     flush_standard_output();
     is_page_due_ = true;
@@ -167,18 +184,21 @@ class Campaign {
       is_page_due_ = true;
     }
     const auto now = CampaignClock::now();
-    if ((is_page_due_ && now - page_written_ > std::chrono::seconds(1)) || now - page_written_ > std::chrono::minutes(1)) {
+    if ((is_page_due_ && now - page_written_ > std::chrono::seconds(1)) ||
+        now - page_written_ > std::chrono::minutes(1)) {
       write_page("the search goes on");
       page_written_ = now;
       is_page_due_ = false;
     }
     if (!progress_.is_due()) return;
-    progress_.show(join(totals_.runs(), " runs, ", totals_.outcomes(), " different, ", totals_.kinds_count(), " kinds of failure") +
+    progress_.show(join(totals_.runs(), " runs, ", totals_.outcomes(), " different, ", totals_.kinds_count(),
+                        " kinds of failure") +
                    time_left(std::max(0.0, std::chrono::duration<double>(end_ - now).count())));
   }
 
   std::string write_page(const std::string& state) {
-    return write_document(split_->folder + "/index.html", campaign_page({*split_, totals_, failures_, times_, state}));
+    return write_document(split_->folder + "/index.html",
+                          campaign_page({*split_, totals_, failures_, times_, state}));
   }
 
   int finish(int code) {
@@ -218,10 +238,12 @@ int run_campaign(const CampaignPlan& campaign, Answer& answer) { return Campaign
 
 int split_exploration(const CampaignPlan& campaign, Answer& answer) {
   const ExploreOptions& options = campaign.options;
-  auto inputs = inputs_of_runs(campaign.plan, options.run, campaign.files);
+  auto inputs = inputs_of_runs(campaign.plan, options.run, campaign.files, {options.focus});
   if (!inputs) return ProcessPool::is_interrupted() ? kInterrupted : kMachineFault;
   const std::int64_t units = campaign.search.units();
-  return make_split(split_of(options.out, options.split.words, units, shares_of(options.split, units), std::move(*inputs)), options.split, answer);
+  return make_split(
+      split_of(options.out, options.split.words, units, shares_of(options.split, units), std::move(*inputs)),
+      options.split, answer);
 }
 
 int run_share_of_exploration(const CampaignPlan& campaign, Answer& answer) {
@@ -252,7 +274,8 @@ int collect_exploration(const CampaignPlan& campaign, Answer& answer) {
   const std::string failure = write_document(
       collected->split.folder + "/index.html",
       campaign_page({collected->split, totals, failures, times_of(collected->files),
-                     missing == 0 ? "all units have results" : join(missing, " of ", collected->split.units, " units have no result")}));
+                     missing == 0 ? "all units have results"
+                                  : join(missing, " of ", collected->split.units, " units have no result")}));
   if (!failure.empty()) complain(failure);
   answer.print("page: %s/index.html\n", collected->split.folder.c_str());
   if (ProcessPool::is_interrupted()) return kInterrupted;

@@ -1,4 +1,5 @@
-// `explore` as units: a campaign on this machine, a share of a divided search, and the collection of its shares.
+// `explore` as units: a campaign on this machine, a share of a divided search, and the collection of its
+// shares.
 #pragma once
 
 #include "tools/verbatim/answer.h"
@@ -16,8 +17,8 @@ struct CampaignPlan {
   Exploration::Clock::duration shrink_time, until;  // until: of --until
 };
 
-// Searches for the time of --until, of which earlier processes in the same folder have used a part. Failures are made
-// small in the background. Returns the exit code; so do the others.
+// Searches for the time of --until, of which earlier processes in the same folder have used a part. Failures
+// are made small in the background. Returns the exit code; so do the others.
 int run_campaign(const CampaignPlan& campaign, Answer& answer);
 // Divides the search into shares.
 int split_exploration(const CampaignPlan& campaign, Answer& answer);

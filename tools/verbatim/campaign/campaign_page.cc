@@ -50,15 +50,22 @@ std::string plots_of_growth(const CampaignView& view) {
 // A failure with its explanation, which includes the ladder and the command that repeats it.
 std::string section_of(const FailureKind& kind, std::size_t number, const CampaignView& view) {
   const ExplainedFailure* const explained = view.failures.find(kind.signature);
-  std::string html = join("<details open id=\"failure-", number, "\"><summary><b>Failure ", number, "</b>: ", for_html(kind.summary), "</summary>\n",
-                          "<p>", kind.failures, kind.failures == 1 ? " run" : " runs", " of ", view.totals.runs(), ", first in run ", kind.first_run, " (",
-                          for_html(kind.strategy), "); first seen ", utc(kind.first_seen_s), ", last seen ", utc(kind.last_seen_s), "</p>\n");
+  std::string html = join("<details open id=\"failure-", number, "\"><summary><b>Failure ", number,
+                          "</b>: ", for_html(kind.summary), "</summary>\n", "<p>", kind.failures,
+                          kind.failures == 1 ? " run" : " runs", " of ", view.totals.runs(),
+                          ", first in run ", kind.first_run, " (", for_html(kind.strategy), "); first seen ",
+                          utc(kind.first_seen_s), ", last seen ", utc(kind.last_seen_s), "</p>\n");
   if (explained == nullptr) return html + "<p class=\"hint\">It is not made small yet.</p></details>\n";
   if (explained->entry.contains("replay") && explained->entry["replay"].is_string())
-    html += "<p>Repeat it: <code>" + for_html(config::join_words({"verbatim", "replay", explained->entry["replay"].get<std::string>()})) +
-            "</code><br>After a repair, try schedules like it: <code>" +
-            for_html("verbatim explore --focus " + config::join_words({explained->entry["replay"].get<std::string>()}) + " …") + "</code></p>\n";
-  return html + "<div class=\"wide\"><pre class=\"number\">" + for_html(explained->text) + "</pre></div></details>\n";
+    html +=
+        "<p>Repeat it: <code>" +
+        for_html(config::join_words({"verbatim", "replay", explained->entry["replay"].get<std::string>()})) +
+        "</code><br>After a repair, try schedules like it: <code>" +
+        for_html("verbatim explore --focus " +
+                 config::join_words({explained->entry["replay"].get<std::string>()}) + " …") +
+        "</code></p>\n";
+  return html + "<div class=\"wide\"><pre class=\"number\">" + for_html(explained->text) +
+         "</pre></div></details>\n";
 }
 
 }  // namespace
@@ -73,13 +80,16 @@ std::vector<std::pair<std::int64_t, std::int64_t>> times_of(const std::vector<Re
   }
   std::ranges::sort(all);
   for (const auto& [begin, end] : all) {
-    if (times.empty() || begin > times.back().second) times.emplace_back(begin, end);
-    else times.back().second = std::max(times.back().second, end);
+    if (times.empty() || begin > times.back().second)
+      times.emplace_back(begin, end);
+    else
+      times.back().second = std::max(times.back().second, end);
   }
   return times;
 }
 
-std::int64_t seconds_until(const std::vector<std::pair<std::int64_t, std::int64_t>>& times, std::int64_t now_s) {
+std::int64_t seconds_until(const std::vector<std::pair<std::int64_t, std::int64_t>>& times,
+                           std::int64_t now_s) {
   std::int64_t seconds = 0;
   for (const auto& [begin, end] : times) seconds += std::max<std::int64_t>(0, std::min(end, now_s) - begin);
   return seconds;
@@ -87,17 +97,22 @@ std::int64_t seconds_until(const std::vector<std::pair<std::int64_t, std::int64_
 
 std::string campaign_page(const CampaignView& view) {
   const std::vector<FailureKind> kinds = view.totals.kinds();
-  std::string body = "<section><p>" + for_html(config::join_words(view.split.words)) + "</p>\n<p>" +
-                     join(view.totals.runs(), " schedules, ", view.totals.outcomes(), " different outcomes, ", view.totals.failed(), " failed, of ",
-                          kinds.size(), kinds.size() == 1 ? " kind" : " kinds", "; ",
-                          span_text(view.times.empty() ? 0 : seconds_until(view.times, view.times.back().second)), " of search");
-  if (!view.times.empty()) body += ", from " + utc(view.times.front().first) + " to " + utc(view.times.back().second);
+  std::string body =
+      "<section><p><code>verbatim " + for_html(config::join_words(view.split.words)) + "</code></p>\n<p>" +
+      join(view.totals.runs(), " schedules, ", view.totals.outcomes(), " different outcomes, ",
+           view.totals.failed(), " failed, of ", kinds.size(), kinds.size() == 1 ? " kind" : " kinds", "; ",
+           span_text(view.times.empty() ? 0 : seconds_until(view.times, view.times.back().second)),
+           " of search");
+  if (!view.times.empty())
+    body += ", from " + utc(view.times.front().first) + " to " + utc(view.times.back().second);
   body += "; " + for_html(view.state) + ".</p></section>\n";
   if (!kinds.empty()) {
-    std::vector<std::vector<std::string>> rows = {{"failure", "runs", "first run", "first seen", "last seen"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"failure", "runs", "first run", "first seen", "last seen"}};
     for (std::size_t i = 0; i < kinds.size(); ++i)
-      rows.push_back({join(i + 1, ": ", kinds[i].summary), std::to_string(kinds[i].failures), std::to_string(kinds[i].first_run),
-                      utc(kinds[i].first_seen_s), utc(kinds[i].last_seen_s)});
+      rows.push_back({join(i + 1, ": ", kinds[i].summary), std::to_string(kinds[i].failures),
+                      std::to_string(kinds[i].first_run), utc(kinds[i].first_seen_s),
+                      utc(kinds[i].last_seen_s)});
     body += "<section aria-label=\"Failures\"><h2>Failures</h2>\n" + table_html(rows) + "</section>\n";
   }
   body += plots_of_growth(view);

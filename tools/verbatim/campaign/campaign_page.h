@@ -1,5 +1,5 @@
-// index.html of a search: all kinds of failure with their explanations, and how the number of different outcomes has
-// grown. One file without scripts.
+// index.html of a search: all kinds of failure with their explanations, and how the number of different
+// outcomes has grown. One file without scripts.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ namespace verbatim::cli {
 // Parts of real time in which the search ran, [begin, end] in seconds since 1970, ascending and disjoint.
 std::vector<std::pair<std::int64_t, std::int64_t>> times_of(const std::vector<ResultFile>& files);
 // Seconds of these parts until `now_s`.
-std::int64_t seconds_until(const std::vector<std::pair<std::int64_t, std::int64_t>>& times, std::int64_t now_s);
+std::int64_t seconds_until(const std::vector<std::pair<std::int64_t, std::int64_t>>& times,
+                           std::int64_t now_s);
 
 struct CampaignView {
   const Split& split;

@@ -15,10 +15,12 @@ std::optional<Exploration::Json> Exploration::explain(const FailureKind& failure
     return std::nullopt;
   }
   if (report->signature() != failure.signature) {
-    answer_.print_failure("  it did not occur again: the run was weak (it depends on this machine), or this is a bug of verbatim\n");
+    answer_.print_failure(
+        "  it did not occur again: the run was weak (it depends on this machine), or this is a bug of verbatim\n");
     return Json{{"signature", failure.signature}, {"summary", failure.summary}};
   }
-  kinds_.push_back({failure.signature, failure.first_run, failure.failures, failure.strategy, *report, failure.summary});
+  kinds_.push_back(
+      {failure.signature, failure.first_run, failure.failures, failure.strategy, *report, failure.summary});
   // After an interruption the failure is not minimal, so it is left to the next process.
   if (!report_failure(kinds_.back(), 1) || runs_.is_interrupted()) return std::nullopt;
   return entries_.back();
@@ -35,14 +37,19 @@ int Exploration::report(const ScheduleTotals& totals, const FailureWork& explain
     asked_[site] = counts.first;
     if (counts.second != 0) decided_[site] = counts.second;
   }
-  for (const FailureKind& kind : totals.kinds()) kinds_.push_back({kind.signature, kind.first_run, kind.failures, kind.strategy, {}, kind.summary});
+  for (const FailureKind& kind : totals.kinds())
+    kinds_.push_back({kind.signature, kind.first_run, kind.failures, kind.strategy, {}, kind.summary});
   summarise();
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     const Kind& kind = kinds_[i];
     const ExplainedFailure* const one = explained.find(kind.signature);
     print_heading(kind, i + 1);
-    answer_.print_failure("%s", one != nullptr ? one->text.c_str() : ("  " + kind.summary + "\n  it is not made small yet\n").c_str());
-    entries_.push_back(one != nullptr && one->entry.contains("signature") ? one->entry : Json{{"signature", kind.signature}, {"summary", kind.summary}});
+    answer_.print_failure("%s", one != nullptr
+                                    ? one->text.c_str()
+                                    : ("  " + kind.summary + "\n  it is not made small yet\n").c_str());
+    entries_.push_back(one != nullptr && one->entry.contains("signature")
+                           ? one->entry
+                           : Json{{"signature", kind.signature}, {"summary", kind.summary}});
     entries_.back()["runs"] = kind.failures;
     entries_.back()["first_run"] = kind.first_run;
     entries_.back()["strategy"] = kind.strategy;

@@ -29,7 +29,9 @@ FailureWork::FailureWork(const RunPlan& plan, const ExploreOptions& options, con
                          Exploration::Clock::duration shrink_time)
     : plan_(plan), options_(options), files_(files), shrink_time_(shrink_time), pool_(1, options.run.core) {}
 
-std::string FailureWork::folder_of(const std::string& signature) const { return options_.out + "/failures/" + id_of_failure(signature); }
+std::string FailureWork::folder_of(const std::string& signature) const {
+  return options_.out + "/failures/" + id_of_failure(signature);
+}
 
 void FailureWork::read() {
   std::error_code error;
@@ -70,7 +72,8 @@ bool FailureWork::await(int wall_ms) {
     read();
     if (explained_.contains(under_way_) || pool_.is_interrupted()) continue;
     // It is not tried again in this process.
-    explained_[under_way_] = {"  it could not be made small:\n  " + text.substr(0, text.find('\n')) + "\n", FailureJson::object()};
+    explained_[under_way_] = {"  it could not be made small:\n  " + text.substr(0, text.find('\n')) + "\n",
+                              FailureJson::object()};
   }
   return has_ended;
 }
@@ -88,10 +91,12 @@ int FailureWork::explain(const FailureKind& kind, int jobs, const std::string& f
   const std::optional<FailureJson> entry = exploration.explain(kind);
   if (!entry) return kProgramFailed;
   flush_standard_output();
-  const FailureJson json = {{"signature", kind.signature}, {"entry", *entry}, {"text", content_of(::dup(STDOUT_FILENO))}};
+  const FailureJson json = {
+      {"signature", kind.signature}, {"entry", *entry}, {"text", content_of(::dup(STDOUT_FILENO))}};
   std::error_code error;
   fs::create_directories(folder, error);
-  const std::string failure = write_document(folder + "/failure.json", json.dump(2, ' ', false, FailureJson::error_handler_t::replace) + "\n");
+  const std::string failure = write_document(
+      folder + "/failure.json", json.dump(2, ' ', false, FailureJson::error_handler_t::replace) + "\n");
   if (!failure.empty()) complain(failure);
   return failure.empty() ? kAsExpected : kProgramFailed;
 }

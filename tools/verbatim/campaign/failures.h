@@ -1,5 +1,6 @@
-// Failures of a search that have been made small and explained: FOLDER/failures/ID, where ID is a digest of the
-// failure's signature. failure.json has the explanation; failure-1.replay and, with --record, failure-1.rec are beside it.
+// Failures of a search that have been made small and explained: FOLDER/failures/ID, where ID is a digest of
+// the failure's signature. failure.json has the explanation; failure-1.replay and, with --record,
+// failure-1.rec are beside it.
 #pragma once
 
 #include <chrono>
@@ -23,15 +24,16 @@ struct ExplainedFailure {
 class FailureWork {
  public:
   // All must outlive this object. `jobs`: parallel runs of that process.
-  FailureWork(const RunPlan& plan, const ExploreOptions& options, config::FileTexts& files, Exploration::Clock::duration shrink_time);
+  FailureWork(const RunPlan& plan, const ExploreOptions& options, config::FileTexts& files,
+              Exploration::Clock::duration shrink_time);
 
   // Reads the failures that earlier processes have explained.
   void read();
   // nullptr: it has not been explained yet.
   const ExplainedFailure* find(const std::string& signature) const;
 
-  // Starts the work on a failure if none is under way and this one has not been explained. Returns whether it was
-  // started.
+  // Starts the work on a failure if none is under way and this one has not been explained. Returns whether it
+  // was started.
   bool start(const FailureKind& kind, int jobs);
   bool is_idle() const { return pool_.is_idle(); }
   // Waits for the end of the work, at most `wall_ms` (negative: no limit). Returns whether it has ended.

@@ -1,5 +1,5 @@
-// Sum of the results of units of a search: number of runs and failures, kinds of failure, freedoms used, and how the
-// number of different outcomes has grown.
+// Sum of the results of units of a search: number of runs and failures, kinds of failure, freedoms used, and
+// how the number of different outcomes has grown.
 #pragma once
 
 #include <array>
@@ -18,12 +18,12 @@ namespace verbatim::cli {
 
 // Failures with one signature.
 struct FailureKind {
-  std::string signature, summary;   // summary of its first run
-  std::string strategy;             // of its first run
-  std::int64_t failures = 0;        // number of runs
-  std::int64_t first_run = 0;       // from 1, in the order of the units
+  std::string signature, summary;                  // summary of its first run
+  std::string strategy;                            // of its first run
+  std::int64_t failures = 0;                       // number of runs
+  std::int64_t first_run = 0;                      // from 1, in the order of the units
   std::int64_t first_seen_s = 0, last_seen_s = 0;  // seconds since 1970, real time
-  nlohmann::ordered_json schedule;  // of its first run
+  nlohmann::ordered_json schedule;                 // of its first run
 };
 
 // State after a unit.
@@ -34,8 +34,8 @@ struct OutcomeCount {
 
 class ScheduleTotals {
  public:
-  // Adds the result of a unit with this number. Everything but growth() is the same for any order of units. Throws
-  // std::exception, and is unchanged, if the result is not one of UnitCount.
+  // Adds the result of a unit with this number. Everything but growth() is the same for any order of units.
+  // Throws std::exception, and is unchanged, if the result is not one of UnitCount.
   void add(std::int64_t unit, const UnitResult& result);
 
   std::int64_t runs() const { return runs_; }

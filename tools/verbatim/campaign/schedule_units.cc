@@ -17,12 +17,14 @@ std::unique_ptr<explore::Strategy> UnitSearch::strategy_of(std::int64_t unit) co
   // The first unit is the beginning of an undivided search.
   const std::uint64_t own = unit == 0 ? seed : Rng(seed, join("explore/unit/", unit)).next();
   std::string ignored;
-  return explore::make_strategy(strategy, own, focus, &ignored, unit == 0 ? explore::Fixed::kIncluded : explore::Fixed::kLeftOut);
+  return explore::make_strategy(strategy, own, focus, &ignored,
+                                unit == 0 ? explore::Fixed::kIncluded : explore::Fixed::kLeftOut);
 }
 
 std::string why_not_divisible(const std::string& strategy) {
   if (strategy != "nasty" && !strategy.starts_with("delay:")) return "";
-  return "--strategy " + strategy + " is one sequence that does not depend on the seed, so it cannot be divided; portfolio contains it";
+  return "--strategy " + strategy +
+         " is one sequence that does not depend on the seed, so it cannot be divided; portfolio contains it";
 }
 
 void UnitCount::add(const explore::Schedule& schedule, const RunReport& report) {
@@ -54,8 +56,14 @@ nlohmann::ordered_json UnitCount::json() const {
   Json sites = Json::object(), kinds = Json::array();
   for (const auto& [site, counts] : sites_) sites[site] = {counts.first, counts.second};
   for (const auto& [signature, kind] : kinds_)
-    kinds.push_back({{"signature", signature}, {"summary", kind.summary}, {"count", kind.count}, {"at", kind.at}, {"strategy", kind.strategy}, {"schedule", kind.schedule}});
-  return {{"runs", runs_}, {"failed", failed_}, {"digest", digest_.hex()}, {"outcomes", outcomes}, {"sites", sites}, {"windows", windows_}, {"kinds", kinds}};
+    kinds.push_back({{"signature", signature},
+                     {"summary", kind.summary},
+                     {"count", kind.count},
+                     {"at", kind.at},
+                     {"strategy", kind.strategy},
+                     {"schedule", kind.schedule}});
+  return {{"runs", runs_},  {"failed", failed_},   {"digest", digest_.hex()}, {"outcomes", outcomes},
+          {"sites", sites}, {"windows", windows_}, {"kinds", kinds}};
 }
 
 // Starts a schedule of the first unit that has one, or of a new unit.
@@ -84,7 +92,8 @@ ScheduleUnits::Start ScheduleUnits::start_one(const NextUnit& next) {
   return Start::kNothing;
 }
 
-int ScheduleUnits::run(const NextUnit& next, const TakeUnit& take, std::string& stopped, int wall_ms, const std::function<void()>& on_wait) {
+int ScheduleUnits::run(const NextUnit& next, const TakeUnit& take, std::string& stopped, int wall_ms,
+                       const std::function<void()>& on_wait) {
   const auto stop = [&](int code, std::string reason) {
     stopped = std::move(reason);
     runs_.abandon();
@@ -103,12 +112,16 @@ int ScheduleUnits::run(const NextUnit& next, const TakeUnit& take, std::string& 
       const std::shared_ptr<Active> unit = std::move(started_.front());
       started_.pop_front();
       const RunReport& report = done->report;
-      if (report.outcome.empty() || report.code == kInternalError || report.code == kUsage || report.code == kMachineFault)
-        return stop(report.code, join("unit ", unit->number, ", schedule ", unit->count.runs() + 1, " (", done->schedule.name, "): ", report.summary()));
+      if (report.outcome.empty() || report.code == kInternalError || report.code == kUsage ||
+          report.code == kMachineFault)
+        return stop(report.code, join("unit ", unit->number, ", schedule ", unit->count.runs() + 1, " (",
+                                      done->schedule.name, "): ", report.summary()));
       unit->count.add(done->schedule, report);
       unit->strategy->learn(done->schedule, report.questions);
       ++counted_;
-      if (unit->count.runs() < unit->size && !(unit->strategy->is_exhausted() && unit->count.runs() == unit->started)) continue;
+      if (unit->count.runs() < unit->size &&
+          !(unit->strategy->is_exhausted() && unit->count.runs() == unit->started))
+        continue;
       std::erase(active_, unit);
       if (!take(unit->number, unit->count.json())) return stop(kAsExpected, "");
     }

@@ -1,5 +1,5 @@
-// Units of a search: each is a hundred schedules of a strategy with a seed of its own. A unit's result depends on its
-// number only, because its strategy learns from the schedules of the unit alone.
+// Units of a search: each is a hundred schedules of a strategy with a seed of its own. A unit's result
+// depends on its number only, because its strategy learns from the schedules of the unit alone.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,10 @@ class UnitCount {
   // The reports of the unit's schedules, in their order.
   void add(const explore::Schedule& schedule, const RunReport& report);
   std::int64_t runs() const { return runs_; }
-  // "runs", "failed", "digest" of all runs, "outcomes" (12 digits of the digest of each different run), "sites" (name: times asked,
-  // times not answered by the default), "windows", and "kinds" of failures: "signature", "summary", "count", "at"
-  // (number in the unit of the first one, from 0) with its "strategy" and "schedule".
+  // "runs", "failed", "digest" of all runs, "outcomes" (12 digits of the digest of each different run),
+  // "sites" (name: times asked, times not answered by the default), "windows", and "kinds" of failures:
+  // "signature", "summary", "count", "at" (number in the unit of the first one, from 0) with its "strategy"
+  // and "schedule".
   nlohmann::ordered_json json() const;
 
  private:
@@ -61,10 +62,12 @@ class UnitCount {
 class ScheduleUnits {
  public:
   // Both must outlive this object. `parallel`: number of units under way at a time.
-  ScheduleUnits(ScheduleRuns& runs, const UnitSearch& search, std::size_t parallel) : runs_(runs), search_(search), parallel_(parallel) {}
+  ScheduleUnits(ScheduleRuns& runs, const UnitSearch& search, std::size_t parallel)
+      : runs_(runs), search_(search), parallel_(parallel) {}
 
   // As a UnitRunner. `on_wait` is called at least every `wall_ms` of real time (negative: never).
-  int run(const NextUnit& next, const TakeUnit& take, std::string& stopped, int wall_ms = -1, const std::function<void()>& on_wait = {});
+  int run(const NextUnit& next, const TakeUnit& take, std::string& stopped, int wall_ms = -1,
+          const std::function<void()>& on_wait = {});
 
   std::int64_t runs() const { return counted_; }
 

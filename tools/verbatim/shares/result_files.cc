@@ -30,7 +30,8 @@ constexpr std::int64_t kMostTime = std::int64_t{1} << 40;  // seconds
 std::optional<std::pair<std::int64_t, std::int64_t>> numbers_of(const std::string& name) {
   long long share = 0, attempt = 0;
   int length = 0;
-  if (std::sscanf(name.c_str(), "share-%lld.%lld.jsonl%n", &share, &attempt, &length) != 2) return std::nullopt;
+  if (std::sscanf(name.c_str(), "share-%lld.%lld.jsonl%n", &share, &attempt, &length) != 2)
+    return std::nullopt;
   if (static_cast<std::size_t>(length) != name.size() || share < 0 || attempt < 1) return std::nullopt;
   return std::pair<std::int64_t, std::int64_t>(share, attempt);
 }
@@ -51,7 +52,8 @@ void read_lines(const Split& split, ResultFile& file) {
   std::int64_t size = 0, number = 0;
   InputFile input(path);
   const auto remark = [&](const std::string& text) {
-    file.remarks.push_back(file.name + (file.machine.empty() ? "" : " of machine " + file.machine) + ": " + text);
+    file.remarks.push_back(file.name + (file.machine.empty() ? "" : " of machine " + file.machine) + ": " +
+                           text);
   };
   while (const auto line = input.line()) {
     ++number;
@@ -71,7 +73,8 @@ void read_lines(const Split& split, ResultFile& file) {
         remark(json->at("stopped").get<std::string>());
         file.has_stopped = true;
       } else {
-        const auto unit = whole_number<std::int64_t>(json->at("unit"), 0, (split.units == 0 ? Split::kMostUnits : split.units) - 1);
+        const auto unit = whole_number<std::int64_t>(
+            json->at("unit"), 0, (split.units == 0 ? Split::kMostUnits : split.units) - 1);
         file.units[unit] = {json->at("result"), whole_number<std::int64_t>(json->at("ended"), 0, kMostTime)};
       }
     } catch (const std::exception& e) {
@@ -110,10 +113,12 @@ MergedResults merge(const Split& split, const std::vector<ResultFile>& files) {
     if (!file.is_of_this_work) continue;
     for (const auto& [unit, result] : file.units) {
       const auto [it, is_new] = merged.units.emplace(unit, result);
-      if (is_new) sources[unit] = &file;
+      if (is_new)
+        sources[unit] = &file;
       else if (it->second.result != result.result)
-        merged.remarks.push_back(join("unit ", unit, " has two different results, in ", sources[unit]->name, " of machine ",
-                                      sources[unit]->machine, " and in ", file.name, " of machine ", file.machine,
+        merged.remarks.push_back(join("unit ", unit, " has two different results, in ", sources[unit]->name,
+                                      " of machine ", sources[unit]->machine, " and in ", file.name,
+                                      " of machine ", file.machine,
                                       ": its runs depend on the machine; the first counts"));
     }
   }
@@ -133,7 +138,8 @@ std::string ResultWriter::open(const Split& split, std::int64_t share) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno != EEXIST) return path_ + ": " + std::strerror(errno);
   }
-  return write_line({{"share", share}, {"machine", this_machine()}, {"begun", now_s()}, {"work", split.digest()}});
+  return write_line(
+      {{"share", share}, {"machine", this_machine()}, {"begun", now_s()}, {"work", split.digest()}});
 }
 
 std::string ResultWriter::write(std::int64_t unit, const nlohmann::ordered_json& result) {
@@ -149,8 +155,10 @@ std::string ResultWriter::write_line(const nlohmann::ordered_json& line) {
   int error = ::fstat(descriptor_, &before) == 0 ? 0 : errno;
   for (std::size_t at = 0; error == 0 && at < text.size();) {
     const ssize_t n = ::write(descriptor_, text.data() + at, text.size() - at);
-    if (n > 0) at += static_cast<std::size_t>(n);
-    else if (n == 0 || errno != EINTR) error = n == 0 ? ENOSPC : errno;
+    if (n > 0)
+      at += static_cast<std::size_t>(n);
+    else if (n == 0 || errno != EINTR)
+      error = n == 0 ? ENOSPC : errno;
   }
   if (error == 0 && ::fdatasync(descriptor_) != 0 && errno != EINVAL && errno != ENOSYS) error = errno;
   if (error == 0) return "";

@@ -1,8 +1,9 @@
 // Results of a split's units as JSON lines: FOLDER/results/share-NUMBER.ATTEMPT.jsonl.
 //
-// Each attempt at a share writes a file of its own. The first line names the share, the machine and the digest of the
-// work; each further line is the result of one unit, or the reason why the attempt stopped. A line is written whole: if
-// that fails it is removed again. A last line without its newline was cut off and does not count.
+// Each attempt at a share writes a file of its own. The first line names the share, the machine and the
+// digest of the work; each further line is the result of one unit, or the reason why the attempt stopped. A
+// line is written whole: if that fails it is removed again. A last line without its newline was cut off and
+// does not count.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@ struct UnitResult {
 
 // One attempt at a share.
 struct ResultFile {
-  std::string name;                  // below the folder: "results/share-3.1.jsonl"
+  std::string name;  // below the folder: "results/share-3.1.jsonl"
   std::int64_t share = 0;
   std::string machine;
-  std::int64_t begun_s = 0;          // seconds since 1970, real time
+  std::int64_t begun_s = 0;  // seconds since 1970, real time
   std::map<std::int64_t, UnitResult> units;
   std::vector<std::string> remarks;  // why it stopped, what is damaged; each names the file and the machine
   bool has_stopped = false;          // it has written a reason
@@ -38,8 +39,8 @@ std::vector<ResultFile> read_result_files(const Split& split);
 // The results of all units, from the first file that has each.
 struct MergedResults {
   std::map<std::int64_t, UnitResult> units;
-  std::vector<std::int64_t> missing;  // units, if their number is fixed
-  std::vector<std::string> remarks;   // on files and on units with two different results
+  std::vector<std::int64_t> missing;                   // units, if their number is fixed
+  std::vector<std::string> remarks;                    // on files and on units with two different results
   std::map<std::int64_t, const ResultFile*> attempts;  // the last one at each share
 };
 // `files` must outlive the result.

@@ -41,7 +41,8 @@ void take_processors(const SplitTask& task) {
   if (jobs >= all.size()) return;
   cpu_set_t taken;
   CPU_ZERO(&taken);
-  for (std::size_t i = 0; i < jobs; ++i) CPU_SET(all[(static_cast<std::size_t>(task.share) * jobs + i) % all.size()], &taken);
+  for (std::size_t i = 0; i < jobs; ++i)
+    CPU_SET(all[(static_cast<std::size_t>(task.share) * jobs + i) % all.size()], &taken);
   ::sched_setaffinity(0, sizeof taken, &taken);
 }
 
@@ -56,16 +57,19 @@ int make_split(const Split& split, const SplitOptions& options, Answer& answer) 
     complain(failure);
     return kUsage;
   }
-  answer.print("%s in %lld %s: %s\n", units_text(static_cast<std::size_t>(split.units)).c_str(), static_cast<long long>(split.shares),
-               split.shares == 1 ? "share" : "shares", split.folder.c_str());
+  answer.print("%s in %lld %s: %s\n", units_text(static_cast<std::size_t>(split.units)).c_str(),
+               static_cast<long long>(split.shares), split.shares == 1 ? "share" : "shares",
+               split.folder.c_str());
   answer.document() = {{"folder", split.folder}, {"units", split.units}, {"shares", split.shares}};
   if (options.slurm.empty()) {
-    answer.print("run them:  seq 0 %lld | parallel %s/job.sh {} --jobs 1\n", static_cast<long long>(split.shares - 1), split.folder.c_str());
+    answer.print("run them:  seq 0 %lld | parallel %s/job.sh {} --jobs 1\n",
+                 static_cast<long long>(split.shares - 1), split.folder.c_str());
   } else {
     std::vector<std::int64_t> shares;
     for (std::int64_t share = 0; share < split.shares; ++share) shares.push_back(share);
     std::string job;
-    if (const std::string failure = submit(split, shares, options.slurm == "-" ? "" : options.slurm, &job); !failure.empty()) {
+    if (const std::string failure = submit(split, shares, options.slurm == "-" ? "" : options.slurm, &job);
+        !failure.empty()) {
       complain(failure);
       return kMachineFault;
     }
@@ -84,7 +88,8 @@ int run_share(const SplitTask& task, const UnitRunner& run, Answer& answer) {
     return kUsage;
   }
   if (task.share < 0 || task.share >= split->shares) {
-    complain(join("there is no share ", task.share, "; ", task.folder, " has shares 0 to ", split->shares - 1));
+    complain(
+        join("there is no share ", task.share, "; ", task.folder, " has shares 0 to ", split->shares - 1));
     return kUsage;
   }
   ResultWriter writer;
@@ -123,11 +128,15 @@ int run_share(const SplitTask& task, const UnitRunner& run, Answer& answer) {
     complain(stopped);
     writer.stop(stopped);
   }
-  answer.print("share %lld: %s, %s before, %s left\n", static_cast<long long>(task.share), units_text(done).c_str(),
-               units_text(before.units.size() == 0 ? 0 : static_cast<std::size_t>(std::ranges::count_if(before.units, [&](const auto& entry) {
-                 return split->share_of(entry.first) == task.share;
-               }))).c_str(),
-               units_text(left.size() - done).c_str());
+  answer.print(
+      "share %lld: %s, %s before, %s left\n", static_cast<long long>(task.share), units_text(done).c_str(),
+      units_text(before.units.size() == 0
+                     ? 0
+                     : static_cast<std::size_t>(std::ranges::count_if(
+                           before.units,
+                           [&](const auto& entry) { return split->share_of(entry.first) == task.share; })))
+          .c_str(),
+      units_text(left.size() - done).c_str());
   answer.document() = {{"share", task.share}, {"done", done}, {"left", left.size() - done}};
   return code;
 }
@@ -152,31 +161,37 @@ int end_collection(const Collected& collected, const SplitTask& task, Answer& an
   for (const std::int64_t unit : collected.results.missing) ++missing[split.share_of(unit)];
   nlohmann::ordered_json shares = nlohmann::ordered_json::array();
   for (const std::string& remark : collected.results.remarks) answer.print_failure("%s\n", remark.c_str());
-  const std::set<std::int64_t> under_way = missing.empty() ? std::set<std::int64_t>() : shares_under_way(split);
+  const std::set<std::int64_t> under_way =
+      missing.empty() ? std::set<std::int64_t>() : shares_under_way(split);
   std::vector<std::int64_t> idle;
   for (const auto& [share, count] : missing) {
     if (!under_way.contains(share)) idle.push_back(share);
-    answer.print_failure("missing: %s of share %lld, %s\n", units_text(count).c_str(), static_cast<long long>(share),
-                         under_way.contains(share) ? "which waits or runs" : end_of_share(collected.results, share).c_str());
+    answer.print_failure(
+        "missing: %s of share %lld, %s\n", units_text(count).c_str(), static_cast<long long>(share),
+        under_way.contains(share) ? "which waits or runs" : end_of_share(collected.results, share).c_str());
     shares.push_back({{"share", share}, {"missing", count}, {"under_way", under_way.contains(share)}});
   }
   answer.document()["missing"] = collected.results.missing.size();
   answer.document()["missing_shares"] = std::move(shares);
   answer.document()["remarks"] = collected.results.remarks;
   if (missing.empty()) return code;
-  answer.print_failure("incomplete: %zu of %s have results\n", collected.results.units.size(), units_text(static_cast<std::size_t>(split.units)).c_str());
+  answer.print_failure("incomplete: %zu of %s have results\n", collected.results.units.size(),
+                       units_text(static_cast<std::size_t>(split.units)).c_str());
   if (!task.slurm.empty() && !idle.empty()) {
     std::string job;
-    if (const std::string failure = submit(split, idle, task.slurm == "-" ? "" : task.slurm, &job); !failure.empty()) {
+    if (const std::string failure = submit(split, idle, task.slurm == "-" ? "" : task.slurm, &job);
+        !failure.empty()) {
       complain(failure);
       return kMachineFault;
     }
-    answer.print("submitted again: %zu %s, job %s\n", idle.size(), idle.size() == 1 ? "share" : "shares", job.c_str());
+    answer.print("submitted again: %zu %s, job %s\n", idle.size(), idle.size() == 1 ? "share" : "shares",
+                 job.c_str());
     answer.document()["job"] = job;
   } else if (!idle.empty()) {
     std::string numbers;
     for (const std::int64_t share : idle) numbers += join(" ", share);
-    answer.print_failure("run them:  for i in%s; do %s/job.sh $i; done; or collect with --slurm\n", numbers.c_str(), split.folder.c_str());
+    answer.print_failure("run them:  for i in%s; do %s/job.sh $i; done; or collect with --slurm\n",
+                         numbers.c_str(), split.folder.c_str());
   }
   return code == kAsExpected ? static_cast<int>(kMachineFault) : code;
 }

@@ -13,9 +13,9 @@
 
 namespace verbatim::cli {
 
-// Runs units. `next` returns the next unit to run, none at the end; `take` gets each result, in any order, and returns
-// whether to go on. The runner returns the exit code kAsExpected if all of them ended, else the code and a sentence in
-// `stopped` that names the reason.
+// Runs units. `next` returns the next unit to run, none at the end; `take` gets each result, in any order,
+// and returns whether to go on. The runner returns the exit code kAsExpected if all of them ended, else the
+// code and a sentence in `stopped` that names the reason.
 using NextUnit = std::function<std::optional<std::int64_t>()>;
 using TakeUnit = std::function<bool(std::int64_t unit, const nlohmann::ordered_json& result)>;
 using UnitRunner = std::function<int(const NextUnit& next, const TakeUnit& take, std::string& stopped)>;
@@ -25,12 +25,12 @@ inline bool is_divided(const SplitOptions& options) { return options.shares > 0 
 // Number of shares that the options ask for, at most one for each unit.
 std::int64_t shares_of(const SplitOptions& options, std::int64_t units);
 
-// Writes the files of a new split, or uses those of the same work, and submits its shares with --slurm. Returns the
-// exit code.
+// Writes the files of a new split, or uses those of the same work, and submits its shares with --slurm.
+// Returns the exit code.
 int make_split(const Split& split, const SplitOptions& options, Answer& answer);
 
-// Runs those units of a share that have no result yet. Returns the exit code: kAsExpected whether or not programs
-// failed, since results are judged when they are collected.
+// Runs those units of a share that have no result yet. Returns the exit code: kAsExpected whether or not
+// programs failed, since results are judged when they are collected.
 int run_share(const SplitTask& task, const UnitRunner& run, Answer& answer);
 
 // The split of a folder with all its results.

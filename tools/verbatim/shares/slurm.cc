@@ -28,7 +28,8 @@ struct SlurmAnswer {
 
 // Runs one of Slurm's commands to its end.
 SlurmAnswer ask_slurm(std::vector<std::string> words) {
-  const int output = ::memfd_create("verbatim-slurm", MFD_CLOEXEC), errors = ::memfd_create("verbatim-slurm", MFD_CLOEXEC);
+  const int output = ::memfd_create("verbatim-slurm", MFD_CLOEXEC),
+            errors = ::memfd_create("verbatim-slurm", MFD_CLOEXEC);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -42,7 +43,8 @@ SlurmAnswer ask_slurm(std::vector<std::string> words) {
   if (child > 0) {
     const int status = supervisor::await_child(child).status;
     answer.has_ended_well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) answer.errors = words.front() + " is not installed here";
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+      answer.errors = words.front() + " is not installed here";
   }
   answer.output = content_of(output);
   if (answer.errors.empty()) answer.errors = content_of(errors);
@@ -66,14 +68,19 @@ std::string ranges_of(const std::vector<std::int64_t>& shares) {
 
 }  // namespace
 
-std::string submit(const Split& split, const std::vector<std::int64_t>& shares, const std::string& options, std::string* job) {
+std::string submit(const Split& split, const std::vector<std::int64_t>& shares, const std::string& options,
+                   std::string* job) {
   std::string problem;
   const auto extra = config::split_words(options, &problem);
   if (!extra) return "--slurm: " + config::in_quotes(options) + " " + problem;
   std::error_code error;
   std::filesystem::create_directories(split.folder + "/logs", error);
-  std::vector<std::string> words = {"sbatch", "--parsable", "--array=" + ranges_of(shares), "--job-name=verbatim-" + split.words.front(),
-                                    "--output=" + split.folder + "/logs/share-%a.txt", "--open-mode=append",
+  std::vector<std::string> words = {"sbatch",
+                                    "--parsable",
+                                    "--array=" + ranges_of(shares),
+                                    "--job-name=verbatim-" + split.words.front(),
+                                    "--output=" + split.folder + "/logs/share-%a.txt",
+                                    "--open-mode=append",
                                     "--chdir=" + split.working_directory};
   words.insert(words.end(), extra->begin(), extra->end());
   words.push_back(split.folder + "/job.sh");
@@ -96,7 +103,8 @@ std::set<std::int64_t> shares_under_way(const Split& split) {
   std::string jobs;
   InputFile noted(split.folder + "/jobs");
   while (const auto line = noted.line()) {
-    if (!line->empty() && line->find_first_not_of("0123456789") == line->npos) jobs += (jobs.empty() ? "" : ",") + std::string(*line);
+    if (!line->empty() && line->find_first_not_of("0123456789") == line->npos)
+      jobs += (jobs.empty() ? "" : ",") + std::string(*line);
   }
   std::set<std::int64_t> shares;
   if (jobs.empty()) return shares;

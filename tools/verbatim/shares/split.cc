@@ -36,15 +36,20 @@ constexpr std::string_view kDividing[] = {"--shares", "--out", "--jobs"};
 constexpr std::string_view kDividingFlags[] = {"--slurm", "--json", "--quiet"};
 constexpr std::string_view kShowing[] = {"--until", "--junit", "--html", "--shrink-time", "--log"};
 
-std::vector<std::string> without(const std::vector<std::string>& words, std::span<const std::string_view> with_value,
+std::vector<std::string> without(const std::vector<std::string>& words,
+                                 std::span<const std::string_view> with_value,
                                  std::span<const std::string_view> flags) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(0, words[i].find('='));
-    const auto is = [&](std::span<const std::string_view> names) { return std::ranges::find(names, name) != names.end(); };
+    const auto is = [&](std::span<const std::string_view> names) {
+      return std::ranges::find(names, name) != names.end();
+    };
     if (is(flags)) continue;
-    if (!is(with_value)) kept.push_back(words[i]);
-    else if (words[i] == name) ++i;
+    if (!is(with_value))
+      kept.push_back(words[i]);
+    else if (words[i] == name)
+      ++i;
   }
   return kept;
 }
@@ -66,7 +71,8 @@ std::string write_job(const std::string& folder) {
       "[ $# -gt 0 ] && shift\n"
       "[ -n \"$SLURM_ARRAY_TASK_ID\" ] && set -- --jobs \"${SLURM_CPUS_PER_TASK:-1}\" \"$@\"\n"
       "exec " +
-      config::join_words({this_program(), "share"}) + " \"$@\" " + config::join_words({folder}) + " \"$share\"\n";
+      config::join_words({this_program(), "share"}) + " \"$@\" " + config::join_words({folder}) +
+      " \"$share\"\n";
   const std::string failure = write_document(path, text);
   if (failure.empty()) ::chmod(path.c_str(), 0755);
   return failure;
@@ -74,7 +80,9 @@ std::string write_job(const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> words_of_split(const std::vector<std::string>& words) { return without(words, kDividing, kDividingFlags); }
+std::vector<std::string> words_of_split(const std::vector<std::string>& words) {
+  return without(words, kDividing, kDividingFlags);
+}
 
 std::string Split::digest() const {
   observe::DigestSink digest;
@@ -93,7 +101,8 @@ std::string Split::digest() const {
   return digest.hex();
 }
 
-std::vector<ReplayFile::Content> inputs_of_files(const config::FileTexts& files, std::vector<std::string> others) {
+std::vector<ReplayFile::Content> inputs_of_files(const config::FileTexts& files,
+                                                 std::vector<std::string> others) {
   for (const auto& [path, text] : files.texts) others.push_back(path);
   others.push_back(this_program());
   const std::string shim = shim_directory();
@@ -102,20 +111,25 @@ std::vector<ReplayFile::Content> inputs_of_files(const config::FileTexts& files,
 }
 
 std::optional<std::vector<ReplayFile::Content>> inputs_of_runs(const RunPlan& plan, const RunOptions& options,
-                                                               const config::FileTexts& files) {
+                                                               const config::FileTexts& files,
+                                                               const std::vector<std::string>& others) {
   ScheduleRuns runs(plan, options);
   const auto report = runs.run(schedule_of(std::vector<explore::Decision>()), {});
   if (!report || report->outcome.empty()) {
-    complain(runs.is_interrupted() ? "interrupted" : "the first run could not be made: " + (report ? report->summary() : runs.machine_fault()));
+    complain(runs.is_interrupted()
+                 ? "interrupted"
+                 : "the first run could not be made: " + (report ? report->summary() : runs.machine_fault()));
     return std::nullopt;
   }
-  std::vector<std::string> paths;
-  for (ReplayFile::Content& content : replay_of(plan, options, files, *report).contents) paths.push_back(std::move(content.path));
+  std::vector<std::string> paths = others;
+  std::erase(paths, "");
+  for (ReplayFile::Content& content : replay_of(plan, options, files, *report).contents)
+    paths.push_back(std::move(content.path));
   return inputs_of_files(files, std::move(paths));
 }
 
-Split split_of(const std::string& folder, const std::vector<std::string>& words, std::int64_t units, std::int64_t shares,
-               std::vector<ReplayFile::Content> inputs) {
+Split split_of(const std::string& folder, const std::vector<std::string>& words, std::int64_t units,
+               std::int64_t shares, std::vector<ReplayFile::Content> inputs) {
   Split split;
   std::error_code error;
   split.folder = fs::absolute(folder, error).lexically_normal().string();
@@ -142,13 +156,15 @@ std::string write_split(const Split& split) {
       if (old->version != split.version) why = "it is of version " + old->version;
       for (const ReplayFile::Content& input : split.inputs) {
         const auto before = std::ranges::find(old->inputs, input.path, &ReplayFile::Content::path);
-        if (before != old->inputs.end() && before->digest != input.digest) why = input.path + " has changed since";
+        if (before != old->inputs.end() && before->digest != input.digest)
+          why = input.path + " has changed since";
       }
       return split.folder + " has results of other work (" + why + "); name another folder with --out";
     }
   }
   Json inputs = Json::array();
-  for (const ReplayFile::Content& input : split.inputs) inputs.push_back({{"path", input.path}, {"digest", input.digest}});
+  for (const ReplayFile::Content& input : split.inputs)
+    inputs.push_back({{"path", input.path}, {"digest", input.digest}});
   const Json json = {{"split", kSplitFormat},
                      {"version", split.version},
                      {"words", split.words},
@@ -158,8 +174,8 @@ std::string write_split(const Split& split) {
                      {"shares", split.shares},
                      {"digest", split.digest()},
                      {"inputs", inputs}};
-  const std::string failure =
-      write_document(split.folder + "/split.json", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  const std::string failure = write_document(split.folder + "/split.json",
+                                             json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   return failure.empty() ? write_job(split.folder) : failure;
 }
 
@@ -178,7 +194,8 @@ std::optional<Split> read_split(const std::string& folder, std::string* failure)
   if (split.folder.ends_with('/')) split.folder.pop_back();
   try {
     if (json->at("split") != kSplitFormat) {
-      *failure = path + " has another format than " + std::to_string(kSplitFormat) + ": another version wrote it";
+      *failure =
+          path + " has another format than " + std::to_string(kSplitFormat) + ": another version wrote it";
       return std::nullopt;
     }
     json->at("version").get_to(split.version);
@@ -187,7 +204,8 @@ std::optional<Split> read_split(const std::string& folder, std::string* failure)
     json->at("search_path").get_to(split.search_path);
     split.units = whole_number<std::int64_t>(json->at("units"));
     split.shares = whole_number<std::int64_t>(json->at("shares"));
-    for (const Json& input : json->at("inputs")) split.inputs.push_back({input.at("path"), input.at("digest")});
+    for (const Json& input : json->at("inputs"))
+      split.inputs.push_back({input.at("path"), input.at("digest")});
     const bool is_sound = split.units >= 0 && split.units <= Split::kMostUnits && split.shares >= 1 &&
                           split.shares <= Split::kMostShares && !split.words.empty() &&
                           json->at("digest").get<std::string>() == split.digest();
@@ -205,15 +223,18 @@ std::optional<Split> read_split(const std::string& folder, std::string* failure)
 std::vector<std::string> differences_here(const Split& split) {
   std::vector<std::string> differences;
   if (split.version != VERBATIM_VERSION)
-    differences.push_back("verbatim is version " VERBATIM_VERSION ", and the work is of version " + split.version);
+    differences.push_back("verbatim is version " VERBATIM_VERSION ", and the work is of version " +
+                          split.version);
   std::vector<std::string> paths;
   for (const ReplayFile::Content& input : split.inputs) paths.push_back(input.path);
   std::map<std::string, std::string> here;
-  for (ReplayFile::Content& content : contents_of(std::move(paths))) here[content.path] = std::move(content.digest);
+  for (ReplayFile::Content& content : contents_of(std::move(paths)))
+    here[content.path] = std::move(content.digest);
   for (const ReplayFile::Content& input : split.inputs) {
     const std::string& digest = here[input.path];
     if (digest == input.digest) continue;
-    differences.push_back(input.path + (digest.empty() ? " is missing, or cannot be read" : " has another content"));
+    differences.push_back(input.path +
+                          (digest.empty() ? " is missing, or cannot be read" : " has another content"));
   }
   return differences;
 }
