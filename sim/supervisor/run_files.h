@@ -19,6 +19,8 @@
 
 namespace verbatim::supervisor {
 
+class Process;
+
 class Kernel;
 class RunReport;
 class Thread;

@@ -51,7 +51,7 @@ ManualPage page_of(const VerbText& verb, const std::vector<VerbText>& verbs, con
   std::string title = page.name;
   std::ranges::transform(title, title.begin(), [](unsigned char letter) { return std::toupper(letter); });
   std::string& roff = page.roff;
-  roff = fmt::format(".TH {} 1 \"\" \"verbatim {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n", roff_escaped(title), VERBATIM_VERSION,
+  roff = fmt::format(".TH {} 1 \"\" \"verbatim {}\" \"User Commands\"\n.ad l\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n", roff_escaped(title), VERBATIM_VERSION,
                      roff_escaped(page.name), roff_escaped(verb.sentence));
   for (const std::string& form : verb.forms) roff += ".nf\n" + roff_escaped(form) + "\n.fi\n";
   roff += ".SH DESCRIPTION\n" + (hand_written.description.empty() ? roff_escaped(verb.sentence) + ".\n" : hand_written.description);
