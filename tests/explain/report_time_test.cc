@@ -151,7 +151,8 @@ TEST_F(ReportOverTime, at_sixteen_hosts_hosts_are_grouped_and_a_problem_comes_wi
     const fits = (b) => b.width > 20 && b.left >= ladder.left && b.right <= ladder.right;
     const inside = (e) => fits(e.getBoundingClientRect());
     const row = document.querySelector('.row.is-chosen'), label = row.querySelector('.label span');
-    return inside(row.querySelector('.arrow')) && inside(label) && label.textContent.includes('a fault of the scenario or the seed');
+    const fault = 'a fault of the scenario or the seed';
+    return inside(row.querySelector('.arrow')) && inside(label) && label.textContent.includes(fault);
   })())";
   EXPECT_TRUE(wait(seen));
   EXPECT_TRUE(wait("[...document.querySelectorAll('.row')].every((r) => /drop|nak|again|error/.test(r.className))"));

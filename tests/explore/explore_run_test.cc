@@ -101,7 +101,8 @@ std::string cause_in(const Finished& run) {
   return at == run.out.npos ? run.out : run.out.substr(at, run.out.find("\n", run.out.find("what to do: ", at)) - at);
 }
 
-// The advice belongs to the failure, not to the kind of decision that shows it: three of these are found by a late read of a send buffer.
+// The advice belongs to the failure, not to the kind of decision that shows it: three of these are found by a late
+// read of a send buffer.
 TEST_F(Explore, the_advice_fits_the_mistake_of_the_program) {
   struct Mistake {
     const char *program, *cause, *remedy, *not_said;

@@ -51,7 +51,7 @@ struct Asked {
 
 TEST(Monitor, tells_times_threads_and_queues) {
   Asked ask;
-  EXPECT_EQ(ask("now"), "client: app (pid 1001), thread 1001 is held at 2.000 us; the fabric has come to 1.500 us\n");
+  EXPECT_EQ(ask("now"), "client: app (pid 1001), thread 1001 is held at 2.000 us; the fabric is at 1.500 us\n");
   EXPECT_EQ(ask("threads"), "server: app (pid 1000), thread 1000 polls completion queue 128\n");
   const std::string qps = ask("qps");
   EXPECT_NE(qps.find("server: app (pid 1000): QP 72 RC RTS; sends not complete: 3 of 16, 1 of them signaled"), std::string::npos) << qps;
@@ -60,7 +60,7 @@ TEST(Monitor, tells_times_threads_and_queues) {
   EXPECT_EQ(ask("qps client"), "there are no queue pairs\n");
   const std::string cqs = ask("  cqs  ");
   EXPECT_NE(cqs.find("CQ 128: 2 of 8 completions wait to be polled"), std::string::npos) << cqs;
-  EXPECT_NE(cqs.find("an event was asked for at 1.000 us"), std::string::npos) << cqs;
+  EXPECT_NE(cqs.find("an event was requested at 1.000 us"), std::string::npos) << cqs;
 }
 
 TEST(Monitor, says_what_can_be_asked) {

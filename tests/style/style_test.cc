@@ -244,7 +244,8 @@ TEST(Style, project_includes_are_written_from_the_root) {
       std::smatch match;
       if (!std::regex_search(line, match, include)) continue;
       // A program under test (C, below tests/) is compiled alone and may have a header beside it.
-      const bool program = file.rfind("tests/", 0) == 0 && fs::path(file).extension() == ".c" &&
+      const bool is_of_litmus = file.rfind("tests/litmus/", 0) == 0 && fs::path(file).extension() == ".h";
+      const bool program = ((file.rfind("tests/", 0) == 0 && fs::path(file).extension() == ".c") || is_of_litmus) &&
                            fs::exists((kRoot / file).parent_path() / match[1].str());
       // A lab is built elsewhere, beside the header that all labs share.
       const bool lab = file.rfind("scenarios/labs/", 0) == 0 && (match[1] == "lab.h" || match[1] == "lab_cm.h");

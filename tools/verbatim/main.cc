@@ -244,7 +244,8 @@ int dispatch_again(const SplitTask& task, const std::string& verb) {
 // Sets what a share or a collection takes from its own command line. Returns nullopt if the command has to be run
 // instead, else the exit code.
 template <class Options>
-std::optional<int> take_task(const char* verb, Options& options, AnswerStyle& style, int& jobs, const std::vector<std::string>& words,
+std::optional<int> take_task(const char* verb, Options& options, AnswerStyle& style, int& jobs,
+                             const std::vector<std::string>& words,
                              const SplitTask* task) {
   options.split.words = words;
   if (task != nullptr) {
@@ -256,7 +257,12 @@ std::optional<int> take_task(const char* verb, Options& options, AnswerStyle& st
     return std::nullopt;
   }
   if (options.split.collect.empty()) return std::nullopt;
-  return dispatch_again({.role = SplitTask::Role::kCollect, .folder = options.split.collect, .share = 0, .jobs = jobs, .slurm = options.split.slurm, .style = style},
+  return dispatch_again({.role = SplitTask::Role::kCollect,
+                         .folder = options.split.collect,
+                         .share = 0,
+                         .jobs = jobs,
+                         .slurm = options.split.slurm,
+                         .style = style},
                         verb);
 }
 #endif

@@ -316,7 +316,8 @@ std::vector<std::string> shown_beside_root(const config::ScenarioSpec& scenario,
 
 void open_root(RunPlan& plan, const RunOptions& options, config::Diagnostics& diagnostics) {
   std::string failure;
-  plan.root = RootBundle::open(plan.scenario.root, supervisor::real_files(), shown_beside_root(plan.scenario, first_folder()), &failure);
+  plan.root = RootBundle::open(plan.scenario.root, supervisor::real_files(),
+                               shown_beside_root(plan.scenario, first_folder()), &failure);
   if (plan.root == nullptr)
     return diagnostics.add(plan.scenario.file, "/root", failure, "make one with `verbatim pack --root FOLDER -o FILE`");
   plan.machine_files = &plan.root->files();

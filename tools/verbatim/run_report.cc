@@ -99,7 +99,8 @@ std::string to_bytes(const RunReport& report) {
     streams.push_back({stream.site, stream.actor, stream.asked, stream.decided});
   Json places = Json::array();
   for (const auto& [component, call] : report.places)
-    places.push_back({component, call.kind, call.time_ps, call.number, call.wr_id, call.site, call.occurrence, call.place, call.thread});
+    places.push_back({component, call.kind, call.time_ps, call.number, call.wr_id, call.site, call.occurrence, call.place,
+                      call.thread});
   const Json json = {{"code", report.code},
                      {"outcome", report.outcome},
                      {"digest", report.digest},

@@ -354,7 +354,9 @@ int run_seeds(const RunPlan& plan, const RunOptions& options, const config::File
   if (is_divided(options.split)) {
     auto inputs = inputs_of_runs(plan, options, files);
     if (!inputs) return ProcessPool::is_interrupted() ? kInterrupted : kMachineFault;
-    return make_split(split_of(options.out, options.split.words, units, shares_of(options.split, units), std::move(*inputs)), options.split, answer);
+    return make_split(
+        split_of(options.out, options.split.words, units, shares_of(options.split, units), std::move(*inputs)),
+        options.split, answer);
   }
   if (!options.split.task) return SeedRuns(plan, options, answer).run();
   if (options.split.task->role == SplitTask::Role::kShare) {

@@ -65,6 +65,14 @@ void fault(ucontext_t* context) {
   deliver(SIGSEGV, info, context, true);
 }
 
+// The kernel leaves the program's AC flag to a handler, whose unaligned accesses would then fault (SIGBUS). Returning
+// from the handler restores it.
+inline void allow_unaligned_accesses() {
+  constexpr int kAlignmentCheck = 0x40000;
+  asm volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandl %0, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" ::"i"(~kAlignmentCheck)
+               : "memory", "cc");
+}
+
 // A SIGSYS or SIGSEGV that was sent, not raised by the processor: by interrupt_for_kept(), or from outside
 // the simulation, in which case it is dropped.
 void take_sent(const siginfo_t& info, ucontext_t* context) {
@@ -151,6 +159,7 @@ bool take_code_fault(const siginfo_t& info, ucontext_t* context) {
 }
 
 void on_sigsys(int, siginfo_t* info, void* raw_context) {
+  allow_unaligned_accesses();
   auto* context = static_cast<ucontext_t*>(raw_context);
   if (steps_code) [[unlikely]] end_step(context);
   if (info->si_code != kTrappedCall) return take_sent(*info, context);
@@ -200,6 +209,7 @@ void go_round(ucontext_t* context, std::uint64_t jump) {
 }
 
 void on_sigsegv(int, siginfo_t* info, void* raw_context) {
+  allow_unaligned_accesses();
   auto* context = static_cast<ucontext_t*>(raw_context);
   greg_t* registers = context->uc_mcontext.gregs;
   const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
@@ -229,6 +239,7 @@ void on_sigsegv(int, siginfo_t* info, void* raw_context) {
 
 // Every other signal that the program handles.
 void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
+  allow_unaligned_accesses();
   auto* context = static_cast<ucontext_t*>(raw_context);
   if (steps_code) [[unlikely]] end_step(context);
   if (delay_signal(signal, *info, context)) return;
@@ -237,6 +248,7 @@ void on_program_signal(int signal, siginfo_t* info, void* raw_context) {
 
 // A single step has ended, or SIGTRAP has another cause.
 void on_trap(int signal, siginfo_t* info, void* raw_context) {
+  allow_unaligned_accesses();
   auto* context = static_cast<ucontext_t*>(raw_context);
   if (!steps_code || info->si_code != TRAP_TRACE) {
     if (info->si_code <= 0) return on_program_signal(signal, info, raw_context);
@@ -260,6 +272,7 @@ void on_trap(int signal, siginfo_t* info, void* raw_context) {
 
 // A poke that interrupts the shim's own code has no effect.
 void on_poke(int, siginfo_t*, void* raw_context) {
+  allow_unaligned_accesses();
   auto* context = static_cast<ucontext_t*>(raw_context);
   if (steps_code) [[unlikely]] end_step(context);
   const auto rip = static_cast<std::uint64_t>(context->uc_mcontext.gregs[REG_RIP]);

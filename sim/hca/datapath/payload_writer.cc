@@ -32,7 +32,8 @@ host::DmaWriteTimes PayloadWriter::write(Context& context, const ib::Payload& pa
   CHECK(!pieces.empty());
   if (!held_.empty()) [[unlikely]] {
     release([&](const Held& held) {
-      return (held.stream != stream || held.order != WriteOrder::kKept) && std::ranges::any_of(pieces, [&held](const MemoryPiece& piece) {
+      const bool is_free = held.stream != stream || held.order != WriteOrder::kKept;
+      return is_free && std::ranges::any_of(pieces, [&held](const MemoryPiece& piece) {
                return held.has_any(piece.address, piece.length);
              });
     });

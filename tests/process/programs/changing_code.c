@@ -350,6 +350,19 @@ static void patched_functions(void) {
   EXPECT(size() == kPage && munmap(room, kPage) == 0);
 }
 
+// A virtual machine finds out what a processor has with its AC flag set: unaligned accesses fault meanwhile.
+static void alignment_checked(void) {
+  static const unsigned char kCode[] = {0x53,                                        // push %rbx
+                                        0x9c, 0x81, 0x0c, 0x24, 0, 0, 4, 0, 0x9d,    // set AC
+                                        0x31, 0xc0, 0x0f, 0xa2,                      // cpuid
+                                        0x9c, 0x81, 0x24, 0x24, 0xff, 0xff, 0xfb, 0xff, 0x9d,  // clear AC
+                                        0x5b, 0xb8, 9, 0, 0, 0, 0xc3};               // mov $9, %eax; ret
+  unsigned char* const code = map(1, kAll);
+  memcpy(code, kCode, sizeof kCode);
+  for (int i = 0; i < 3; ++i) EXPECT(run(code) == 9);
+  munmap(code, kPage);
+}
+
 static void* on_own_stack(void* argument) {
   const long* const result = argument;
   return (void*)(uintptr_t)(run(result) == 31);
@@ -383,6 +396,7 @@ int main(void) {
   two_views();
   another_process_writes();
   patched_functions();
+  alignment_checked();
   in_a_thread();
   puts("changing code is right");
   return 0;

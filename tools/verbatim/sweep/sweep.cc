@@ -135,7 +135,8 @@ class Sweep {
       if (const std::string path = topology_of(scenario); !path.empty()) paths.push_back(path);
     }
     const auto units = static_cast<std::int64_t>(points_.size());
-    return make_split(split_of(options_.out, options_.split.words, units, shares_of(options_.split, units), inputs_of_files(files, std::move(paths))),
+    return make_split(split_of(options_.out, options_.split.words, units, shares_of(options_.split, units),
+                               inputs_of_files(files, std::move(paths))),
                       options_.split, answer_);
   }
 
