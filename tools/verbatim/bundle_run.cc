@@ -75,7 +75,6 @@ bool take_bundle(RunOptions& options) {
   take(&RunOptions::spec_accesses);
   take(&RunOptions::time_limit);
   take(&RunOptions::stuck_after);
-  take(&RunOptions::strict);
   take(&RunOptions::confine);
   const auto add = [&](std::vector<std::string> RunOptions::*list) {
     (options.*list).insert((options.*list).begin(), (packed.*list).begin(), (packed.*list).end());
