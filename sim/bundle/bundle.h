@@ -96,7 +96,7 @@ class Bundle {
   // At most `most` bytes of an included content, from its beginning; fewer if it is damaged.
   std::string beginning_of(const BundleContent& content, std::size_t most) const;
   std::uint64_t file_bytes() const { return file_bytes_; }
-  // Of manifest, looks and all contents, in 32 digits.
+  // Checksum of manifest, looks and all contents, in 32 digits.
   std::string checksum() const;
 
   // Reads every frame without expanding it. Returns one sentence for each damaged one, which names its files.

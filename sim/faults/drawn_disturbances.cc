@@ -9,7 +9,7 @@ namespace verbatim::faults {
 
 namespace {
 
-// Of programs: not of management, whose queue pairs 0 and 1 repeat what is lost.
+// Queue pairs of programs; those of management, 0 and 1, repeat what is lost.
 bool is_datagram_of_program(const ib::Packet& packet) {
   return ib::transport_of(packet.bth.opcode) == ib::Transport::kUd && packet.bth.destination.value > 1;
 }

@@ -164,7 +164,7 @@ TEST_F(Pack, makes_a_root_of_files) {
   const std::string root = folder_.path() + "/root", bundle = folder_.path() + "/root.vbundle";
   fs::create_directories(root + "/etc");
   write(root + "/etc/release", "of the root\n");
-  // What sh and cat need, as links to the machine's folders would not be in the bundle.
+  // Files that sh and cat need; links to the machine's folders would not be in the bundle.
   for (const char* file : {"/bin/sh", "/bin/cat", "/bin/ls", "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6",
                            "/lib/x86_64-linux-gnu/libselinux.so.1", "/lib/x86_64-linux-gnu/libpcre2-8.so.0"}) {
     if (!fs::exists(file)) continue;

@@ -1,4 +1,4 @@
-// What an instruction reads is complete: the interpreter executes it only if all of it is known.
+// The operands that an instruction reads are complete: the interpreter executes it only if all are known.
 #include <gtest/gtest.h>
 
 #include <string>

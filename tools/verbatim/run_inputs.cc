@@ -154,7 +154,7 @@ std::string difference_of_looks(const std::string& path, const MachineLook& here
   return "";
 }
 
-// Of a path in both bundles; "" as above.
+// The difference of a path in both bundles; "" as above.
 std::string difference_at(const std::string& path, const Bundle& here, const Bundle& there) {
   const std::string shown = path.empty() ? "/" : printable(path);
   if (std::string text = difference_of_looks(shown, here.looks().at(path), there.looks().at(path));

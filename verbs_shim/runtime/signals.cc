@@ -88,7 +88,7 @@ void take_sent(const siginfo_t& info, ucontext_t* context) {
 bool catches_steps = false;
 void on_trap(int signal, siginfo_t* info, void* raw_context);
 
-// SIGTRAP arrives at the shim from now on.
+// Further SIGTRAPs arrive at the shim.
 void catch_steps() {
   if (catches_steps) return;
   catches_steps = true;

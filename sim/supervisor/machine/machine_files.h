@@ -59,7 +59,7 @@ MachineFiles& real_files();
 class RecordedFiles : public MachineFiles {
  public:
   explicit RecordedFiles(MachineFiles& source = real_files()) : source_(&source) {}
-  // Passes the questions to another source from now on.
+  // Passes further questions to another source.
   void record(MachineFiles& source) { source_ = &source; }
 
   int status(const std::string& path, struct stat& status) override;

@@ -151,7 +151,7 @@ Found queue_pairs_unordered(const Evidence& evidence) {
       const auto signal_of = is_completion ? std::optional(Evidence::Placed{number_of(signal, "qpn"), false})
                                            : evidence.placed_by(signal);
       if (!signal_of || signal_of->is_response) continue;
-      // What the program has seen last: the completion that it polled, or, if it polled none since, bytes in
+      // The last thing that the program has seen: the completion that it polled, or, if it polled none since, bytes in
       // memory.
       if (is_completion && !is_polled_last(evidence, signal)) continue;
       if (!is_completion && has_polled(evidence, signal.time_ps)) continue;

@@ -39,7 +39,7 @@ class Grader {
   bool run();
   const std::vector<Grade>& grades() const { return grades_; }  // by criterion
   unsigned points() const { return points_of(grades_); }
-  // What the programs of all runs have seen of the machine, with `keeps_looks`.
+  // The machine's files as programs of all runs have seen them, with `keeps_looks`.
   const supervisor::MachineLooks& looks() const { return looks_; }
 
  private:

@@ -35,7 +35,7 @@ struct Split {
   std::vector<ReplayFile::Content> inputs;  // files that results depend on
 
   std::int64_t share_of(std::int64_t unit) const { return unit % shares; }
-  // Of the version, the command and the inputs: results with another one are of other work. 32 digits.
+  // Digest of version, command and inputs: results with another one are of other work. 32 digits.
   std::string digest() const;
 };
 
