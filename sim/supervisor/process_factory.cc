@@ -223,6 +223,7 @@ void ProcessFactory::begin(Process& process, LaunchedProcess launched,
   // inotify events caused by its loader are the simulator's own file work
   const Kernel::OwnFileWork own_work(parts_.kernel, process.host_index());
   adopt(process);
+  parts_.files.report_unknown(process);  // questions of the start and of the loader
   process.set_patches(std::move(patches));
   process.region().close_fd();
   run_.tracer.record(process.host().component, TraceEvent::kProgramStarted, process.pid());

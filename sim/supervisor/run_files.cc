@@ -134,10 +134,11 @@ std::int64_t RunFiles::answer_about_view(Thread& thread, const request::View& as
 
 void RunFiles::report_unknown(Process& process) {
   MachineFiles* const files = run_.options.machine_files;
-  if (files == nullptr || files->unknown().empty()) return;
+  if (files == nullptr) return;
+  if (const std::string damage = files->damage(); !damage.empty()) return report_.finish(Outcome::kMachine, damage);
   const std::string path = files->unknown();
+  if (path.empty()) return;
   files->forget_unknown();
-  if (path.find(": ") != std::string::npos) return report_.finish(Outcome::kMachine, path);  // a damaged content
   if (run_.options.lets_unknown_calls_through)
     return report_.warn(process, fmt::format("the bundle does not know {}; the program got ENOENT", path), true);
   report_.finish(Outcome::kMachine,

@@ -38,6 +38,8 @@ class RunFiles {
   // Ruleset of Landlock for programs of the host; -1 without --confine.
   int ruleset_of(std::size_t host);
 
+  // Ends the run, or warns, if a question had no answer in the record of the machine's files.
+  void report_unknown(Process& process);
   // Answer about a path in a view of a working folder (verbs_shim/protocol/folder_view.h); the mailbox of the
   // thread has its path.
   std::int64_t answer_about_view(Thread& thread, const request::View& asked);
@@ -48,8 +50,6 @@ class RunFiles {
  private:
   void show_remote_shell(std::size_t host);
   void add_host(std::size_t host, const std::vector<const ProgramSpec*>& programs);
-  // Ends the run, or warns, if a question had no answer in the record of the machine's files.
-  void report_unknown(Process& process);
   void warn_of_other_run(const std::string& folder);
 
   const RunContext& run_;

@@ -118,6 +118,24 @@ TEST_F(Pack, names_a_path_that_was_left_out) {
   EXPECT_THAT(weak.err, HasSubstr("weak"));
 }
 
+// The loader's questions count as those of the program.
+TEST_F(Pack, names_a_library_that_was_left_out) {
+  ASSERT_EQ(pack("true", {"--exclude", "libc.so.6"}).code, 0);
+  const cli::Finished refused = verbatim({"run", bundle_});
+  EXPECT_EQ(refused.code, 71) << refused.out << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("libc.so.6"), HasSubstr("which the bundle does not know")));
+}
+
+// Calls that are not simulated reach the machine only if the person who runs the bundle says so.
+TEST_F(Pack, does_not_decide_what_reaches_the_machine) {
+  const std::string command = "sh -c 'cat /proc/cgroups'";
+  ASSERT_EQ(pack(command, {"--strict", "warn"}).code, 0);
+  for (const char* verb : {"run", "replay"}) {
+    const cli::Finished ran = verbatim({verb, bundle_});
+    EXPECT_THAT(ran.err, HasSubstr("/proc/cgroups is not simulated; the program got ENOENT")) << verb << ran.err;
+  }
+}
+
 TEST_F(Pack, packs_a_bundle_again) {
   const std::string second = folder_.path() + "/second.vbundle";
   write(work_ + "/input", "text\n");

@@ -43,6 +43,7 @@ std::shared_ptr<BundleRun> BundleRun::open(const std::string& path, std::string*
     return nullptr;
   }
   opened->options_ = std::move(*options);
+  opened->options_.strict = RunOptions().strict;  // who runs the bundle decides what reaches the machine
   const std::string folder = opened->folder_.path() + "/bundle";
   opened->files_ = std::make_unique<supervisor::FilesOfRecord>(
       file.looks(), folder, [&file, folder](const std::string& look) { return file.extract_file(look, folder, look); });

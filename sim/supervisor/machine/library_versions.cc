@@ -55,11 +55,11 @@ std::string missing_version(const std::string& program, const std::map<std::stri
     files.pop_front();
     const DynamicNames names = dynamic_names_of(file);
     for (const NeededVersion& needed : names.needed_versions) {
-      if (!is_replaced(needed.library)) continue;
-      const auto [ours, is_first] = provided.try_emplace(needed.library);
-      if (is_first) ours->second = dynamic_names_of(shim_directory + "/" + needed.library).defined_versions;
+      if (!is_replaced(needed.soname)) continue;
+      const auto [ours, is_first] = provided.try_emplace(needed.soname);
+      if (is_first) ours->second = dynamic_names_of(shim_directory + "/" + needed.soname).defined_versions;
       if (std::ranges::find(ours->second, needed.version) != ours->second.end()) continue;
-      return file + " needs " + needed.version + " of " + needed.library +
+      return file + " needs " + needed.version + " of " + needed.soname +
              ", which the simulator's library lacks; build it with an earlier rdma-core";
     }
     const std::string folders = given_folders + ":" + with_origin(names.run_path, file) + ":" + kSystemFolders;

@@ -273,7 +273,8 @@ std::string FilesOfRecord::content(const std::string& path) {
   if (!found->has_content) {
     miss(path);
   } else if (fetch_ && ::access(native.c_str(), F_OK) != 0) {
-    if (const std::string failure = fetch_(path); !failure.empty()) miss(failure);
+    const std::string failure = fetch_(path);
+    if (damage_.empty()) damage_ = failure;
   }
   return native;
 }

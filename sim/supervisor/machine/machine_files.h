@@ -42,9 +42,10 @@ class MachineFiles {
   virtual std::string real_path(const std::string& path);
   // Native folders below which files have the names that programs see below "/".
   virtual std::vector<std::string> roots() const { return {}; }
-  // The first path that a record lacks an answer for, or a sentence about a content that is damaged; empty: none.
-  // The answer was ENOENT.
+  // The first path that a record lacks an answer for; empty: none. The answer was ENOENT.
   virtual std::string unknown() const { return {}; }
+  // A sentence about the first content that could not be put into place; empty: none.
+  virtual std::string damage() const { return {}; }
   virtual void forget_unknown() {}
 
   // stat(2): follows links. Returns 0 or an errno.
@@ -74,6 +75,7 @@ class RecordedFiles : public MachineFiles {
   std::string name_of(const std::string& native) const override { return source_->name_of(native); }
   std::vector<std::string> roots() const override { return source_->roots(); }
   std::string unknown() const override { return source_->unknown(); }
+  std::string damage() const override { return source_->damage(); }
   void forget_unknown() override { source_->forget_unknown(); }
 
   const MachineLooks& looks() const { return looks_; }
@@ -104,6 +106,7 @@ class FilesOfRecord : public MachineFiles {
   bool may_change(const std::string& path) override;
   std::vector<std::string> roots() const override { return {folder_ + "/root", folder_ + "/exec"}; }
   std::string unknown() const override { return unknown_; }
+  std::string damage() const override { return damage_; }
   void forget_unknown() override { unknown_.clear(); }
 
  private:
@@ -114,7 +117,7 @@ class FilesOfRecord : public MachineFiles {
   MachineLooks looks_;
   std::string folder_;
   Fetch fetch_;
-  std::string unknown_;
+  std::string unknown_, damage_;
   std::map<std::string, std::string> made_;  // programs for exec that the run has made: native path and name
 };
 
@@ -137,6 +140,7 @@ class FilesOverRoot : public MachineFiles {
   bool may_change(const std::string& path) override { return of(path).may_change(path); }
   std::vector<std::string> roots() const override { return root_.roots(); }
   std::string unknown() const override { return root_.unknown(); }
+  std::string damage() const override { return root_.damage(); }
   void forget_unknown() override { root_.forget_unknown(); }
 
  private:

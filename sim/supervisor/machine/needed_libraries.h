@@ -7,7 +7,7 @@
 namespace verbatim::supervisor {
 
 struct NeededVersion {
-  std::string library, version;  // "libibverbs.so.1", "IBVERBS_1.1"
+  std::string soname, version;  // "libibverbs.so.1", "IBVERBS_1.1"
 };
 
 struct DynamicNames {

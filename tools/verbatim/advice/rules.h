@@ -22,8 +22,8 @@ Found late_write_of_ended_sender(const Evidence& evidence);  // a WRITE arrives 
 
 // order_rules.cc
 Found send_queue_full(const Evidence& evidence);     // a slot of the send queue is used before its completion
-Found bytes_in_any_order(const Evidence& evidence);  // memory tells that a message is complete
-Found queue_pairs_unordered(const Evidence& evidence);  // a message of one queue pair tells of another's
+Found bytes_in_any_order(const Evidence& evidence);  // a thread takes changed memory for a complete message
+Found queue_pairs_unordered(const Evidence& evidence);  // a message is taken as proof of one of another queue pair
 
 // thread_rules.cc
 Found accesses_of_threads(const Evidence& evidence);    // memory changes between two accesses of a thread
