@@ -118,6 +118,16 @@ TEST_F(Pack, names_a_path_that_was_left_out) {
   EXPECT_THAT(weak.err, HasSubstr("weak"));
 }
 
+// Parallel runs from one bundle use the same files, and each has its own programs of the same name.
+TEST_F(Pack, is_explored_by_parallel_runs) {
+  write(work_ + "/make", "cp /bin/true ./made; ./made; cp /bin/sh ./made; ./made -c 'exit 3'\n");
+  ASSERT_EQ(pack("sh make").code, 0);
+  const std::string found = folder_.path() + "/found";
+  const cli::Finished explored = verbatim({"explore", "--runs", "24", "--jobs", "4", "--keep-going", "--out", found, bundle_});
+  EXPECT_EQ(explored.code, 1) << explored.out << explored.err;
+  EXPECT_THAT(explored.out, HasSubstr("failure 1: 24 of 24 runs")) << explored.err;
+}
+
 // The loader's questions count as those of the program.
 TEST_F(Pack, names_a_library_that_was_left_out) {
   ASSERT_EQ(pack("true", {"--exclude", "libc.so.6"}).code, 0);

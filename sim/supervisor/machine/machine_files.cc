@@ -96,8 +96,8 @@ class RealFiles : public MachineFiles {
 };
 
 // Copies the program at `from` to `to` with `loader` as its interpreter. The name is appended to the file and the
-// PT_INTERP header leads the kernel there; the program's memory keeps the usual name. False: it has no
-// interpreter, or the copy cannot be written.
+// PT_INTERP header leads the kernel there; the program's memory keeps the usual name. The copy appears as a whole:
+// other processes use it as well. False: it has no interpreter, or the copy cannot be written.
 bool copy_with_loader(const std::string& from, const std::string& to, const std::string& loader) {
   std::ifstream input(from, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(input), {}};
@@ -113,9 +113,15 @@ bool copy_with_loader(const std::string& from, const std::string& to, const std:
     const auto* const raw = reinterpret_cast<const char*>(&segment);
     std::copy(raw, raw + sizeof segment, bytes.begin() + static_cast<std::ptrdiff_t>(at));
     bytes.append(loader.c_str(), loader.size() + 1);
-    std::ofstream(to, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    const std::string part = to + ".part-" + std::to_string(getpid());
+    std::ofstream(part, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    struct stat found;
+    if (lstat(from.c_str(), &found) != 0) return false;
+    const timespec times[2] = {found.st_mtim, found.st_mtim};
+    utimensat(AT_FDCWD, part.c_str(), times, 0);
     std::error_code error;
-    return std::filesystem::file_size(to, error) == bytes.size() && chmod(to.c_str(), 0700) == 0;
+    return std::filesystem::file_size(part, error) == bytes.size() && chmod(part.c_str(), 0700) == 0 &&
+           rename(part.c_str(), to.c_str()) == 0;
   }
   return false;
 }
@@ -284,24 +290,21 @@ std::string FilesOfRecord::executable(const std::string& path, const std::string
   const std::string exec = folder_ + "/exec", of_record = folder_ + "/root";
   const bool is_of_record = is_below(native, of_record);
   const std::string name = is_of_record ? native.substr(of_record.size()) : path;
-  const std::string base = is_of_record ? exec : folder_ + "/exec-" + std::to_string(made_.size());
+  // A program that the run has made is this process's own.
+  const std::string base =
+      is_of_record ? exec : folder_ + "/exec-" + std::to_string(getpid()) + "-" + std::to_string(made_.size());
   const std::string made = base + name;
   std::error_code error;
   if (::access(made.c_str(), F_OK) != 0) {
     std::filesystem::create_directories(parent_of(made), error);
     const std::string loader = content(real_path("/lib64/ld-linux-x86-64.so.2"));
     if (!copy_with_loader(native, made, loader)) return native;
-    struct stat found;
-    if (lstat(native.c_str(), &found) == 0) {
-      const timespec times[2] = {found.st_mtim, found.st_mtim};
-      utimensat(AT_FDCWD, made.c_str(), times, 0);
-    }
     if (!is_of_record) made_[made] = name;
   }
   if (path == name) return made;
   const std::string link = exec + path;
   std::filesystem::create_directories(parent_of(link), error);
-  return ::access(link.c_str(), F_OK) == 0 || symlink(made.c_str(), link.c_str()) == 0 ? link : made;
+  return symlink(made.c_str(), link.c_str()) == 0 || errno == EEXIST ? link : made;
 }
 
 std::string FilesOfRecord::name_of(const std::string& native) const {
