@@ -192,9 +192,12 @@ struct ChildPlan {
     void* restorer;
     std::uint64_t mask;
   } standard{};
-  for (int signal = 1; signal < NSIG; ++signal) syscall(SYS_rt_sigaction, signal, &standard, nullptr, sizeof(std::uint64_t));
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (signal == SIGKILL || signal == SIGSTOP) continue;  // never changed
+    if (syscall(SYS_rt_sigaction, signal, &standard, nullptr, sizeof(std::uint64_t)) != 0) fail();
+  }
   for (const int signal : plan.request->ignored_signals) ::signal(signal, SIG_IGN);
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &plan.request->signal_mask, nullptr, sizeof(std::uint64_t));
+  if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &plan.request->signal_mask, nullptr, sizeof(std::uint64_t)) != 0) fail();
   umask(plan.request->umask);
   fix_limits();
   reset_scheduling();
@@ -213,14 +216,14 @@ struct ChildPlan {
   if (dup2(plan.placeholder_fd, own + protocol::kPlaceholderFd) < 0) fail();
   if (dup2(plan.directory_fd, own + protocol::kShimDirectoryFd) < 0) fail();
   if (dup2(plan.request->passage_fd, own + protocol::kPassageFd) < 0) fail();
-  syscall(SYS_close_range, 3, own - 1, 0);
+  if (syscall(SYS_close_range, 3, own - 1, 0) != 0) fail();
   for (const int fd : plan.request->placeholders) {
     if (dup2(plan.placeholder_fd, fd) < 0) fail();
   }
   for (const auto& [fd, ours] : plan.request->descriptors) {
     if (dup2(ours, fd) < 0) fail();
   }
-  syscall(SYS_close_range, own + protocol::kOwnDescriptors, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (syscall(SYS_close_range, own + protocol::kOwnDescriptors, ~0u, CLOSE_RANGE_CLOEXEC) != 0) fail();
   limit_descriptors(own);
   const int ruleset = plan.request->ruleset_fd;
   if (ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0) fail();
