@@ -37,8 +37,10 @@ class Ring {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  // Prefetches the first element (`prefetch.h`).
-  void prefetch_front() const { prefetch_lines(slots_ + first_, 0, 1); }
+  // Prefetches the first element (`prefetch.h`), if its memory is not lent.
+  void prefetch_front() const {
+    if (!is_lent()) prefetch_lines(slots_ + first_, 0, 1);
+  }
   T& front() { return slots_[first_]; }
   const T& front() const { return slots_[first_]; }
   // Element `index` from the front.

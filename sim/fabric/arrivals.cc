@@ -65,7 +65,7 @@ void Arrivals::prefetch(int step) {
     if (expected_.front().next != nullptr) prefetch_lines(expected_.front().next, 0, 1);
     prefetch_lines(&losses_, 0, 1);  // in the port
     prefetch_lines(&counters_, 0, 1);
-    return prefetch_lines(&sink_, 0, 8);
+    return prefetch_lines(&sink_, 0, 7);
   }
   sink_.prefetch(number_, expected_.front(), step - 2);
 }

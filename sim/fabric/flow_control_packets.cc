@@ -92,11 +92,33 @@ void FlowControlPackets::commit(const Walk& walk) {
 }
 
 Instant FlowControlPackets::data_start_behind(const LineClock& line, Instant at) const {
+  if (other_count_ == 0) [[likely]] return data_start_behind_one(line, at);
   Walk walk = begin(line);
   CreditUpdate packet;
   while (earliest_due(walk) < at) {
     CHECK(step(walk, at + Duration(1), &packet));
     at = std::max(at, walk.line.busy_until());
+  }
+  return at;
+}
+
+Instant FlowControlPackets::data_start_behind_one(LineClock line, Instant at) const {
+  const Ring<Release>& releases = first_.releases;
+  Instant refresh = first_.refresh;
+  std::size_t reported = 0;
+  for (Instant next = due(first_, reported, refresh); next < at; next = due(first_, reported, refresh)) {
+    const Instant end = reported < releases.size() ? std::min(at, releases[reported].when) : at;
+    const Duration quiet = end - refresh;
+    if (refresh_interval() > Duration(0) && quiet > 2 * refresh_interval() && refresh >= line.busy_until()) [[unlikely]] {
+      refresh += (quiet / refresh_interval() - 1) * refresh_interval();
+      next = due(first_, reported, refresh);
+    }
+    const Instant start = std::max(line.busy_until(), next);
+    while (reported < releases.size() && releases[reported].when <= start) ++reported;
+    if (refresh_interval() > Duration(0)) refresh = start + refresh_interval();
+    line.begin(start);
+    line.pass(link_.credit_update_bytes);
+    at = std::max(at, line.busy_until());
   }
   return at;
 }

@@ -44,6 +44,8 @@ class FlowControlPackets {
   void prefetch() const { first_.releases.prefetch_front(); }
   // Whether a flow control packet that is not on `line` yet leaves before `now`.
   bool is_due(const LineClock& line, Instant now) const { return std::max(line.busy_until(), earliest_) < now; }
+  // When the next flow control packet is due; kNever: none is.
+  Instant next_packet() const { return earliest_; }
   // Puts each flow control packet that leaves before `now` on `line` and passes it to deliver(const
   // CreditUpdate&).
   template <class Receiver>
@@ -114,6 +116,8 @@ class FlowControlPackets {
 
   // data_start(), for a packet that must wait for earlier due packets.
   Instant data_start_behind(const LineClock& line, Instant at) const;
+  // The same on a link with one lane.
+  Instant data_start_behind_one(LineClock line, Instant at) const;
   // advance() one packet at a time, without copying state: for short times, in which no refresh rounds can
   // be skipped.
   template <class Receiver>

@@ -69,7 +69,7 @@ void LinkEnd::expect_pause_frame(const PauseFrame& frame) {
   flow_.pauses()->add_frame(frame);
   count_pauses(arrivals_.counters().priorities, &ib::PriorityCounts::rcv_pauses, frame.paused | frame.changed, frame.paused,
                frame.effective);
-  if (awaits_grants_) user().on_grants_changed();
+  if (flow_.awaits_grants) user().on_grants_changed();
 }
 
 void LinkEnd::on_loss(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant tail) {
@@ -106,12 +106,12 @@ void LinkEnd::on_enabled_change() {
 }
 
 Instant LinkEnd::await_grants(std::size_t lane, std::uint32_t blocks, Instant at) {
-  awaits_grants_ = true;
+  flow_.awaits_grants = true;
   if (inbox_ != nullptr) return kNever;
   return std::max(at, far_->flow_.next_grant_arrival(far_->channel_.line(), lane, flow_.missing(lane, blocks)));
 }
 
-void LinkEnd::finish_window(Instant end) { advance_to(end); }
+void LinkEnd::finish_window(Instant end) { advance(end); }
 
 void LinkEnd::take_inbox() {
   const bool has_news = !inbox_->grants.empty();

@@ -60,18 +60,21 @@ class LinkEnd {
   const LineClock& line() const { return channel_.line(); }
   const LinkFlowControl& flow_control() const { return flow_; }
 
+  // `now` is the engine's time, here and below: the caller has it at hand.
   // Puts the flow control frames that have left for the far end before now on the line.
-  void advance() { advance_to(engine_.now()); }
+  void advance(Instant now) {
+    if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
+  }
   // Takes account of the grants that the far end has sent by now.
-  void take_grants(std::size_t lane) {
-    if (inbox_ == nullptr) [[likely]] far_->advance();
-    flow_.take_grants(lane, engine_.now());
+  void take_grants(std::size_t lane, Instant now) {
+    if (inbox_ == nullptr) [[likely]] far_->advance(now);
+    flow_.take_grants(lane, now);
   }
   // With pauses: as PriorityFlowControl::take_frames(), for frames that have taken effect by now.
   template <class Visit>
-  void take_frames(Visit visit) {
-    if (inbox_ == nullptr) far_->advance();
-    flow_.pauses()->take_frames(engine_.now(), visit);
+  void take_frames(Instant now, Visit visit) {
+    if (inbox_ == nullptr) far_->advance(now);
+    flow_.pauses()->take_frames(now, visit);
   }
   // When a packet of `blocks` may start on a data lane that is otherwise ready at `at`; kNever: not known
   // yet. If the known grants do not suffice, this end waits for grants: it is notified of changes, and the
@@ -80,14 +83,16 @@ class LinkEnd {
     const Instant granted = flow_.may_start(lane, blocks, at);
     return granted != kNever ? granted : await_grants(lane, blocks, at);
   }
+  // On a link with credits: earliest start of the next flow control packet; kNever: none is due.
+  Instant next_frame() const { return flow_.next_frame(); }
   // Expected start of a data packet that may start at `at`, given the line and its flow control frames.
   Instant data_start(Instant at) const { return flow_.data_start(channel_.line(), at); }
-  void stop_awaiting_grants() { awaits_grants_ = false; }
+  void stop_awaiting_grants() { flow_.awaits_grants = false; }
 
   // Starts a packet and returns when its last byte leaves. A faulty one never arrives; the far end counts
   // an error.
-  Instant transmit(ib::PacketPtr&& packet, Duration delay, bool is_faulty) {
-    const TransmitTimes times = channel_.transmit(engine_.now(), packet->sent_bytes, packet->trail, delay);
+  Instant transmit(ib::PacketPtr&& packet, Instant now, Duration delay, bool is_faulty) {
+    const TransmitTimes times = channel_.transmit(now, packet->sent_bytes, packet->trail, delay);
     packet->forwarding = {times.arrival.head, times.arrival.tail, is_faulty ? kFaultyPacket : arrivals_.failures()};
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
       inbox->packets.push_back(std::move(packet));
@@ -100,6 +105,8 @@ class LinkEnd {
   // A started data packet consumes credits.
   void on_start(std::size_t lane, std::uint32_t blocks) { flow_.on_start(lane, blocks); }
   std::uint32_t credits(std::size_t lane) const { return flow_.credits(lane); }
+  // Whether the link has credits, and data lane 0 at least `blocks`.
+  bool has_credits(std::uint32_t blocks) const { return flow_.has_credits(blocks); }
 
   // Space of this end's input buffer becomes free at `when`.
   void on_release(std::size_t lane, std::uint32_t blocks, Instant when) {
@@ -123,11 +130,14 @@ class LinkEnd {
 
   // Prefetches the far end for a packet that starts here; the next function prefetches the flow control of
   // both ends.
-  void prefetch_far_end() const { prefetch_lines(far_, 0, sizeof(LinkEnd) / kCacheLineBytes); }
+  void prefetch_far_end() const { prefetch_lines(far_, 0, kUsedLines); }
   void prefetch_flow_control() const {
     flow_.prefetch();
     far_->flow_.prefetch();
   }
+  // Prefetches and returns whether the far end waits for grants.
+  void prefetch_far_waiting() const { prefetch_lines(&far_->flow_.awaits_grants, 0, 1); }
+  bool is_far_waiting() const { return far_->flow_.awaits_grants; }
 
   // For a cable between parts, after a window that ends at `end` (link_inbox.h).
   void finish_window(Instant end);
@@ -141,10 +151,10 @@ class LinkEnd {
   }
 
  private:
+  // Lines of memory that a packet needs; the last members are for rarer work.
+  static constexpr std::size_t kUsedLines = 7;
+
   LinkUser& user() { return static_cast<LinkUser&>(arrivals_.listener()); }  // as passed to the constructor
-  void advance_to(Instant now) {
-    if (flow_.is_due(channel_.line(), now)) send_due_frames(now);
-  }
   void send_due_frames(Instant now);
   void expect_pause_frame(const PauseFrame& frame);
   Instant await_grants(std::size_t lane, std::uint32_t blocks, Instant at);
@@ -152,7 +162,7 @@ class LinkEnd {
   void on_enabled_change();
   // The far end's expected grants may have changed.
   void notify_far_end() {
-    if (far_->awaits_grants_ && far_->inbox_ == nullptr) far_->user().on_grants_changed();
+    if (far_->flow_.awaits_grants && far_->inbox_ == nullptr) far_->user().on_grants_changed();
   }
 
   // Announcements by the far end that it is about to be disabled or enabled.
@@ -163,7 +173,6 @@ class LinkEnd {
 
   LinkEnd* far_ = nullptr;
   std::unique_ptr<LinkInbox> inbox_;  // null: the far end is in this part
-  bool awaits_grants_ = false;        // a lane waits for grants that have not left the far end
   Channel channel_;
   LinkFlowControl flow_;
   Arrivals arrivals_;

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <variant>
 
 #include "sim/core/check.h"
 #include "sim/core/ring.h"
@@ -93,6 +92,7 @@ class CreditFlowControl {
   }
   // Whether flow control packets leave `line` before `now`.
   bool is_due(const LineClock& line, Instant now) const { return packets_.is_due(line, now); }
+  Instant next_frame() const { return packets_.next_packet(); }
   // Puts the flow control packets that leave before `now` on `line` and calls grant(lane, const
   // CreditGrant&) for each that grants something.
   template <class Grant>
@@ -146,22 +146,30 @@ class NoFlowControl : public WithoutCredits {
 class LinkFlowControl {
   template <class Use>
   decltype(auto) with(Use use) {
-    if (auto* const credits = std::get_if<CreditFlowControl>(&policy_)) [[likely]] return use(*credits);
-    if (auto* const pauses = std::get_if<PriorityFlowControl>(&policy_)) return use(*pauses);
-    return use(*std::get_if<NoFlowControl>(&policy_));
+    if (kind_ == FlowControlKind::kCredits) [[likely]] return use(policy_.credits);
+    if (kind_ == FlowControlKind::kPause) return use(policy_.pauses);
+    return use(policy_.none);
   }
   template <class Use>
   decltype(auto) with(Use use) const {
-    if (auto* const credits = std::get_if<CreditFlowControl>(&policy_)) [[likely]] return use(*credits);
-    if (auto* const pauses = std::get_if<PriorityFlowControl>(&policy_)) return use(*pauses);
-    return use(*std::get_if<NoFlowControl>(&policy_));
+    if (kind_ == FlowControlKind::kCredits) [[likely]] return use(policy_.credits);
+    if (kind_ == FlowControlKind::kPause) return use(policy_.pauses);
+    return use(policy_.none);
   }
 
  public:
-  LinkFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks) {
-    if (link.flow_control == FlowControlKind::kCredits) policy_.emplace<CreditFlowControl>(link, lanes, far_blocks);
-    if (link.flow_control == FlowControlKind::kPause) policy_.emplace<PriorityFlowControl>(link);
+  LinkFlowControl(const LinkParams& link, std::size_t lanes, std::uint32_t far_blocks) : kind_(link.flow_control) {
+    switch (kind_) {
+      case FlowControlKind::kCredits: std::construct_at(&policy_.credits, link, lanes, far_blocks); break;
+      case FlowControlKind::kPause: std::construct_at(&policy_.pauses, link); break;
+      case FlowControlKind::kNone: std::construct_at(&policy_.none); break;
+    }
   }
+  ~LinkFlowControl() {
+    with([](auto& policy) { std::destroy_at(&policy); });
+  }
+  LinkFlowControl(const LinkFlowControl&) = delete;
+  LinkFlowControl& operator=(const LinkFlowControl&) = delete;
 
   Instant may_start(std::size_t lane, std::uint32_t blocks, Instant at) const {
     return with([&](const auto& policy) { return policy.may_start(lane, blocks, at); });
@@ -190,6 +198,8 @@ class LinkFlowControl {
   bool is_due(const LineClock& line, Instant now) const {
     return with([&](const auto& policy) { return policy.is_due(line, now); });
   }
+  // On a link with credits.
+  Instant next_frame() const { return policy_.credits.next_frame(); }
   template <class Grant>
   void advance(LineClock& line, Instant now, Grant grant) {
     with([&](auto& policy) { policy.advance(line, now, grant); });
@@ -207,15 +217,30 @@ class LinkFlowControl {
     return with([](const auto& policy) { return policy.frames_sent(); });
   }
   void prefetch() const {
-    if (const auto* const credits = std::get_if<CreditFlowControl>(&policy_)) credits->prefetch();
+    if (has_credits()) policy_.credits.prefetch();
   }
-  bool has_credits() const { return std::holds_alternative<CreditFlowControl>(policy_); }
+  // Whether the policy is credits, and data lane 0 has at least `blocks`.
+  bool has_credits(std::uint32_t blocks) const { return has_credits() && policy_.credits.credits(0) >= blocks; }
+  bool has_credits() const { return kind_ == FlowControlKind::kCredits; }
   // Null: the link has no pauses.
-  PriorityFlowControl* pauses() { return std::get_if<PriorityFlowControl>(&policy_); }
-  const PriorityFlowControl* pauses() const { return std::get_if<PriorityFlowControl>(&policy_); }
+  PriorityFlowControl* pauses() { return kind_ == FlowControlKind::kPause ? &policy_.pauses : nullptr; }
+  const PriorityFlowControl* pauses() const { return kind_ == FlowControlKind::kPause ? &policy_.pauses : nullptr; }
+
+  // A lane of this end waits for grants that have not left the far end.
+  bool awaits_grants = false;
 
  private:
-  std::variant<NoFlowControl, CreditFlowControl, PriorityFlowControl> policy_;
+  // Not std::variant, whose index would lie behind the policy in another cache line.
+  union Policy {
+    Policy() {}
+    ~Policy() {}
+    NoFlowControl none;
+    CreditFlowControl credits;
+    PriorityFlowControl pauses;
+  };
+
+  const FlowControlKind kind_;
+  Policy policy_;
 };
 
 }  // namespace verbatim::fabric

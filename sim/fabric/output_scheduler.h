@@ -83,10 +83,18 @@ class OutputScheduler {
 
   // `eligible`: bit n is set if the first packet of lane n may start; not 0. charge() must follow with the
   // size of the packet.
-  ib::VirtualLane pick(std::uint32_t eligible) { return arbiter_.pick(eligible); }
-  void charge(std::uint32_t wire_bytes) { arbiter_.charge(wire_bytes); }
+  ib::VirtualLane pick(std::uint32_t eligible) {
+    // A single data lane never competes, except with VL15, which precedes it.
+    if (data_lanes_ == 1) [[likely]] return (eligible & bit(kManagementLane)) != 0 ? kManagementLane : ib::VirtualLane{0};
+    return arbiter_.pick(eligible);
+  }
+  void charge(std::uint32_t wire_bytes) {
+    if (data_lanes_ != 1) [[unlikely]] arbiter_.charge(wire_bytes);
+  }
   // The line was idle for lack of packets.
-  void pause() { arbiter_.pause(); }
+  void pause() {
+    if (data_lanes_ != 1) [[unlikely]] arbiter_.pause();
+  }
   // Removes the first packet of a lane, which starts.
   ib::PacketPtr start_first(ib::VirtualLane lane, Instant now);
   // Removes the first packet of a lane, which does not start. Only expire() counts drops in a row.

@@ -37,16 +37,17 @@ Port::Port(Engine& engine, Tracer& tracer, ComponentId id, PortNumber number, co
       id_(id),
       number_(number),
       output_queue_bytes_(params.output_queue_bytes),
-      own_buffer_(buffer == nullptr ? own_buffer(number, params) : nullptr),
-      buffer_(buffer != nullptr ? buffer : own_buffer_.get()),
+      lifetime_(params.lifetime),
+      buffer_(buffer),
       wake_(Timer::with_prefetch<&Port::on_wake, &Port::prefetch_wake>(engine, id, EventClass::kTransmitDone, this)),
       sl_to_vl_(params.sl_to_vl),
       out_({params.virtual_lanes, params.head_lifetime, params.stall_count, params.lifetime > Duration(0)}, params.arbitration,
            params.shared_arbitration),
-      lifetime_(params.lifetime),
+      own_buffer_(buffer == nullptr ? own_buffer(number, params) : nullptr),
       owner_(owner),
       input_buffer_bytes_(params.input_buffer_bytes) {
   CHECK(params.input_buffer_bytes >= kLeastInputBufferBytes && params.output_queue_bytes > 0);
+  if (buffer_ == nullptr) buffer_ = own_buffer_.get();
   buffer_->attach(number, *this);
 }
 
@@ -71,7 +72,7 @@ LinkSide Port::side() { return {id_, number_, owner_, counters_, *this, out_.dat
 void Port::attach(Port& peer, const SharedLinkParams& params) {
   link_.emplace(engine_, tracer_, params, side(), peer.side());
   peer_ = &peer;
-  up_ = true;
+  up_ = connected_ = true;
   has_credits_ = link_->flow_control().has_credits();
   CHECK(!has_credits_ || input_buffer_bytes_ <= kMostInputBufferBytes);
   has_pauses_ = link_->pauses() != nullptr;
@@ -139,13 +140,14 @@ void Port::on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Ins
     if (own_buffer_ == nullptr) buffer_->bytes_of(number_).space.leave(wire_bytes);
   }
   if (lane == kManagementLane) return;
-  CHECK(lane.value < out_.data_lanes());
+  CHECK(lane.value == 0 || lane.value < out_.data_lanes());
   if (has_pauses_) {
     if ((asked_pauses() >> lane.value & 1) != 0) schedule_pause_timer(when);
     return;
   }
   link_->on_release(lane.value, blocks_of(wire_bytes), when);
-  if (out_.waiting() != 0) set_wake();
+  // The flow control packet that reports the space may precede the next packet.
+  if (wake_.scheduled() && link_->next_frame() < wake_.when()) set_wake();
 }
 
 bool Port::admit_counted(const ib::Packet& packet) {
@@ -174,7 +176,7 @@ void Port::on_pause_timer() {
     link_->pauses()->ask(lane.value, false, engine_.now());
   }
   if (up_ && owes_pause_frame()) {
-    link_->advance();
+    link_->advance(engine_.now());
     const Instant free = link_->line().busy_until();
     if (free <= engine_.now()) {
       send_pause_frame();
@@ -216,7 +218,7 @@ void Port::set_watchdog(const WatchdogParams& params) {
 
 void Port::note_pauses() {
   PauseWatchdog& watchdog = *extras_->watchdog;
-  link_->take_frames([&](const PauseFrame& frame) { watchdog.note_paused(frame.paused, frame.effective); });
+  link_->take_frames(engine_.now(), [&](const PauseFrame& frame) { watchdog.note_paused(frame.paused, frame.effective); });
   watchdog.end_storms(engine_.now());
   ignored_pauses_ = watchdog.ignored_pauses();
   for (std::uint32_t rest = watchdog.take_ended(); rest != 0; rest &= rest - 1)
@@ -333,6 +335,14 @@ std::uint32_t Port::credits(ib::VirtualLane lane) {
 
 Instant Port::eligible_at(ib::VirtualLane lane) {
   const ib::Packet& first = out_.first(lane);
+  const bool may_be_read = first.forwarding.input == 0 || !buffer_->limits_reads();
+  if (lane.value == 0 && may_be_read && link_->has_credits(blocks_of(first.sent_bytes))) [[likely]]
+    return first.forwarding.begin;
+  return constrained_start(lane);
+}
+
+Instant Port::constrained_start(ib::VirtualLane lane) {
+  const ib::Packet& first = out_.first(lane);
   Instant at = first.forwarding.begin;
   if (first.forwarding.input != 0 && buffer_->limits_reads()) [[unlikely]] {
     at = std::max(at, buffer_->next_read(PortNumber{first.forwarding.input}, engine_.now()));
@@ -364,7 +374,7 @@ bool Port::expire() {
 }
 
 void Port::count_wait() {
-  link_->advance();
+  link_->advance(engine_.now());
   const Instant since = std::max({out_.waiting_since(), waited_until_, link_->line().busy_until()});
   const Instant now = engine_.now();
   if (since >= now) return;
@@ -418,7 +428,7 @@ void Port::start(ib::VirtualLane lane) {
   if (fate.is_lost) [[unlikely]]
     drop(*packet, DropReason::kFault);
   const BufferClaim claim = claim_of(*packet);
-  const Instant leaves = link_->transmit(std::move(packet), fate.delay, fate.is_lost);
+  const Instant leaves = link_->transmit(std::move(packet), engine_.now(), fate.delay, fate.is_lost);
   last_period_ = link_->line().busy_since();
   if (claim.in.value == 0) return;
   buffer_->add_read(claim.in, leaves);
@@ -506,7 +516,7 @@ void Port::pump() {
   const Instant now = engine_.now();
   const LineClock& line = link_->line();
   if (line.busy_until() <= now) {
-    link_->advance();
+    link_->advance(engine_.now());
     if (line.busy_until() < now || line.busy_since() > last_period_) out_.pause();
     std::uint32_t eligible = 0;
     if (!is_behind_pause_frame(now) && link_->data_start(now) == now) {
@@ -550,29 +560,37 @@ void Port::set_wake() {
 }
 
 void Port::prefetch_wake(int step) {
-  if (step == 0) return prefetch();
+  if (step == 0) return prefetch_lines(this, 0, kDepartureLines);
   const ib::Packet* const first = out_.first_waiting();
   if (first == nullptr || !connected()) return;
   if (step == 1) {
     if (room_listener_ != nullptr) prefetch_lines(&owner_, 0, 8);
     prefetch_lines(first, 0, 1);
-    return prefetch_far_end();
+    return link_->prefetch_far_end();
   }
   if (room_listener_ != nullptr) owner_.prefetch_room(first->lrh.lane, step - 2);
   if (step == 2) {
     if (first->next != nullptr) prefetch_lines(first->next, 0, 1);
-    prefetch_flow_control();
+    link_->prefetch_flow_control();
   }
   if (first->forwarding.input == 0) return;
   if (step == 2) return buffer_->prefetch_input(PortNumber{first->forwarding.input});
   // The ports of a switch share its buffer.
   const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->forwarding.input}));
-  if (step == 3) return input.prefetch();
+  if (step == 3) {
+    prefetch_lines(&input, 0, 2);
+    return prefetch_lines(&input, kLinkLine, kDepartureLines - kLinkLine);
+  }
   if (!input.connected()) return;
-  if (step == 4) return input.peer_->prefetch();
-  if (step == 5) input.prefetch_flow_control();
-  const ib::Packet* const waiting = input.peer_->out_.first_waiting();
-  if (step == 5 && waiting != nullptr) prefetch_lines(waiting, 0, 1);
+  if (step == 4) {
+    if (const ib::Packet* const next = first->next; next != nullptr && next->forwarding.input != 0)
+      buffer_->prefetch_input(PortNumber{next->forwarding.input});
+    return input.link_->prefetch_far_waiting();
+  }
+  if (!input.link_->is_far_waiting()) return;
+  // The far end will set its timer.
+  if (step == 5) return prefetch_lines(input.peer_, 0, kDepartureLines);
+  if (const ib::Packet* const waiting = input.peer_->out_.first_waiting(); waiting != nullptr) prefetch_lines(waiting, 0, 1);
 }
 
 void Port::on_wake() {

@@ -72,7 +72,7 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
 
   ComponentId id() const { return id_; }
   PortNumber number() const { return number_; }
-  bool connected() const { return link_.has_value(); }
+  bool connected() const { return connected_; }
   // Connected, and the link carries packets: as far as this end knows, the cable is intact and both ends
   // are enabled.
   bool is_up() const { return up_; }
@@ -141,7 +141,7 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // Counters up to now. Devices that detect an error in a packet count it here.
   ib::PortCounters& counters() {
     if (connected()) count_wait();
-    if (counters_.priorities != nullptr && has_pauses_) [[unlikely]] link_->take_grants(0);
+    if (counters_.priorities != nullptr && has_pauses_) [[unlikely]] link_->take_grants(0, engine_.now());
     return counters_;
   }
   // Enables counters per priority, at an Ethernet port, before the first packet.
@@ -199,14 +199,17 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // Latest start of the next window: grants may leave at this time; kNever: no grant is due.
   Instant next_grant_departure() const { return link_->next_grant_departure(); }
 
-  // Prefetches this port for a packet that will be forwarded to it, then the far end, then the flow control
-  // of both.
-  void prefetch() const { prefetch_lines(this, 0, sizeof(Port) / kCacheLineBytes); }
+  // Prefetches this port for a packet that will be forwarded to it; then, if no packet waits here, the far
+  // end; then the flow control of both.
+  void prefetch() const {
+    prefetch_lines(this, 0, kQueueLines);
+    prefetch_lines(this, kFlowControlLine, kQueueLines);
+  }
   void prefetch_far_end() const {
-    if (connected()) link_->prefetch_far_end();
+    if (connected() && out_.waiting() == 0) link_->prefetch_far_end();
   }
   void prefetch_flow_control() const {
-    if (connected()) link_->prefetch_flow_control();
+    if (connected() && out_.waiting() == 0) link_->prefetch_flow_control();
   }
 
   // Overrides the parameter; before the first packet.
@@ -269,7 +272,7 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // Takes account of grants of a lane, and of pauses, that have arrived by now.
   void take_grants(ib::VirtualLane lane) {
     if (has_watchdog_) [[unlikely]] note_pauses();
-    link_->take_grants(lane.value);
+    link_->take_grants(lane.value, engine_.now());
   }
   // Passes the pauses up to now to the watchdog and ends storms that are over.
   void note_pauses();
@@ -294,6 +297,8 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // When the first packet of a lane may start according to its ready time, the crossbar and flow control;
   // kNever: not known yet.
   Instant eligible_at(ib::VirtualLane lane);
+  // The same, if something but the ready time may delay it.
+  Instant constrained_start(ib::VirtualLane lane);
   // Drops the first packets that have expired; false: none.
   bool expire();
   void start(ib::VirtualLane lane);
@@ -324,21 +329,27 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   void on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) override;
   ComponentId input_id() const override { return id_; }
 
+  // Lines of memory, for prefetching: identity, timer and queue come first; a packet that departs needs the
+  // lines before the arrivals of link_; the far end's release of space needs the first two and those from
+  // kLinkLine on.
+  static constexpr std::size_t kQueueLines = 4, kLinkLine = 6, kFlowControlLine = 7, kDepartureLines = 11;
+
   // Ordered by use: members up to the beginning of link_ are those that a departing packet needs.
   Engine& engine_;
   Tracer& tracer_;
   const ComponentId id_;
   const PortNumber number_;
   bool up_ = false;
+  bool connected_ : 1 = false;
+  bool active_ : 1 = true;
+  bool has_credits_ : 1 = true;  // the link has credits
+  bool has_pauses_ : 1 = false;  // this end has pauses
+  bool has_watchdog_ : 1 = false;
   std::uint8_t down_causes_ = 0;  // of the link
-  bool active_ = true;
-  bool has_credits_ = true;  // the link has credits
-  bool has_pauses_ = false;  // this end has pauses
-  bool has_watchdog_ = false;
   std::uint8_t ignored_pauses_ = 0;  // bit n: the watchdog ignores pauses of priority n
   const std::uint32_t output_queue_bytes_;
-  std::unique_ptr<PerPortBuffer> own_buffer_;
-  PerPortBuffer* const buffer_;
+  const Duration lifetime_;
+  PerPortBuffer* buffer_;
   Timer wake_;
   std::unique_ptr<Extras> extras_;  // null: none are needed
   LaneTable sl_to_vl_;
@@ -348,9 +359,9 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   Instant waited_until_{};  // waiting before it has been counted
   Instant last_period_{};   // the line's busy period of the last packet
   ib::PortCounters counters_;
-  std::optional<LinkEnd> link_;
-  const Duration lifetime_;
   Port* peer_ = nullptr;
+  std::optional<LinkEnd> link_;
+  std::unique_ptr<PerPortBuffer> own_buffer_;
   PacketSink& owner_;
   void* room_owner_ = nullptr;
   const std::uint32_t input_buffer_bytes_;

@@ -17,12 +17,12 @@ Switch::Switch(Engine& engine, Tracer& tracer, ComponentId id, const SwitchProfi
     : engine_(engine),
       tracer_(tracer),
       id_(id),
-      profile_(profile),
-      priorities_(profile.trust, profile.dscp_to_priority),
       has_priorities_(profile.virtual_lanes > 1),
       clock_(profile.core_clock_hz),
       rerouting_(profile.withdrawal_delay),
-      buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup, profile.shared_memory}, PortNumber{1}, port_ids.size()) {
+      buffer_({profile.vl15_buffer_bytes, profile.crossbar_speedup, profile.shared_memory}, PortNumber{1}, port_ids.size()),
+      profile_(profile),
+      priorities_(profile.trust, profile.dscp_to_priority) {
   CHECK(!port_ids.empty() && port_ids.size() < kNoRoute.value);
   PortParams params;
   params.virtual_lanes = profile.virtual_lanes;
@@ -97,6 +97,7 @@ void Switch::prefetch(PortNumber in, ib::Packet& packet, int step) {
   if (packet.is_to_group || balancer_ != nullptr || engine_.now() >= rerouting_.normal_until()) return;
   if (step == 0) {
     prefetch_lines(&inputs_[in.value - 1u], 0, 1);
+    if (is_ethernet_ && packet.flow_hash == 0) prefetch_lines(&packet, 2, 2);  // the hash is of its addresses
     return prefetch_lines(routes_.get(), 0, 2);
   }
   if (step == 1) return routes_->prefetch(destination_of(packet));

@@ -191,28 +191,29 @@ class Switch final : public PacketSink {
   PortNumber swept_output_for(const ib::Packet& packet);
   void drop(Port& in, const ib::Packet& packet, std::uint32_t wire_bytes, Instant tail, DropReason reason);
 
+  // Ordered by use: a packet needs the members up to the beginning of profile_.
   Engine& engine_;
   Tracer& tracer_;
   const ComponentId id_;
-  const SwitchProfile profile_;
-  const PriorityMap priorities_;
   const bool has_priorities_;  // there is more than one data lane
-  const ClockDomain clock_;
+  bool is_ethernet_ = false;
+  SwitchAgent* agent_ = nullptr;
+  std::unique_ptr<LoadBalancer> balancer_;  // null: hashes of flows choose
+  std::vector<Input> inputs_;
   // By LID, or by MAC address from mac_base_ on.
   std::shared_ptr<const RouteTable> routes_ = std::make_shared<const RouteTable>();
-  std::shared_ptr<const RouteTable> groups_;  // adaptive routing; null: none
   ib::MacAddress mac_base_;
   std::uint64_t ecmp_salt_ = 0;
-  bool is_ethernet_ = false;
+  const ClockDomain clock_;
   Rerouting rerouting_;
+  PerPortBuffer buffer_;
+  const SwitchProfile profile_;  // a packet needs the first members
+  const PriorityMap priorities_;
+  std::shared_ptr<const RouteTable> groups_;  // adaptive routing; null: none
   // By input and output port, from 0 on; empty: the outputs' tables apply.
   std::vector<std::optional<LaneTable>> turn_lanes_;
-  std::unique_ptr<LoadBalancer> balancer_;  // null: hashes of flows choose
   std::vector<PortNumber> multicast_ports_;
   std::optional<std::vector<std::vector<PortNumber>>> multicast_table_;
-  SwitchAgent* agent_ = nullptr;
-  PerPortBuffer buffer_;
-  std::vector<Input> inputs_;
 };
 
 }  // namespace verbatim::fabric

@@ -208,7 +208,7 @@ void LightAdapter::receive(fabric::PortNumber, ib::PacketPtr packet, fabric::Arr
 
 void LightAdapter::prefetch(fabric::PortNumber, ib::Packet& packet, int step) {
   if (step == 0) {
-    prefetch_lines(this, 0, sizeof(LightAdapter) / kCacheLineBytes);
+    prefetch_lines(this, 7, 2);  // the port and the queue pairs; the sender of the hint prefetched the lines before
     return prefetch_lines(&packet, 2, 2);
   }
   const LightQueuePair* const qp = step == 1 ? find(packet.bth.destination.value) : nullptr;
@@ -216,7 +216,10 @@ void LightAdapter::prefetch(fabric::PortNumber, ib::Packet& packet, int step) {
 }
 
 void LightAdapter::prefetch_room(ib::VirtualLane lane, int step) {
-  if (step == 0) prefetch_lines(this, 0, sizeof(LightAdapter) / kCacheLineBytes);
+  if (step == 0) {
+    prefetch_lines(this, 0, 2);
+    prefetch_lines(this, 7, 2);
+  }
   if (step == 0 || lane.value >= turns_.size()) return;
   const Ring<LightQueuePair*>& turns = turns_[lane.value];
   if (step == 1) return prefetch_lines(&turns, 0, 1);
