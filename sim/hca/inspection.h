@@ -51,9 +51,10 @@ struct QueuePairState {
 };
 
 struct Inspection {
+  std::uint32_t process = 0;  // virtual pid of the program
   std::vector<CompletionQueueState> cqs;
   std::vector<QueuePairState> qps;
-  std::size_t regions = 0, domains = 0;  // how many there are
+  std::size_t regions = 0, domains = 0, shared_queues = 0;  // how many there are
 };
 
 // Longest value of a queue pair's timeout that limits its waits (IBA 9.7.6.1.3).
