@@ -149,7 +149,7 @@ TEST(Outcome, sleeps_are_of_any_length) {
                               "python3 -c 'import select; select.select([], [], [], 1e8)'",
                               "python3 -c 'import threading; threading.Event().wait(5e6 * 2)'",
                               "python3 -c 'import signal; signal.setitimer(signal.ITIMER_REAL, 1e9, 1e9); signal.pause()'"}) {
-    const RunReport result = run({std::string("server=") + command});
+    const RunReport result = run({std::string("server=") + command}, {"--time-limit", "10000000s"});
     EXPECT_EQ(result.code, 4) << result.story();
     EXPECT_EQ(result.report["outcome"], "time-limit");
     EXPECT_EQ(result.report["virtual_time_ps"], 106ll * 86400 * 1'000'000'000'000);
