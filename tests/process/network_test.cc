@@ -2,6 +2,7 @@
 // all of it at once.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -203,8 +204,17 @@ TEST(Network, rdma_counts_the_objects_of_programs) {
   ASSERT_EQ(run.code, 0) << run.story();
   EXPECT_THAT(run.output("server"), ::testing::ContainsRegex("mlx5_0: pd 1 cq 1 qp 1 mr 1 ctx 1"));
   EXPECT_THAT(run.output("server"),
-              ::testing::ContainsRegex("link mlx5_0/1 lqpn [0-9]+ type RC state INIT .*comm ibv_rc_pingpong"));
-  EXPECT_THAT(run.output("server"), ::testing::ContainsRegex("cqn [0-9]+ .*comm ibv_rc_pingpong"));
+              ::testing::ContainsRegex("link mlx5_0/1 lqpn [0-9]+ rqpn 0 type RC state INIT .*comm ibv_rc_pingpong"));
+  EXPECT_THAT(run.output("server"), ::testing::ContainsRegex("cqn [0-9]+ cqe [0-9]+ users 2 .*comm ibv_rc_pingpong"));
+}
+
+// More objects than one message has.
+TEST(Network, rdma_lists_many_objects) {
+  const RunReport run = support::run({.commands = {"server=sh -c 'for i in $(seq 19000 19039); do ibv_rc_pingpong -p $i & p=\"$p $!\"; done; "
+                                                   "sleep 0.1; rdma res show qp; rdma res show cq; kill $p'"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  const std::string out = run.output("server");
+  EXPECT_EQ(std::ranges::count(out, '\n'), 2 * 40) << out.substr(0, 1000);
 }
 
 // On request, a final acknowledgement reports success, as libnl expects.

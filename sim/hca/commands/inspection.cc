@@ -67,6 +67,9 @@ QueuePairState state_of(QueuePair& qp) {
   state.send_full = record.send_full;
   state.recv_least = qp.own_receives.least();
   state.received = qp.own_receives.taken();
+  state.send_psn = qp.requester.next_new_psn().value;
+  state.receive_psn = qp.responder.expected().value;
+  state.peer_number = qp.attributes.dest_qp_num;
   state.created_from = record.created_from;
   const PortAddress& address = qp.adapter.address;
   const ib::Qpn own{qp.number};

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "sim/supervisor/net/adapter_queries.h"
 #include "sim/supervisor/net/interfaces.h"
@@ -15,9 +17,10 @@ namespace verbatim::supervisor {
 
 namespace {
 
-constexpr std::uint32_t kPort = 1;  // an adapter has one
+constexpr std::uint32_t kPort = 1;     // an adapter has one
+constexpr std::uint8_t kMigrated = 0;  // IB_MIG_MIGRATED
 
-// What a request selects.
+// The objects that a request selects.
 struct Selection {
   std::optional<std::uint32_t> device, port, queue_pair, queue;
 };
@@ -110,40 +113,50 @@ class Answers {
     message.end(answer_);
   }
 
+  // As fill_res_qp_entry() of Linux.
   void add_queue_pairs(std::uint32_t index, std::optional<std::uint32_t> number) {
-    NetlinkMessage message = begin(index);
-    message.add_nested(RDMA_NLDEV_ATTR_RES_QP, [&] {
-      for (const hca::Inspection& context : host_.devices[index]->inspect_all()) {
-        for (const hca::QueuePairState& qp : context.qps) {
-          if (number && *number != qp.number) continue;
-          message.add_nested(RDMA_NLDEV_ATTR_RES_QP_ENTRY, [&] {
-            message.add(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
-            message.add(RDMA_NLDEV_ATTR_RES_LQPN, qp.number);
-            message.add8(RDMA_NLDEV_ATTR_RES_TYPE, static_cast<std::uint8_t>(qp.type));
-            message.add8(RDMA_NLDEV_ATTR_RES_STATE, static_cast<std::uint8_t>(qp.state));
-            message.add(RDMA_NLDEV_ATTR_RES_PID, context.process);
-          });
-        }
+    std::vector<Owned<hca::QueuePairState>> found;
+    for (const hca::Inspection& context : host_.devices[index]->inspect_all()) {
+      for (const hca::QueuePairState& qp : context.qps) {
+        if (!number || *number == qp.number) found.push_back({qp, context.process});
       }
+    }
+    add_table(index, RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_QP_ENTRY, found, [](NetlinkMessage& message, const auto& one) {
+      const hca::QueuePairState& qp = one.object;
+      message.add(RDMA_NLDEV_ATTR_PORT_INDEX, kPort);
+      message.add(RDMA_NLDEV_ATTR_RES_LQPN, qp.number);
+      if (qp.type == ib::QpType::kRc || qp.type == ib::QpType::kUc) {
+        message.add(RDMA_NLDEV_ATTR_RES_RQPN, qp.peer_number);
+        message.add(RDMA_NLDEV_ATTR_RES_RQ_PSN, qp.receive_psn);
+        message.add8(RDMA_NLDEV_ATTR_RES_PATH_MIG_STATE, kMigrated);
+      }
+      message.add(RDMA_NLDEV_ATTR_RES_SQ_PSN, qp.send_psn);
+      message.add8(RDMA_NLDEV_ATTR_RES_TYPE, static_cast<std::uint8_t>(qp.type));
+      message.add8(RDMA_NLDEV_ATTR_RES_STATE, static_cast<std::uint8_t>(qp.state));
+      message.add(RDMA_NLDEV_ATTR_RES_PID, one.process);
     });
-    message.end(answer_);
   }
 
+  // As fill_res_cq_entry() of Linux: each queue pair uses the queues of its two directions.
   void add_completion_queues(std::uint32_t index, std::optional<std::uint32_t> number) {
-    NetlinkMessage message = begin(index);
-    message.add_nested(RDMA_NLDEV_ATTR_RES_CQ, [&] {
-      for (const hca::Inspection& context : host_.devices[index]->inspect_all()) {
-        for (const hca::CompletionQueueState& cq : context.cqs) {
-          if (number && *number != cq.number) continue;
-          message.add_nested(RDMA_NLDEV_ATTR_RES_CQ_ENTRY, [&] {
-            message.add(RDMA_NLDEV_ATTR_RES_CQE, cq.entries);
-            message.add(RDMA_NLDEV_ATTR_RES_CQN, cq.number);
-            message.add(RDMA_NLDEV_ATTR_RES_PID, context.process);
-          });
-        }
+    const std::vector<hca::Inspection> contexts = host_.devices[index]->inspect_all();
+    std::vector<Owned<hca::CompletionQueueState>> found;
+    std::map<std::uint32_t, std::uint64_t> uses;
+    for (const hca::Inspection& context : contexts) {
+      for (const hca::CompletionQueueState& cq : context.cqs) {
+        if (!number || *number == cq.number) found.push_back({cq, context.process});
       }
+      for (const hca::QueuePairState& qp : context.qps) {
+        ++uses[qp.send_cq];
+        ++uses[qp.recv_cq];
+      }
+    }
+    add_table(index, RDMA_NLDEV_ATTR_RES_CQ, RDMA_NLDEV_ATTR_RES_CQ_ENTRY, found, [&](NetlinkMessage& message, const auto& one) {
+      message.add(RDMA_NLDEV_ATTR_RES_CQE, one.object.entries);
+      message.add64(RDMA_NLDEV_ATTR_RES_USECNT, uses[one.object.number]);
+      message.add(RDMA_NLDEV_ATTR_RES_CQN, one.object.number);
+      message.add(RDMA_NLDEV_ATTR_RES_PID, one.process);
     });
-    message.end(answer_);
   }
 
   // A list of resources that the simulation does not show one by one.
@@ -165,6 +178,29 @@ class Answers {
     std::uint64_t prefix;
     std::memcpy(&prefix, gid.raw, sizeof prefix);
     return be64toh(prefix);
+  }
+
+  template <class Object>
+  struct Owned {
+    Object object;
+    std::uint32_t process;  // virtual pid
+  };
+
+  // A table of one adapter's objects, in messages that readers' buffers can hold, as res_get_common_dumpit() of Linux.
+  template <class Object, class AddParts>
+  void add_table(std::uint32_t index, std::uint16_t table, std::uint16_t entry, const std::vector<Object>& objects,
+                 const AddParts& add_parts) {
+    constexpr std::size_t kMostPerMessage = 32;  // below 4 KiB
+    std::size_t at = 0;
+    do {
+      NetlinkMessage message = begin(index);
+      message.add_nested(table, [&] {
+        for (const std::size_t end = std::min(at + kMostPerMessage, objects.size()); at < end; ++at) {
+          message.add_nested(entry, [&] { add_parts(message, objects[at]); });
+        }
+      });
+      message.end(answer_);
+    } while (at < objects.size());
   }
 
   NetlinkMessage begin(std::uint32_t device) const {
