@@ -71,7 +71,8 @@ CallOutcome sys_socket(CallContext& call, Networks& networks) {
     return call.install(std::make_shared<TcpSocket>(networks.tcp, host, family), nonblocking);
   }
   if (family == AF_NETLINK) {
-    if ((protocol != NETLINK_ROUTE && protocol != NETLINK_RDMA) || (type != SOCK_RAW && type != SOCK_DGRAM)) return Answer{-EPROTONOSUPPORT};
+    if (protocol != NETLINK_ROUTE && protocol != NETLINK_RDMA) return Answer{-EPROTONOSUPPORT};
+    if (type != SOCK_RAW && type != SOCK_DGRAM) return Answer{-EPROTONOSUPPORT};
     return call.install(std::make_shared<NetlinkSocket>(process.host(), type, protocol), nonblocking);
   }
   call.warn(
