@@ -206,6 +206,8 @@ class Hca final : public fabric::PacketSink, public Endpoint {
 
   // State of the queues that the program of the context has made.
   Inspection inspect(std::uint32_t context) const;
+  // The same of each context of a program, by age.
+  std::vector<Inspection> inspect_all() const;
   // The same of one queue, by its handle; empty: there is none.
   Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const;
   // The queue whose waiting completions a thread overlooks that is about to sleep, without a limit, for an

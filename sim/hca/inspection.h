@@ -45,15 +45,18 @@ struct QueuePairState {
   std::uint32_t send_entries = 0, recv_entries = 0, send_most = 0, send_full = 0;
   std::uint32_t recv_least = 0;  // receives when a message took one, it included, at the least
   std::uint64_t received = 0;    // receives of its own that were taken, or flushed
+  std::uint32_t send_psn = 0, receive_psn = 0;  // of the packets that come next
+  std::uint32_t peer_number = 0;                // of a connection; 0: none
   std::uint64_t created_from = 0;
   std::vector<std::string> names;  // as packets name it: ib::addressee()
   std::string peer;                // destination of a connection's packets: ib::addressee()
 };
 
 struct Inspection {
+  std::uint32_t process = 0;  // virtual pid of the program
   std::vector<CompletionQueueState> cqs;
   std::vector<QueuePairState> qps;
-  std::size_t regions = 0, domains = 0;  // how many there are
+  std::size_t regions = 0, domains = 0, shared_queues = 0;  // how many there are
 };
 
 // Longest value of a queue pair's timeout that limits its waits (IBA 9.7.6.1.3).

@@ -1,5 +1,7 @@
 #include "sim/observe/counters.h"
 
+#include <algorithm>
+
 #include "sim/ib/drop_reason.h"
 
 namespace verbatim::observe {
@@ -9,6 +11,10 @@ void Counters::on_record(const TraceRecord& record, std::span<const std::byte>) 
   CHECK(static_cast<std::size_t>(record.event) < kTraceEventCount);
   ++per_event_[static_cast<std::size_t>(record.event)];
   Component& component = per_component_.at(record.component);
+  // A program that waits arms completion queues by doorbells; a posted request is fetched.
+  const bool is_progress = record.event != TraceEvent::kSystemCall && record.event != TraceEvent::kProgramWarning &&
+                           record.event != TraceEvent::kDoorbell;
+  if (is_progress) last_progress_ps_ = std::max(last_progress_ps_, record.time_ps);
   switch (record.event) {
     case TraceEvent::kPacketTransmitted:
       ++component.packets_transmitted;

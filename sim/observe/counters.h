@@ -19,6 +19,9 @@ class Counters final : public TraceSink {
   std::uint64_t records() const { return records_; }
   std::uint64_t count(TraceEvent event) const { return per_event_[static_cast<std::size_t>(event)]; }
 
+  // Time of the last record that is no system call, doorbell or warning of a program.
+  std::int64_t last_progress_ps() const { return last_progress_ps_; }
+
   struct Component {
     std::uint64_t packets_transmitted = 0;
     std::uint64_t bytes_transmitted = 0;  // wire bytes
@@ -32,6 +35,7 @@ class Counters final : public TraceSink {
  private:
   std::uint64_t records_ = 0;
   std::array<std::uint64_t, kTraceEventCount> per_event_{};
+  std::int64_t last_progress_ps_ = 0;
   std::vector<Component> per_component_;
 };
 

@@ -55,6 +55,13 @@ void ProcessLifetimes::end_thread(Thread& thread) {
   parts_.kernel.thread_ended(thread);
 }
 
+// kSupervisor: this class ends every slice before its time, on every host.
+ProcessLifetimes::ProcessLifetimes(const RunContext& run, const Parts& parts)
+    : run_(run),
+      parts_(parts),
+      background_kill_(Timer::of<&ProcessLifetimes::kill_background>(run.engine, run.hosts.front().component,
+                                                                     EventClass::kSupervisor, this)) {}
+
 void ProcessLifetimes::end(Process& process) {
   RunReport& report = parts_.report;
   reap(process);
@@ -72,6 +79,7 @@ void ProcessLifetimes::end(Process& process) {
     if (terminals_->note_end(process)) report.finish();
   }
   end_background();
+  if (background_kill_.scheduled() && !parts_.processes.any_alive()) background_kill_.cancel();
 }
 
 void ProcessLifetimes::reap(Process& process) {
@@ -128,8 +136,20 @@ void ProcessLifetimes::kill_all() {
 void ProcessLifetimes::end_background() {
   if (background_terminated_ || !parts_.processes.is_foreground_over()) return;
   background_terminated_ = true;
+  if (parts_.processes.any_alive()) background_kill_.schedule_after(kBackgroundGrace);
   for (const auto& process : parts_.processes.all()) {
     if (process->alive) send_signal(*process, SIGTERM);
+  }
+}
+
+void ProcessLifetimes::kill_background() {
+  const auto& all = parts_.processes.all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Process& process = *all[i];
+    if (!process.alive) continue;
+    parts_.report.warn(process, fmt::format("has not ended {} s of virtual time after SIGTERM, and was ended by SIGKILL",
+                                            kBackgroundGrace / std::chrono::seconds(1)));
+    kill(process);
   }
 }
 

@@ -1,10 +1,12 @@
 // Ends, stops and continuations of processes, and their effects on relatives and on programs.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <utility>
 
+#include "sim/core/engine.h"
 #include "sim/supervisor/run_context.h"
 
 namespace verbatim::supervisor {
@@ -19,6 +21,9 @@ class Terminals;
 class Thread;
 struct SignalOrigin;
 
+// Virtual time that background programs have for their end.
+inline constexpr Duration kBackgroundGrace = std::chrono::seconds(10);
+
 class ProcessLifetimes {
  public:
   struct Parts {
@@ -28,7 +33,7 @@ class ProcessLifetimes {
     MachineWatch& watch;
     RunMemory& memory;
   };
-  ProcessLifetimes(const RunContext& run, const Parts& parts) : run_(run), parts_(parts) {}
+  ProcessLifetimes(const RunContext& run, const Parts& parts);
 
   // Programs have terminals with a user: the end of the last session leader ends the run.
   void use(Terminals& terminals) { terminals_ = &terminals; }
@@ -60,14 +65,17 @@ class ProcessLifetimes {
   void stop(Process& process, int signal);
   void go_on(Process& process);
   void notify_parent(Process& process, int status);
-  // Sends SIGTERM to background programs when all others have ended.
+  // Sends SIGTERM to background programs when all others have ended, and SIGKILL to those that have not ended after
+  // kBackgroundGrace.
   void end_background();
+  void kill_background();
 
   const RunContext& run_;
   const Parts parts_;
   Terminals* terminals_ = nullptr;
   std::function<void(std::size_t)> on_program_end_;
   bool background_terminated_ = false;
+  Timer background_kill_;
 };
 
 }  // namespace verbatim::supervisor

@@ -20,8 +20,8 @@ bool SliceHorizon::is_distant(Process& process) const {
 Instant SliceHorizon::virtual_end() const {
   const Limits& limits = run_.options.limits;
   const Instant* const deadlock = limits.fabric_deadlock;
-  if (deadlock == nullptr || *deadlock == kNever) return limits.virtual_end;
-  return std::min(limits.virtual_end, *deadlock + horizon_.furthest_lead());
+  const Instant end = std::min(limits.virtual_end, next_look_);
+  return deadlock == nullptr || *deadlock == kNever ? end : std::min(end, *deadlock + horizon_.furthest_lead());
 }
 
 std::optional<Instant> SliceHorizon::next_program_event_on(std::size_t host) const {

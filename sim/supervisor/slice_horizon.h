@@ -13,14 +13,15 @@ namespace verbatim::supervisor {
 
 class SliceHorizon {
  public:
-  SliceHorizon(const RunContext& run, Horizon& horizon, const ProcessList& processes)
-      : run_(run), horizon_(horizon), processes_(processes), starts_(run.hosts.size()) {}
+  // `next_look`: of the IdleWatch; outlives this.
+  SliceHorizon(const RunContext& run, Horizon& horizon, const ProcessList& processes, const Instant& next_look)
+      : run_(run), horizon_(horizon), processes_(processes), next_look_(next_look), starts_(run.hosts.size()) {}
 
   // Bounds of a thread of the process that gets the token at the engine's time.
   Horizon::Bounds of(Process& process) const;
   // If the next event is far off, running a loop is cheaper than interpreting it, despite the hand-over.
   bool is_distant(Process& process) const;
-  // Virtual time at which the run ends, as far as it is known.
+  // Virtual time at which the run ends, or is looked at, as far as it is known.
   Instant virtual_end() const;
 
   // Timer of the start of a program on the host. It outlives the run, or its removal.
@@ -35,6 +36,7 @@ class SliceHorizon {
   const RunContext& run_;
   Horizon& horizon_;
   const ProcessList& processes_;
+  const Instant& next_look_;
   std::vector<std::vector<const Timer*>> starts_;  // by host
 };
 

@@ -14,6 +14,7 @@
 
 #include "sim/supervisor/call_places.h"
 #include "sim/supervisor/clock_follower.h"
+#include "sim/supervisor/idle_watch.h"
 #include "sim/supervisor/immediate_answers.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/machine/library_versions.h"
@@ -130,7 +131,8 @@ class Supervisor::Impl final : public ProcessTable {
   RunFiles files_{run_, report_, kernel_};
   ProgramCode code_{run_, report_, kernel_};
   ProcessList processes_{hosts_.size()};
-  SliceHorizon slices_{run_, horizon_, processes_};
+  IdleWatch idle_{run_, kernel_, processes_};
+  SliceHorizon slices_{run_, horizon_, processes_, idle_.next_look()};
   ThreadTimes times_{report_};
   ThreadWaits waits_{run_, report_, processes_};
   CallPlaces places_{options_};
@@ -230,18 +232,26 @@ void Supervisor::Impl::step() {
     report_.finish(Outcome::kDeadlock);
     return waits_.report(true);
   }
-  if (const Instant end = slices_.virtual_end(); run_.engine.next_event_time() > end) return end_at(end);
+  if (const Instant end = slices_.virtual_end(), next = run_.engine.next_event_time(); next > end) {
+    if (end != idle_.next_look() || end == options_.limits.virtual_end) return end_at(end);
+    if (!idle_.finds_hang(next)) return;
+    report_.result().idle_since = idle_.last_progress();
+    return end_at(end);
+  }
   run_.engine.step();
   if (processes_.some_have_ended()) retire_ended();
-  if (token_.interrupted() && !report_.is_finished()) report_.finish(Outcome::kInterrupted);
+  if (token_.interrupted() && !report_.is_finished()) {
+    report_.finish(Outcome::kInterrupted);
+    waits_.report(false);
+  }
 }
 
 // The run ends at the limit, not at the last event: parked threads have been waiting until then.
 void Supervisor::Impl::end_at(Instant end) {
   run_.engine.run_until(end);
-  const bool is_fabric_deadlock = end < options_.limits.virtual_end;
-  report_.result().is_fabric_deadlock = is_fabric_deadlock;
-  report_.finish(is_fabric_deadlock ? Outcome::kDeadlock : Outcome::kTimeLimit);
+  const bool is_limit = end == options_.limits.virtual_end;
+  report_.result().is_fabric_deadlock = !is_limit && report_.result().idle_since == kNever;
+  report_.finish(is_limit ? Outcome::kTimeLimit : Outcome::kDeadlock);
   waits_.report(false);
   for (const auto& process : processes_.all()) {
     for (const auto& thread : process->threads()) {

@@ -80,6 +80,12 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
         all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()),
                        wait + " at " + time_text(run_.engine.now()) + reason.text(""), reason.explanation,
                        reason.cause, reason.waits_for, run_.engine.now()});
+      } else if (thread->state() == Thread::State::kPending && thread->next_event_time() > run_.engine.now() &&
+                 thread->next_event_time() != kNever) {
+        // It has waited and run in one slice, so the last of its waits is not known.
+        const std::string wait = "runs at " + time_text(thread->next_event_time());
+        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()), wait, wait, WaitCause::kOwn, {},
+                       run_.engine.now()});
       }
     }
   }

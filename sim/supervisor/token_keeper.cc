@@ -196,7 +196,10 @@ bool TokenKeeper::wait_for_message(Process& process) {
       }
       return false;
     case TokenWait::Result::kInterrupted:
-      parts_.report.finish(Outcome::kInterrupted);
+      parts_.report.finish(Outcome::kInterrupted,
+                           running_ == nullptr ? parts_.report.title(process) + " starts"
+                                               : fmt::format("{}, thread {} computes", parts_.report.title(process), running_->tid()));
+      parts_.waits.report(false);
       return false;
     case TokenWait::Result::kStuck:
       parts_.report.finish(Outcome::kStuck, parts_.report.title(process) + " " + wait_.stuck_doing() +

@@ -100,6 +100,22 @@ TEST_F(NewerVerbs, a_buffer_is_registered_in_its_domain_and_within_its_bounds) {
   EXPECT_TRUE(refused(pd, bytes, 1));  // destroyed
 }
 
+TEST_F(NewerVerbs, a_parent_domain_may_allow_unprotected_memory) {
+  ibv_parent_domain_init_attr attributes{};
+  attributes.pd = pd;
+  attributes.comp_mask = 1 << 2;  // IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC
+  ibv_pd* const parent = ibv_alloc_parent_domain(context, &attributes);
+  ASSERT_NE(parent, nullptr);
+  struct ibv_buf* buffer = nullptr;
+  void* const bytes = ibv_alloc_buf(parent, 4096, &buffer);
+  ASSERT_NE(bytes, nullptr);
+  EXPECT_NE(ibv_reg_buf_mr(parent, buffer, bytes, 4096, 0), nullptr);
+  errno = 0;
+  EXPECT_EQ(ibv_reg_buf_mr(pd, buffer, bytes, 4096, 0), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  ibv_free_buf(buffer);
+}
+
 TEST_F(NewerVerbs, the_port_s_speed_is_width_times_rate) {
   std::uint64_t speed = 0;
   ibv_port_attr port;

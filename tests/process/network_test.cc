@@ -1,5 +1,8 @@
 // The management network between hosts: UDP, IPv6, queries of programs about it; and an interpreter that uses
 // all of it at once.
+#include <gmock/gmock.h>
+
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -156,6 +159,62 @@ TEST(Network, ip_tells_the_route_to_one_address) {
   const RunReport run = support::run({.commands = {command + "true'"}});
   ASSERT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(run.output("server"), expected);
+}
+
+// The name that configurations for IPoIB have; eth0 stays the name in lists.
+TEST(Network, an_infiniband_host_s_interface_is_found_as_ib0) {
+  const support::TemporaryFolder folder;
+  const std::string script = folder.path() + "/ask.py";
+  std::ofstream(script) << R"PY(
+import fcntl, socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+try:
+  print(socket.inet_ntoa(fcntl.ioctl(s, 0x8915, struct.pack('256s', b'ib0'))[20:24]), socket.if_nametoindex('ib0'))
+except OSError as error:
+  print(error)
+print([name for _, name in socket.if_nameindex()])
+)PY";
+  const std::string command = "server=python3 " + support::quoted(script);
+  const RunReport run = support::run({.commands = {command}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "10.0.0.1 2\n['lo', 'eth0']\n");
+  const RunReport roce = support::run({.topology = "two_hosts_roce", .commands = {command}});
+  ASSERT_EQ(roce.code, 0) << roce.story();
+  EXPECT_EQ(roce.output("server"), "[Errno 19] No such device\n['lo', 'eth0']\n");
+}
+
+TEST(Network, rdma_shows_adapters_and_their_ports) {
+  const RunReport run = support::run({.commands = {"server=sh -c 'rdma dev; rdma link; rdma system'"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_THAT(run.output("server"), ::testing::ContainsRegex("mlx5_0: node_type ca .*fw "));
+  EXPECT_THAT(run.output("server"), ::testing::ContainsRegex("link mlx5_0/1 .*lid 1 .*state ACTIVE physical_state LINK_UP"));
+  EXPECT_THAT(run.output("server"), ::testing::HasSubstr("netns shared"));
+  const RunReport roce = support::run({.topology = "two_hosts_roce", .commands = {"server=rdma link -j"}});
+  ASSERT_EQ(roce.code, 0) << roce.story();
+  EXPECT_THAT(roce.output("server"),
+              ::testing::ContainsRegex("\"ifname\":\"mlx5_0\",\"port\":1,.*\"netdev\":\"eth0\""));
+}
+
+// The server's objects while it waits for the client.
+TEST(Network, rdma_counts_the_objects_of_programs) {
+  const RunReport run = support::run(
+      {.commands = {"server=sh -c 'ibv_rc_pingpong -n 5 & sleep 0.05; rdma res; rdma res show qp; "
+                    "rdma res show cq; wait'",
+                    "client=sh -c 'sleep 0.1; exec ibv_rc_pingpong -n 5 server'"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_THAT(run.output("server"), ::testing::ContainsRegex("mlx5_0: pd 1 cq 1 qp 1 mr 1 ctx 1"));
+  EXPECT_THAT(run.output("server"),
+              ::testing::ContainsRegex("link mlx5_0/1 lqpn [0-9]+ rqpn 0 type RC state INIT .*comm ibv_rc_pingpong"));
+  EXPECT_THAT(run.output("server"), ::testing::ContainsRegex("cqn [0-9]+ cqe [0-9]+ users 2 .*comm ibv_rc_pingpong"));
+}
+
+// More objects than one message has.
+TEST(Network, rdma_lists_many_objects) {
+  const RunReport run = support::run({.commands = {"server=sh -c 'for i in $(seq 19000 19039); do ibv_rc_pingpong -p $i & p=\"$p $!\"; done; "
+                                                   "sleep 0.1; rdma res show qp; rdma res show cq; kill $p'"}});
+  ASSERT_EQ(run.code, 0) << run.story();
+  const std::string out = run.output("server");
+  EXPECT_EQ(std::ranges::count(out, '\n'), 2 * 40) << out.substr(0, 1000);
 }
 
 // On request, a final acknowledgement reports success, as libnl expects.

@@ -213,7 +213,9 @@ const std::vector<Coverage> kCoverage = {
      "event_mix Semantics.events_are_waited_for_among_other_descriptors"},
     {"getaddrinfo, getifaddrs", "addresses Sockets.names_and_addresses_resolve"},
     {"route netlink", "Network.ip_shows_the_hosts_own_addresses Network.ip_shows_the_route_to_the_other_hosts "
-                      "Network.ip_tells_the_route_to_one_address Network.answers_of_netlink_are_acknowledged"},
+                      "Network.ip_tells_the_route_to_one_address Network.answers_of_netlink_are_acknowledged "
+                      "Network.an_infiniband_host_s_interface_is_found_as_ib0"},
+    {"RDMA netlink", "Network.rdma_shows_adapters_and_their_ports Network.rdma_counts_the_objects_of_programs"},
     {"latency and bandwidth of the management network",
      "Network.a_datagram_takes_the_latency_and_its_bytes Sockets.distance_takes_time "
      "Shell.iperf3_measures_the_management_network"},

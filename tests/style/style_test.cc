@@ -112,7 +112,7 @@ const std::map<std::string, std::set<std::string>>& include_table() {
        {"sim/core", "sim/host", "sim/hca", "verbs_shim/protocol", "sim/supervisor/spin",
         "sim/supervisor/code", "sim/supervisor/spec", "sim/supervisor/machine", "sim/supervisor/files"}},
       {"sim/supervisor/net",
-       {"sim/core", "sim/ib", "verbs_shim/protocol", "sim/supervisor/spec", "sim/supervisor/machine",
+       {"sim/core", "sim/ib", "sim/hca", "verbs_shim/protocol", "sim/supervisor/spec", "sim/supervisor/machine",
         "sim/supervisor/files", "sim/supervisor/tasks"}},
       {"sim/supervisor/trees",
        {"sim/core", "sim/ib", "sim/hca", "verbs_shim/protocol", "sim/supervisor/code", "sim/supervisor/spec",

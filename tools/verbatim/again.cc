@@ -37,6 +37,7 @@ std::vector<std::string> words_of(const RunOptions& options) {
   add_all("--range", &RunOptions::ranges);
   add_all("--set", &RunOptions::sets);
   add("--time-limit", options.time_limit);
+  add("--wall-limit", options.wall_limit);
   add("--stuck-after", options.stuck_after);
   add_all("--fault", &RunOptions::faults);
   add_all("--check", &RunOptions::checks);

@@ -61,6 +61,7 @@ struct RunOptions {
   bool spec_accesses = false;  // in addition to the scenario's
   std::string out;
   std::string time_limit;
+  std::string wall_limit;
   std::string stuck_after;
   std::string trace;
   std::vector<std::string> faults;  // each one fault of a scenario, as JSON

@@ -46,7 +46,11 @@ void add_split(CLI::App* verb, SplitOptions& options, const std::string& parts) 
 void add_limits(CLI::App* verb, RunOptions& options) {
   take_number(verb->add_option("--seed", options.seed, "root of all random numbers (default: the scenario's, else 1)"), 0,
               std::numeric_limits<std::int64_t>::max());
-  verb->add_option("--time-limit", options.time_limit, "end the run at this virtual time, such as 10s")->type_name("TIME");
+  verb->add_option("--time-limit", options.time_limit,
+                   "end the run at this virtual time, such as 10s (default: 24 h, or when only timers have fired for 10 min)")
+      ->type_name("TIME");
+  verb->add_option("--wall-limit", options.wall_limit, "end the run after this wall time (default: none; each run of --seeds: 10 min)")
+      ->type_name("TIME");
   verb->add_option("--stuck-after", options.stuck_after,
                    "end the run when a program computes for this long, in wall time, without a system call or a verb (default: 60s)")
       ->type_name("TIME");

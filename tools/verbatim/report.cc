@@ -54,7 +54,7 @@ std::string how_it_ended(const supervisor::ProgramResult& result) {
 bool as_expected(const supervisor::ProgramResult& result, const config::ProgramSpec& spec) {
   const std::string& expected = spec.expect_exit;
   // A program that we terminated may end by that signal, unless the scenario expects something else.
-  if (spec.background && expected == "0" && result.signal == SIGTERM) return true;
+  if (spec.background && expected == "0" && (result.signal == SIGTERM || result.signal == SIGKILL)) return true;
   if (spec.kill.count() != 0 && expected == "0" && result.signal == SIGKILL) return true;
   if (const int signal = config::signal_number(expected); signal != 0) return result.signal == signal;
   return result.signal == 0 && std::to_string(result.exit_code) == expected;
@@ -175,7 +175,9 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
 }
 
 std::vector<std::string> slow_waits(const supervisor::RunResult& result, double wall_seconds) {
-  constexpr double kLeastPolling = 0.2, kLongComputing = 3;  // seconds
+  constexpr double kLeastPolling = 0.2;  // seconds
+  // An interrupted run names its waits; computation is of interest if the run was mostly that.
+  const double kLongComputing = result.outcome == supervisor::Outcome::kInterrupted ? wall_seconds / 2 : 3;
   std::vector<std::string> sentences;
   for (const supervisor::WaitingTime& time : result.waiting) {
     if (time.polling_seconds < kLeastPolling || time.polling_seconds < wall_seconds / 10) continue;
@@ -241,6 +243,13 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     switch (result.outcome) {
       case supervisor::Outcome::kDeadlock:
         verdict.code = kDeadlock;
+        if (result.idle_since != kNever) {
+          verdict.sentences.push_back(
+              fmt::format("no program has made progress since {}: only timers have fired for {} s of virtual time; the next lines say "
+                          "what the programs wait for, and --time-limit sets another end of such a run",
+                          time_text(result.idle_since), (figures.virtual_end - result.idle_since) / std::chrono::seconds(1)));
+          break;
+        }
         verdict.sentences.push_back(result.is_fabric_deadlock
                                         ? "the fabric is deadlocked at " + time_text(figures.virtual_end) +
                                               ": packets wait for each other's buffers in a circle of switch outputs and never move again"
@@ -265,8 +274,17 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
             "a program computes or sleeps without end, so virtual time cannot advance");
         break;
       case supervisor::Outcome::kInterrupted:
+        if (figures.reached_wall_limit) {
+          verdict.code = kLimit;
+          verdict.sentences.push_back(
+              fmt::format("the limit of {} s of wall time was reached at {}; the next lines say what the programs wait for, and "
+                          "--wall-limit sets another limit",
+                          plan.wall_limit / std::chrono::seconds(1), time_text(figures.virtual_end)));
+          break;
+        }
         verdict.code = kInterrupted;
-        verdict.sentences.push_back("the run was interrupted at " + time_text(figures.virtual_end));
+        verdict.sentences.push_back("the run was interrupted at " + time_text(figures.virtual_end) +
+                                    (plan.programs.empty() ? "" : "; the next lines say what the programs wait for"));
         break;
       case supervisor::Outcome::kNotStarted:
         fail("a program could not be started, so the run was ended at " + time_text(figures.virtual_end) +

@@ -27,6 +27,7 @@ struct RunFigures {
   std::string digest;
   Instant virtual_end{};
   double wall_seconds = 0;
+  bool reached_wall_limit = false;  // RunPlan::wall_limit interrupted the run
   std::uint64_t peak_memory_kib = 0;  // resident, of the simulator itself
   std::uint64_t events = 0;
   std::uint64_t packets = 0;      // sent to the fabric by adapters

@@ -457,6 +457,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
   if (!plan.scenario.root.empty() && options.bundle == nullptr) open_root(plan, options, diagnostics);
   if (options.recorder != nullptr) plan.machine_files = options.recorder;
   find_programs(plan, options.bundle != nullptr ? options.bundle->run().working_directory : first_folder(), diagnostics);
+  if (const auto wall = parse_limit("--wall-limit", options.wall_limit, diagnostics)) plan.wall_limit = *wall;
   if (const auto wall = parse_limit("--stuck-after", options.stuck_after, diagnostics))
     plan.stuck_after = *wall;
   if (const auto step = parse_series_step(options, diagnostics)) plan.series_step = *step;

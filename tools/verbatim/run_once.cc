@@ -44,6 +44,7 @@
 #include "tools/verbatim/run_observers.h"
 #include "tools/verbatim/run_progress.h"
 #include "tools/verbatim/run_report.h"
+#include "tools/verbatim/wall_limit.h"
 
 namespace verbatim::cli {
 
@@ -255,6 +256,12 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   supervisor_options.limits.stuck_after_ms = std::max<std::int64_t>(
       1, std::chrono::duration_cast<std::chrono::milliseconds>(plan.stuck_after).count());
   Instant& virtual_end = supervisor_options.limits.virtual_end;
+  const bool has_own_limit = plan.scenario.time_limit.count() != 0 || plan.scenario.until.count() != 0;
+  if (!has_own_limit && !plan.programs.empty() && plan.terminal_user == nullptr) {
+    virtual_end = Instant{} + kDefaultTimeLimit;
+    supervisor_options.limits.without_progress = kTimeWithoutProgress;
+    supervisor_options.last_record = [&observers] { return instant_from_ps(observers.counters.last_progress_ps()); };
+  }
   for (const Duration limit : {plan.scenario.time_limit, plan.scenario.until}) {
     if (limit.count() != 0) virtual_end = std::min({instant_from_ps(limit.count()), kEndOfTime, virtual_end});
   }
@@ -278,6 +285,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   // open one of its files (Monitor).
   if (!plan.debugger) ::prctl(PR_SET_DUMPABLE, 0);
   const auto wall_start = std::chrono::steady_clock::now();
+  const WallLimit wall_limit(plan.wall_limit);
   supervisor::RunResult result;
   if (plan.programs.empty()) {
     result = run_flows(simulation.engine(), *flows, supervisor_options.limits);
@@ -299,6 +307,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   fabric_deadlock.on_end();
   RunFigures figures;
   figures.peak_memory_kib = peak_memory_kib();
+  figures.reached_wall_limit = wall_limit.is_reached();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
   // The engine's clock is at the last event, whereas a run that reached the limit lasted until then.
   figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,11 +27,19 @@ struct SeedRange {
   std::int64_t first = 1, last = 1;
 };
 
+// Of a run with programs and without a time limit: it ends at this virtual time, or when only timers have fired for so
+// long (Limits::without_progress).
+inline constexpr Duration kDefaultTimeLimit = std::chrono::hours(24);
+inline constexpr Duration kTimeWithoutProgress = std::chrono::minutes(10);
+// Wall time of each run of --seeds.
+inline constexpr Duration kWallLimitOfSeed = std::chrono::minutes(10);
+
 struct RunPlan {
   config::ScenarioSpec scenario;  // with options of the command line applied
   std::vector<supervisor::ProgramSpec> programs;  // in the order of the scenario's
   std::string shim_directory;
   Duration stuck_after = std::chrono::seconds(60);  // wall time
+  Duration wall_limit{0};  // the run is ended after this wall time; 0: it is not
   Duration series_step = std::chrono::microseconds(10);  // of --series; 0: a line for each change
   observe::WatchSet watch;                                  // of --trace, --pcap and --record
   std::optional<SeedRange> seeds;                   // several runs, one for each seed

@@ -190,6 +190,7 @@ class SeedRuns {
     if (one.log == "warn") spdlog::default_logger()->set_level(spdlog::level::err);
     RunPlan plan = plan_;
     plan.seeds.reset();
+    if (plan.wall_limit.count() == 0) plan.wall_limit = kWallLimitOfSeed;
     plan.views_working_folders = !one.verify;
     plan.scenario.seed = seed;
     config::draw_traffic(plan.scenario);

@@ -58,7 +58,11 @@ int dealloc_td(ibv_td* handle) {
 }
 
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes) {
-  constexpr std::uint32_t kKnown = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+  // IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, which headers before rdma-core 64 do not define. As with mlx5,
+  // it has no effect outside a confidential guest.
+  constexpr std::uint32_t kUnprotectedMemory = 1 << 2;
+  constexpr std::uint32_t kKnown =
+      IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | kUnprotectedMemory;
   auto* protection_domain = object<Pd>(attributes->pd);
   Td* const td = object<Td>(attributes->td);
   // A parent domain has no parent, its parts belong to one device, and an allocator needs a release function.

@@ -44,6 +44,7 @@ class Hca::Impl {
   bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
   Instant next_effect() const;
   Inspection inspect(std::uint32_t context);
+  std::vector<Inspection> inspect_all();
   Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle);
   Duration least_patience() const;
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread, bool by_courtesy);

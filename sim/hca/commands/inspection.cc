@@ -67,6 +67,9 @@ QueuePairState state_of(QueuePair& qp) {
   state.send_full = record.send_full;
   state.recv_least = qp.own_receives.least();
   state.received = qp.own_receives.taken();
+  state.send_psn = qp.requester.next_new_psn().value;
+  state.receive_psn = qp.responder.expected().value;
+  state.peer_number = qp.attributes.dest_qp_num;
   state.created_from = record.created_from;
   const PortAddress& address = qp.adapter.address;
   const ib::Qpn own{qp.number};
@@ -83,6 +86,7 @@ Inspection Hca::Impl::inspect(std::uint32_t number) {
   Inspection inspection;
   const Context* const context = find_context(number);
   if (context == nullptr || context->arena == nullptr) return inspection;
+  inspection.process = context->program.process;
   for (const auto& [handle, cq] : context->objects.cqs) {
     if (&cq.get()->context == context) inspection.cqs.push_back(state_of(*cq.get()));
   }
@@ -93,7 +97,16 @@ Inspection Hca::Impl::inspect(std::uint32_t number) {
   inspection.regions = static_cast<std::size_t>(
       std::ranges::count_if(context->objects.mrs, [&](const auto& entry) { return entry.second->context == context; }));
   inspection.domains = context->objects.pds.size();
+  inspection.shared_queues = context->objects.srqs.size();
   return inspection;
+}
+
+std::vector<Inspection> Hca::Impl::inspect_all() {
+  std::vector<Inspection> all;
+  for (const auto& [number, context] : contexts_) {
+    if (context.get()->program.process != 0) all.push_back(inspect(number));
+  }
+  return all;
 }
 
 Inspection Hca::Impl::inspect_one(std::uint32_t number, bool is_cq, std::uint32_t handle) {
@@ -187,6 +200,7 @@ void Hca::Impl::report_end_of_region(std::uint32_t number, std::uint32_t handle,
 }
 
 Inspection Hca::inspect(std::uint32_t context) const { return impl_->inspect(context); }
+std::vector<Inspection> Hca::inspect_all() const { return impl_->inspect_all(); }
 Inspection Hca::inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const {
   return impl_->inspect_one(context, is_cq, handle);
 }

@@ -1,5 +1,7 @@
 #include "sim/supervisor/kernel/kernel.h"
 
+#include <algorithm>
+
 #include "sim/supervisor/kernel/async_io_calls.h"
 #include "sim/supervisor/kernel/device_commands.h"
 #include "sim/supervisor/kernel/dispatch.h"
@@ -7,6 +9,7 @@
 #include "sim/supervisor/kernel/inotify_calls.h"
 #include "sim/supervisor/kernel/kernel_state.h"
 #include "sim/supervisor/kernel/process_calls.h"
+#include "sim/supervisor/kernel/progress.h"
 #include "sim/supervisor/kernel/terminals.h"
 #include "sim/supervisor/kernel/timer_calls.h"
 #include "sim/supervisor/kernel/tree_calls.h"
@@ -76,6 +79,7 @@ CallOutcome Kernel::execute(Thread& thread) {
       return outcome;
     state_->tracer.record(call.process.host().component, TraceEvent::kSystemCall, thread.tid(), call.number,
                           static_cast<std::uint64_t>(outcome->result));
+    if (makes_progress(call.number, outcome->result)) state_->last_progress = std::max(state_->last_progress, call.now());
   }
   return outcome;
 }
@@ -143,6 +147,7 @@ int Kernel::host_of(const IpAddress& address, std::size_t from) const {
 Duration Kernel::network_latency(std::size_t from, std::size_t to) const {
   return state_->networks.tcp.latency(from, to);
 }
+Instant Kernel::last_progress() const { return state_->last_progress; }
 std::uint64_t Kernel::refused_files() const { return state_->trees.refused_files(); }
 Checks& Kernel::checks() { return state_->checks; }
 HostKernel& Kernel::state_of(std::size_t host) const { return state_->hosts[host]; }

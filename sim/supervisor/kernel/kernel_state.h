@@ -50,6 +50,7 @@ struct KernelState {
   FutexTable futexes;
   ProgramOutput output;
   MakeThread make_thread;
+  Instant last_progress{};
 
   HostKernel& host_of(const Process& process) { return hosts[process.host_index()]; }
   CallContext context_of(Thread& thread) { return {services, host_of(thread.process()), thread}; }

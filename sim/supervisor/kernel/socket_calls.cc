@@ -71,9 +71,9 @@ CallOutcome sys_socket(CallContext& call, Networks& networks) {
     return call.install(std::make_shared<TcpSocket>(networks.tcp, host, family), nonblocking);
   }
   if (family == AF_NETLINK) {
-    constexpr int kRoute = 0;
-    if (protocol != kRoute || (type != SOCK_RAW && type != SOCK_DGRAM)) return Answer{-EPROTONOSUPPORT};
-    return call.install(std::make_shared<NetlinkSocket>(process.host(), type), nonblocking);
+    if (protocol != NETLINK_ROUTE && protocol != NETLINK_RDMA) return Answer{-EPROTONOSUPPORT};
+    if (type != SOCK_RAW && type != SOCK_DGRAM) return Answer{-EPROTONOSUPPORT};
+    return call.install(std::make_shared<NetlinkSocket>(process.host(), type, protocol), nonblocking);
   }
   call.warn(
       fmt::format("socket(family {}, type {}) is not simulated; the program got EAFNOSUPPORT", family, type));

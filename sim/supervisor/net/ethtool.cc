@@ -66,7 +66,7 @@ std::int64_t control_ethtool(Process& process, std::uint64_t address, Instant no
   const std::string name = request->ifr_name;
   const HostSpec& host = process.host();
   const std::vector<Interface> interfaces = interfaces_of(host);
-  const auto found = std::ranges::find(interfaces, name, &Interface::name);
+  const auto found = std::ranges::find_if(interfaces, [&](const Interface& one) { return one.has_name(name); });
   if (found == interfaces.end()) return -ENODEV;
   const auto to = reinterpret_cast<std::uint64_t>(request->ifr_data);
   const auto command = process.memory().load<std::uint32_t>(to);

@@ -67,7 +67,7 @@ std::int64_t control_interface(Process& process, unsigned long number, std::uint
   const bool by_number = number == SIOCGIFNAME;
   const std::vector<Interface> interfaces = interfaces_of(process.host());
   const auto found = std::ranges::find_if(interfaces, [&](const Interface& one) {
-    return by_number ? request->ifr_ifindex == one.index : name == one.name;
+    return by_number ? request->ifr_ifindex == one.index : one.has_name(name);
   });
   if (found == interfaces.end()) return by_number ? -ENXIO : -ENODEV;
   const auto set_address = [&](std::uint32_t value) { request->ifr_addr = interface_address(value); };

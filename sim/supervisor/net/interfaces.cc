@@ -42,6 +42,8 @@ void set_link(Interface& interface, const HostSpec& host, std::size_t device) {
   if (hca != nullptr) interface.device = device;
   if (device == 0 || hca == nullptr) {
     interface.name = "eth" + std::to_string(device);
+    // Configurations for IPoIB, such as /etc/dat.conf, name the interface that has the address of rdma_cm.
+    if (hca != nullptr && !hca->address().roce) interface.other_name = "ib0";
     interface.hardware = big_endian(kFirstMac << 32 | interface.v4.as_v4(), kMacBytes);
   } else if (hca->address().roce) {
     interface.name = "eth" + std::to_string(device);

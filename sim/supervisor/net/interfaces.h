@@ -1,6 +1,6 @@
 // Network interfaces of a host in netlink, netdevice(7), /proc/net and /sys/class/net: lo; eth0 with the
-// host's address; one for each further adapter (eth1, eth2 … on Ethernet, ib1, ib2 … on InfiniBand); then
-// VLANs, such as eth0.10.
+// host's address, on InfiniBand also found by the name ib0; one for each further adapter (eth1, eth2 … on Ethernet,
+// ib1, ib2 … on InfiniBand); then VLANs, such as eth0.10.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace verbatim::supervisor {
 struct Interface {
   int index = 0;
   std::string name;
+  std::string other_name;   // of Linux (ip link property add altname): found by it, not listed; empty: none
   unsigned flags = 0;       // IFF_…
   std::uint16_t kind = 0;   // ARPHRD_…
   std::uint32_t mtu = 0;
@@ -30,6 +31,7 @@ struct Interface {
   IpAddress v4, v6;
   std::uint32_t prefix_bits = 0, prefix6_bits = 0;
 
+  bool has_name(const std::string& wanted) const { return !wanted.empty() && (name == wanted || other_name == wanted); }
   bool is_loopback() const { return index == kLoopbackIndex; }
   std::uint32_t broadcast_v4() const { return v4.as_v4() | static_cast<std::uint32_t>(0xffff'ffffull >> prefix_bits); }
   std::uint32_t mask_v4() const { return ib::network_of(~std::uint32_t{0}, prefix_bits); }

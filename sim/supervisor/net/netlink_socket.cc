@@ -16,66 +16,16 @@
 #include <utility>
 
 #include "sim/supervisor/net/interfaces.h"
+#include "sim/supervisor/net/netlink_message.h"
+#include "sim/supervisor/net/rdma_netlink.h"
 #include "sim/supervisor/tasks/process.h"
 
 namespace verbatim::supervisor {
 
 namespace {
 
-// One netlink message with its attributes.
-class Message {
- public:
-  template <class Body>
-  Message(std::uint16_t type, std::uint32_t sequence, std::uint32_t port, const Body& body) {
-    const nlmsghdr header{0, type, NLM_F_MULTI, sequence, port};
-    append(&header, sizeof header);
-    append(&body, sizeof body);
-  }
-  void add(std::uint16_t type, const void* data, std::size_t size) {
-    const rtattr attribute{static_cast<std::uint16_t>(sizeof(rtattr) + size), type};
-    append(&attribute, sizeof attribute);
-    append(data, size);
-  }
-  void add(std::uint16_t type, std::uint32_t value) { add(type, &value, sizeof value); }
-  void add(std::uint16_t type, const std::string& text) { add(type, text.c_str(), text.size() + 1); }
-  // A nested attribute; `add_parts` adds its contents.
-  template <class AddParts>
-  void add_nested(std::uint16_t type, const AddParts& add_parts) {
-    const std::size_t at = bytes_.size();
-    add(type, nullptr, 0);
-    add_parts();
-    const auto length = static_cast<std::uint16_t>(bytes_.size() - at);
-    std::memcpy(bytes_.data() + at + offsetof(rtattr, rta_len), &length, sizeof length);
-  }
-  void end(std::vector<std::byte>& all) {
-    const auto length = static_cast<std::uint32_t>(bytes_.size());
-    std::memcpy(bytes_.data(), &length, sizeof length);
-    all.insert(all.end(), bytes_.begin(), bytes_.end());
-  }
-
- private:
-  void append(const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), bytes, bytes + size);
-    bytes_.resize(NLMSG_ALIGN(bytes_.size()));
-  }
-  std::vector<std::byte> bytes_;
-};
-
-// Visits the attributes of a request whose body has `body_size` bytes.
-template <class Visit>
-void for_each_attribute(std::span<const std::byte> request, std::size_t body_size, const Visit& visit) {
-  for (std::size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(body_size); at + sizeof(rtattr) <= request.size();) {
-    rtattr attribute;
-    std::memcpy(&attribute, request.data() + at, sizeof attribute);
-    if (attribute.rta_len < sizeof attribute || attribute.rta_len > request.size() - at) break;
-    visit(attribute.rta_type, request.subspan(at + sizeof attribute, attribute.rta_len - sizeof attribute));
-    at += RTA_ALIGN(attribute.rta_len);
-  }
-}
-
 // Attributes of a VLAN interface, as Linux' 8021q module reports them.
-void add_vlan(Message& message, const Interface::Vlan& vlan) {
+void add_vlan(NetlinkMessage& message, const Interface::Vlan& vlan) {
   message.add(IFLA_LINK, static_cast<std::uint32_t>(vlan.parent));
   message.add_nested(IFLA_LINKINFO, [&] {
     message.add(IFLA_INFO_KIND, std::string("vlan"));
@@ -92,13 +42,13 @@ void add_vlan(Message& message, const Interface::Vlan& vlan) {
 void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port, int index,
                const std::string& name, std::vector<std::byte>& answer) {
   for (const Interface& one : interfaces_of(host)) {
-    if ((index != 0 && one.index != index) || (!name.empty() && one.name != name)) continue;
+    if ((index != 0 && one.index != index) || (!name.empty() && !one.has_name(name))) continue;
     ifinfomsg body{};
     body.ifi_family = AF_UNSPEC;
     body.ifi_type = one.kind;
     body.ifi_index = one.index;
     body.ifi_flags = one.flags;
-    Message message(RTM_NEWLINK, request.nlmsg_seq, port, body);
+    NetlinkMessage message(RTM_NEWLINK, request.nlmsg_seq, port, body);
     message.add(IFLA_IFNAME, one.name);
     message.add(IFLA_TXQLEN, 1000);
     const std::uint8_t up = 6;  // IF_OPER_UP
@@ -108,6 +58,8 @@ void add_links(const HostSpec& host, const nlmsghdr& request, std::uint32_t port
     message.add(IFLA_ADDRESS, one.hardware.data(), one.hardware.size());
     message.add(IFLA_BROADCAST, one.broadcast.data(), one.broadcast.size());
     if (one.vlan) add_vlan(message, *one.vlan);
+    if (!name.empty() && name == one.other_name)
+      message.add_nested(IFLA_PROP_LIST | NLA_F_NESTED, [&] { message.add(IFLA_ALT_IFNAME, one.other_name); });
     const rtnl_link_stats64 statistics{};
     message.add(IFLA_STATS64, &statistics, sizeof statistics);
     message.end(answer);
@@ -123,7 +75,7 @@ void add_addresses(const HostSpec& host, const nlmsghdr& request, std::uint32_t 
     const std::uint8_t scope = interface.is_loopback() ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE;
     const ifaddrmsg body{static_cast<std::uint8_t>(v4 ? AF_INET : AF_INET6), static_cast<std::uint8_t>(prefix), IFA_F_PERMANENT,
                          scope, static_cast<std::uint32_t>(interface.index)};
-    Message message(RTM_NEWADDR, request.nlmsg_seq, port, body);
+    NetlinkMessage message(RTM_NEWADDR, request.nlmsg_seq, port, body);
     const std::uint8_t* bytes = address.bytes().data() + (v4 ? 12 : 0);
     const std::size_t size = v4 ? 4 : 16;
     message.add(IFA_ADDRESS, bytes, size);
@@ -157,7 +109,7 @@ void add_routes(const HostSpec& host, const nlmsghdr& request, std::uint32_t por
                      RT_SCOPE_LINK,
                      RTN_UNICAST,
                      0};
-    Message message(RTM_NEWROUTE, request.nlmsg_seq, port, body);
+    NetlinkMessage message(RTM_NEWROUTE, request.nlmsg_seq, port, body);
     message.add(RTA_TABLE, RT_TABLE_MAIN);
     message.add(RTA_DST, network.bytes().data() + (v4 ? 12 : 0), v4 ? 4 : 16);
     if (v4) message.add(RTA_PREFSRC, source.bytes().data() + 12, 4);
@@ -259,7 +211,7 @@ int add_route(const HostSpec& host, const nlmsghdr& request, std::uint32_t port,
   body.rtm_protocol = v4 ? RTPROT_UNSPEC : RTPROT_KERNEL;
   body.rtm_type = found->is_local ? RTN_LOCAL : RTN_UNICAST;
   body.rtm_flags = v4 ? RTM_F_CLONED | (found->is_local ? kLocal : 0) : 0;
-  Message message(RTM_NEWROUTE, request.nlmsg_seq, port, body);
+  NetlinkMessage message(RTM_NEWROUTE, request.nlmsg_seq, port, body);
   message.add(RTA_TABLE, body.rtm_table);
   message.add(RTA_DST, address(*question.to), size);
   if (question.from || !v4) message.add(RTA_SRC, address(question.from.value_or(IpAddress{})), size);
@@ -335,7 +287,9 @@ IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
   const bool all = (request.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
   std::vector<std::byte> answer;
   int error = 0;
-  if (request.nlmsg_type == RTM_GETLINK) {
+  if (protocol_ == NETLINK_RDMA) {
+    error = answer_rdma(host_, request, bytes, port_, answer);
+  } else if (request.nlmsg_type == RTM_GETLINK) {
     ifinfomsg wanted{};
     std::memcpy(&wanted, body.data(), std::min(body.size(), sizeof wanted));
     add_links(host_, request, port_, all ? 0 : wanted.ifi_index, all ? std::string() : named_interface(bytes),

@@ -1,6 +1,8 @@
-// rtnetlink, as getifaddrs(3), getaddrinfo(3) and ip(8) use it: interfaces, addresses and routes of the host.
-// Read-only, and constant during a run.
+// rtnetlink, as getifaddrs(3), getaddrinfo(3) and ip(8) use it: interfaces, addresses and routes of the host, which are
+// constant during a run; and NETLINK_RDMA, as rdma(8) uses it (rdma_netlink.h). Both are read-only.
 #pragma once
+
+#include <linux/netlink.h>
 
 #include <cerrno>
 #include <deque>
@@ -12,7 +14,10 @@ namespace verbatim::supervisor {
 
 class NetlinkSocket final : public Socket {
  public:
-  NetlinkSocket(const HostSpec& host, int type) : Socket(AF_NETLINK, type), host_(host) {}
+  // `protocol`: NETLINK_ROUTE or NETLINK_RDMA.
+  NetlinkSocket(const HostSpec& host, int type, int protocol) : Socket(AF_NETLINK, type), host_(host), protocol_(protocol) {}
+
+  bool reaches_beyond_host() const override { return protocol_ == NETLINK_RDMA; }
 
   std::uint32_t readiness() const override;
   std::string describe() const override { return "netlink socket"; }
@@ -28,6 +33,7 @@ class NetlinkSocket final : public Socket {
 
  private:
   const HostSpec& host_;
+  const int protocol_;
   std::uint32_t port_ = 0;  // nl_pid
   std::deque<std::vector<std::byte>> answers_;
 };

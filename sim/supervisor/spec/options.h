@@ -29,6 +29,8 @@ class TerminalUser;
 
 struct Limits {
   Instant virtual_end = kEndOfTime;            // --time-limit; at most kEndOfTime
+  // The run ends with Outcome::kDeadlock if only timers fire for this long (idle_watch.h); 0: it does not.
+  Duration without_progress{0};
   std::int64_t stuck_after_ms = 60'000;  // wall-clock time that a program may compute or sleep without a call
   // Time at which a deadlock of the fabric was found; kNever: none. The run then ends with
   // Outcome::kDeadlock, later by the longest time that a thread may have run ahead. nullptr: not checked.
@@ -117,6 +119,8 @@ struct SupervisorOptions {
   // Native folders below which programs may change files, besides the host's own folders (confinement.h);
   // nullopt: wherever the user may.
   std::optional<std::vector<std::string>> changes_only_in;
+  // Time of the last record of fabric, adapters or programs, except calls, doorbells and warnings (idle_watch.h). Empty: unknown.
+  std::function<Instant()> last_record;
   // Whether the run continues after all programs have ended, for other traffic. Empty: it does not.
   std::function<bool()> has_other_work;
   MachineFacilities machine;

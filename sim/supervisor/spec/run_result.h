@@ -49,6 +49,7 @@ struct RunResult {
   Outcome outcome = Outcome::kFinished;
   std::vector<ProgramResult> programs;         // in the order of the specs
   bool is_fabric_deadlock = false;  // with kDeadlock: found by Limits::fabric_deadlock, not by lack of events
+  Instant idle_since = kNever;                 // with kDeadlock: only timers have fired since then (idle_watch.h)
   std::vector<std::string> findings;           // why the run ended early: one sentence per blocked thread or limit
   HangCause hang_cause;                        // see wait_graph.h; empty text: nothing hangs
   std::vector<std::string> warnings;           // refused calls and the like, in order, each once per program

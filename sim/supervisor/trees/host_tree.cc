@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "sim/supervisor/net/adapter_queries.h"
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/trees/management_tree.h"
 #include "sim/supervisor/trees/processor_tree.h"
@@ -20,45 +21,6 @@ namespace verbatim::supervisor {
 namespace {
 
 using Content = std::function<std::string()>;
-
-// Queries of attributes need no program memory and cause no events.
-struct Nobody final : host::ProgramMemory, hca::EventListener {
-  bool read(host::ProgramAddress, std::span<std::byte>) override { return false; }
-  bool write(host::ProgramAddress, std::span<const std::byte>) override { return false; }
-  bool is_mapped(host::ProgramAddress, std::uint64_t, bool) override { return false; }
-  void on_completion_event(std::uint32_t, const protocol::CompletionEvent&) override {}
-  void on_async_event(std::uint32_t, const protocol::AsyncEvent&) override {}
-  void on_completion_written(std::uint32_t, std::uint32_t) override {}
-  void on_dma_fault(std::uint32_t, std::uint64_t, std::uint64_t) override {}
-};
-
-// Answers a query as an adapter answers the verbs library, through a temporary context.
-template <class Query>
-Query ask(hca::Hca& hca, Query query = {}) {
-  Nobody nobody;
-  hca::ProgramPort port;
-  port.memory = &nobody;
-  port.listener = &nobody;
-  const std::uint32_t context = hca.open(port);
-  query.header.type = Query::kType;
-  query.header.size = sizeof query;
-  query.header.context = context;
-  std::vector<std::byte> mailbox(sizeof query);
-  std::memcpy(mailbox.data(), &query, sizeof query);
-  hca.execute(mailbox);
-  std::memcpy(&query, mailbox.data(), sizeof query);
-  hca.close(context);
-  return query;
-}
-
-protocol::QueryPort port_of(hca::Hca& hca) {
-  protocol::QueryPort query{};
-  query.port = 1;
-  if (!hca.has_failed()) return ask(hca, query);
-  query.state = 1;       // down
-  query.phys_state = 3;  // disabled
-  return query;
-}
 
 protocol::QueryGid gid_of(hca::Hca& hca, std::uint32_t index) {
   protocol::QueryGid query{};

@@ -1,0 +1,22 @@
+// Interrupts this process, as Ctrl-C does, when a wall time is over (sim/core/interruption.h).
+#pragma once
+
+#include "sim/core/time.h"
+
+namespace verbatim::cli {
+
+class WallLimit {
+ public:
+  // `limit` of 0: none. One exists at a time. Uses SIGALRM.
+  explicit WallLimit(Duration limit);
+  ~WallLimit();
+  WallLimit(const WallLimit&) = delete;
+  WallLimit& operator=(const WallLimit&) = delete;
+
+  bool is_reached() const;
+
+ private:
+  const bool is_set_;
+};
+
+}  // namespace verbatim::cli
