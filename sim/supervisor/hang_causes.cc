@@ -299,6 +299,11 @@ HangCauses::Clause HangCauses::why_no_message(const hca::QueuePairState& qp) con
     return {fmt::format("{} is in state {}: nothing is received before RTR", name, ib::name_of(qp.state)), WaitCause::kOwn, 0, false, true};
   if (qp.receives == 0 && qp.type != ib::QpType::kXrcSend) {
     const std::string whose = qp.srq != 0 ? fmt::format("SRQ {} of {}", qp.srq, name) : name;
+    // All that a reliable peer has sent has arrived: a receive alone would not end the wait.
+    if (peer.is_known && peer.state.sends == 0 && peer.state.type == ib::QpType::kRc && peer.state.state == ib::QpState::kRts) {
+      return {fmt::format("{} has no receive posted, and its peer, {}, has no send posted", whose, peer.title), WaitCause::kAwaited,
+              peer.process, true};
+    }
     if (!peer.is_known || peer.state.rnr_naks == 0 || peer.state.sends == 0)
       return {whose + " has no receive posted", WaitCause::kOwn, peer.process, true, true};
     return {fmt::format("{} has no receive posted, and its peer, {}, has {} for it ({} so far)", whose, peer.title,

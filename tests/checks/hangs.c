@@ -152,6 +152,13 @@ static void nothing_sent(void) {
   poll_for_ever(my.recv_cq);
 }
 
+// Both wait for a message, and the server has no receive for one.
+static void nothing_posted(void) {
+  if (!is_server()) post_receive();
+  litmus_meet(&my);
+  poll_for_ever(my.recv_cq);
+}
+
 // The client sends to a destroyed queue pair, and waits for ever for an answer.
 static void peer_is_gone(void) {
   litmus_meet(&my);
@@ -188,8 +195,8 @@ static const struct {
   void (*run)(void);
 } kCases[] = {{"never-armed", never_armed},     {"not-armed-again", not_armed_again}, {"not-solicited", not_solicited},
               {"destroys-cq", destroys_cq},     {"destroys-qp", destroys_qp},         {"no-receive", no_receive},
-              {"not-signaled", not_signaled},   {"nothing-sent", nothing_sent},       {"peer-is-gone", peer_is_gone},
-              {"unacknowledged-events", unacknowledged_events}};
+              {"not-signaled", not_signaled},   {"nothing-sent", nothing_sent},       {"nothing-posted", nothing_posted},
+              {"peer-is-gone", peer_is_gone},   {"unacknowledged-events", unacknowledged_events}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 2);

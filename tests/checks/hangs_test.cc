@@ -77,6 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
              "completion"},
         Hang{"nothing-sent", "server",
              "polls completion queue 129 since .*, and nothing can fill it any more: QP 72 has 1 receive posted, and its peer, QP 72 of client, has no send posted"},
+        Hang{"nothing-posted", "server",
+             "polls completion queue 129 since .*, and nothing can fill it any more: QP 72 has no receive posted, and its peer, QP 72 of client, has no send posted"},
         Hang{"peer-is-gone", "client",
              "polls completion queue 128 since .*, and nothing can fill it any more: QP 72 has 1 send posted: hca/server dropped 1 packet to it, the last at .* us: no such "
              "queue pair"}),
@@ -133,6 +135,10 @@ INSTANTIATE_TEST_SUITE_P(
         // The two programs wait for each other.
         Cause{"nothing-sent", "server: hangs .pid [0-9]+. -> client: hangs .pid [0-9]+. -> server: hangs .pid [0-9]+.: each waits for the "
                               "next one to send something, and none of them sends first",
+              "let one side send first"},
+        // A receive alone would not help: the peer has nothing to send.
+        Cause{"nothing-posted", "server: hangs .pid [0-9]+. -> client: hangs .pid [0-9]+. -> server: hangs .pid [0-9]+.: each waits for the "
+                                "next one to send something, and none of them sends first",
               "let one side send first"}),
     [](const auto& info) {
       std::string name = info.param.name;

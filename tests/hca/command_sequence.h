@@ -554,7 +554,7 @@ class Sequence {
     const auto it = objects_[kind].find(handle);
     if (it == objects_[kind].end()) {
       ++tally.refused;
-      EXPECT_EQ(status, EINVAL) << kNames[kind] << " " << handle << " is not there";
+      EXPECT_EQ(status, ENOENT) << kNames[kind] << " " << handle << " is not there";
       return;
     }
     if (it->second.users > 0 || it->second.groups != 0) {

@@ -1,5 +1,5 @@
 // Random plausible commands, a million for each seed, with a model of the existing objects and their users:
-// destroying a used object is EBUSY, a destroyed one EINVAL, references to missing objects are refused,
+// destroying a used object is EBUSY, a destroyed one ENOENT, references to missing objects are refused,
 // handles are unique, limits are exact, and when the programs have ended none of their objects is left.
 // Messages are transferred meanwhile.
 #include "tests/hca/command_sequence.h"

@@ -79,6 +79,27 @@ TEST(ErrorTest, a_receive_with_a_bad_key_or_without_local_write_fails_both_sides
   }
 }
 
+// IBA 11.6.2, Local Access Error. The first packet of a longer WRITE has no immediate data and uses no receive.
+TEST(ErrorTest, a_write_with_immediate_data_and_a_bad_key_completes_its_receive_with_a_local_access_error) {
+  for (const std::uint32_t bytes : {8u, 8192u}) {
+    Pair pair;
+    pair.b.program.post_recv(pair.b.qp, 1, {});
+    pair.b.program.post_recv(pair.b.qp, 2, {});
+    pair.a.program.post_send(pair.a.qp, {.wr_id = 1,
+                                         .opcode = WqeOpcode::kRdmaWriteWithImm,
+                                         .sges = {pair.a.sge(0, bytes)},
+                                         .remote_va = Program::kBuffer,
+                                         .rkey = 0xdeadbeef});
+    pair.world.run();
+    EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, code(WcStatus::kRemoteAccessError));
+    const auto received = pair.b.program.drain(pair.b.recv_cq);
+    ASSERT_EQ(received.size(), 2u);
+    EXPECT_EQ(received[0].status, code(bytes == 8 ? WcStatus::kLocalAccessError : WcStatus::kWorkRequestFlushed));
+    EXPECT_EQ(received[1].status, code(WcStatus::kWorkRequestFlushed));
+    EXPECT_EQ(pair.b.program.state(pair.b.qp), QpState::kErr);
+  }
+}
+
 TEST(ErrorTest, an_operation_without_sense_completes_with_an_error_of_this_side) {
   for (const auto opcode :
        {WqeOpcode::kBindMemoryWindow, WqeOpcode::kLocalInvalidate, static_cast<WqeOpcode>(200)}) {

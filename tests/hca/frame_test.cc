@@ -243,8 +243,8 @@ TEST(FrameTest, there_are_no_more_rules_counters_queues_and_tables_than_the_prof
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyWq, first.made.handle), EBUSY);
   EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyRwqTable, table), 0);
   // The handle of a work queue is not that of a queue pair, and vice versa.
-  EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyQp, second.made.handle), EINVAL);
-  EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyWq, frames.b.qp.made.handle), EINVAL);
+  EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyQp, second.made.handle), ENOENT);
+  EXPECT_EQ(program.destroy(protocol::CommandType::kDestroyWq, frames.b.qp.made.handle), ENOENT);
   EXPECT_EQ(program.to_state(second, QpState::kInit), EINVAL);
 }
 

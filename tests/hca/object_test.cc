@@ -16,21 +16,21 @@ struct ObjectTest : ::testing::Test {
   Program program{world, *world.client};
 };
 
-TEST_F(ObjectTest, objects_in_use_are_busy_and_unknown_handles_invalid) {
+TEST_F(ObjectTest, objects_in_use_are_busy_and_unknown_ones_not_found) {
   const Mr mr = program.reg_mr(Program::kBuffer, 4096, ib::kLocalWrite);
   EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), EBUSY);
   EXPECT_EQ(program.destroy(CommandType::kDeregMr, mr.handle), 0);
-  EXPECT_EQ(program.destroy(CommandType::kDeregMr, mr.handle), EINVAL);
+  EXPECT_EQ(program.destroy(CommandType::kDeregMr, mr.handle), ENOENT);
   const Cq cq = program.create_cq(4);
   Qp qp = program.create_qp(cq, cq);
   ASSERT_NE(qp.made.number, 0u);
   EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), EBUSY);
   EXPECT_EQ(program.destroy(CommandType::kDestroyCq, cq.handle), EBUSY);
-  EXPECT_EQ(program.destroy(CommandType::kDestroyQp, qp.made.handle + 1), EINVAL);
+  EXPECT_EQ(program.destroy(CommandType::kDestroyQp, qp.made.handle + 1), ENOENT);
   EXPECT_EQ(program.destroy(CommandType::kDestroyQp, qp.made.handle), 0);
   EXPECT_EQ(program.destroy(CommandType::kDestroyCq, cq.handle), 0);
   EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), 0);
-  EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), EINVAL);
+  EXPECT_EQ(program.destroy(CommandType::kDeallocPd, program.pd), ENOENT);
 }
 
 TEST_F(ObjectTest, memory_registration_checks_rights_and_mapping) {
@@ -40,7 +40,9 @@ TEST_F(ObjectTest, memory_registration_checks_rights_and_mapping) {
     program.reg_mr(start, length, access, &result);
     return result;
   };
-  EXPECT_EQ(status(Program::kBuffer, 0, 0), EINVAL);
+  EXPECT_EQ(status(Program::kBuffer, 0, 0), EINVAL);  // no page
+  EXPECT_EQ(status(Program::kBuffer + 16, 0, 0), 0);
+  EXPECT_EQ(status(0x500, 0, 0), EFAULT);
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kRemoteWrite), EINVAL);
   EXPECT_EQ(status(Program::kBuffer, 4096, ib::kRemoteAtomic), EINVAL);
   EXPECT_EQ(status(Program::kBuffer, 4096, 1u << 8), EINVAL);
@@ -161,7 +163,7 @@ TEST_F(ObjectTest, contexts_do_not_reach_each_other) {
   Program other(world, *world.client, 1 << 20, 1 << 20, 101);
   const Cq cq = program.create_cq(4);
   Qp qp = program.create_qp(cq, cq);
-  EXPECT_EQ(other.destroy(CommandType::kDestroyQp, qp.made.handle), EINVAL);
+  EXPECT_EQ(other.destroy(CommandType::kDestroyQp, qp.made.handle), ENOENT);
   ASSERT_EQ(program.to_init(qp, {}), 0);
   ASSERT_EQ(program.to_rtr(qp, 2, 1, {}), 0);
   ASSERT_EQ(program.to_rts(qp, {}), 0);

@@ -124,7 +124,7 @@ TEST(SharingTest, what_a_read_brings_lands_in_the_program_of_the_lkey) {
 TEST(SharingTest, either_destroys_and_then_it_is_gone_for_both) {
   Sharers shared;
   EXPECT_EQ(shared.b.program.destroy(CommandType::kDeregMr, shared.mr.handle), 0);
-  EXPECT_EQ(shared.importer.destroy(CommandType::kDeregMr, shared.mr.handle), EINVAL);
+  EXPECT_EQ(shared.importer.destroy(CommandType::kDeregMr, shared.mr.handle), ENOENT);
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaWrite, shared.mr.rkey).status, static_cast<unsigned>(WcStatus::kRemoteAccessError));
   EXPECT_EQ(shared.importer.destroy(CommandType::kDeallocPd, shared.b.program.pd), EBUSY);
   const Cq cq = shared.importer.create_cq(16);
@@ -132,7 +132,7 @@ TEST(SharingTest, either_destroys_and_then_it_is_gone_for_both) {
   EXPECT_EQ(shared.b.program.destroy(CommandType::kDestroyCq, cq.handle), EBUSY);
   EXPECT_EQ(shared.b.program.destroy(CommandType::kDestroyQp, qp.made.handle), 0);
   EXPECT_EQ(shared.b.program.destroy(CommandType::kDestroyCq, cq.handle), 0);
-  EXPECT_EQ(shared.importer.destroy(CommandType::kDestroyQp, qp.made.handle), EINVAL);
+  EXPECT_EQ(shared.importer.destroy(CommandType::kDestroyQp, qp.made.handle), ENOENT);
   // Its rings were returned to the importer's arena, not to that of the destroying process.
   for (int i = 0; i < 40; ++i) {
     const Cq again = shared.importer.create_cq(1 << 13);
@@ -149,7 +149,7 @@ TEST(SharingTest, another_opening_has_nothing_of_it) {
   import.handle = shared.mr.handle;
   import.pd = stranger.pd;
   EXPECT_EQ(stranger.command(import), EINVAL);
-  EXPECT_EQ(stranger.destroy(CommandType::kDeregMr, shared.mr.handle), EINVAL);
+  EXPECT_EQ(stranger.destroy(CommandType::kDeregMr, shared.mr.handle), ENOENT);
   stranger.pd = shared.b.program.pd + 1000;
   int status = 0;
   stranger.reg_mr(Program::kBuffer, 64, kEveryRight, &status);
@@ -189,7 +189,7 @@ TEST(SharingTest, what_a_program_has_made_goes_on_when_it_has_left) {
   Sharers shared;
   hca::Hca& hca = *shared.world.server;
   hca.leave(shared.b.program.context);
-  EXPECT_EQ(shared.b.program.destroy(CommandType::kDeregMr, shared.b.mr.handle), EINVAL) << "no command of its own";
+  EXPECT_EQ(shared.b.program.destroy(CommandType::kDeregMr, shared.b.mr.handle), ENOENT) << "no command of its own";
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaWrite, shared.b.mr.rkey).status, 0);
   EXPECT_TRUE(Sharers::holds(shared.b.program, 'a')) << "its memory is still its own";
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaRead, shared.mr.rkey).status, 0);
@@ -237,7 +237,7 @@ TEST(SharingTest, the_end_of_an_opening_is_that_of_all_its_objects) {
   hca::Hca& hca = *shared.world.server;
   hca.leave(shared.b.program.context);
   hca.close(shared.b.program.context);
-  EXPECT_EQ(shared.importer.destroy(CommandType::kDeregMr, shared.mr.handle), EINVAL);
+  EXPECT_EQ(shared.importer.destroy(CommandType::kDeregMr, shared.mr.handle), ENOENT);
   EXPECT_EQ(shared.ask(WqeOpcode::kRdmaWrite, shared.mr.rkey).status, static_cast<unsigned>(WcStatus::kRetryExceeded));
   Program fresh(shared.world, hca, 1 << 16, 1 << 20, 500);
   for (int i = 0; i < 8; ++i) EXPECT_NE(fresh.reg_mr(Program::kBuffer, 64, kEveryRight).handle, 0u) << i;

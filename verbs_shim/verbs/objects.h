@@ -333,11 +333,14 @@ void release_object(Object* gone) {
   shim::release(gone);
 }
 
-// Sends a command; returns 0 or an errno value.
+// Sends a command; returns 0 or an errno value, which is also in errno, because libibverbs gives commands to
+// the kernel by write or ioctl.
 template <typename Command>
 int execute(Command& command, std::uint32_t context, protocol::CommandType type) {
   command.header = {type, sizeof(Command), 0, context};
-  return shim::command(&command.header);
+  const int error = shim::command(&command.header);
+  if (error != 0) errno = error;
+  return error;
 }
 template <typename Command>
 int execute(Command& command, std::uint32_t context) {

@@ -370,7 +370,7 @@ int Hca::Impl::alloc_pd(Context& context, protocol::AllocPd& command) {
 
 int Hca::Impl::dealloc_pd(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.pds.find(command.handle);
-  if (it == context.objects.pds.end()) return no_object("protection domain", command.handle);
+  if (it == context.objects.pds.end()) return no_object_to_destroy("protection domain", command.handle);
   if (it->second.users > 0) {
     return refuse(EBUSY, it->second.users, " objects of it still exist (memory, windows, queues, address handles)");
   }
@@ -400,14 +400,18 @@ int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t len
   if (is_on_demand && start == 0 && iova == 0 && length == SIZE_MAX) {
     return (access & ib::kHugeTlb) == 0 ? 0 : refuse(EINVAL, "an implicit region has no huge pages");
   }
-  if (length == 0 || length > adapter.profile.max_mr_size) {
-    return refuse(EINVAL, "a length of ", length, " bytes: it may be 1 to max_mr_size ", adapter.profile.max_mr_size);
+  if (length > adapter.profile.max_mr_size) {
+    return refuse(EINVAL, "a length of ", length, " bytes: it may be up to max_mr_size ", adapter.profile.max_mr_size);
   }
-  if (start + (length - 1) < start || iova + (length - 1) < iova) {
-    return refuse(EINVAL, "the range exceeds the address space");
-  }
-  // ibv_reg_mr_iova(3): the first byte has the same place in its page in both.
+  // Linux, drivers/infiniband/core/umem.c: a region has at least one page, from the start of the page of its first
+  // byte to the end of the page of its last one. A region of no bytes therefore begins within a page.
   constexpr std::uint64_t kPageBytes = 4096;
+  if (length == 0 && start % kPageBytes == 0) {
+    return refuse(EINVAL, "a length of 0 bytes at the start of a page: such a region has no page");
+  }
+  const std::uint64_t to_last = length == 0 ? 0 : length - 1;
+  if (start + to_last < start || iova + to_last < iova) return refuse(EINVAL, "the range exceeds the address space");
+  // ibv_reg_mr_iova(3): the first byte has the same place in its page in both.
   if ((access & ib::kZeroBased) == 0 && (start ^ iova) % kPageBytes != 0) {
     return refuse(EINVAL, "address ", Hex{start}, " and iova ", Hex{iova}, " have different offsets in their pages");
   }
@@ -491,7 +495,7 @@ int Hca::Impl::rereg_mr(Context& context, protocol::ReregMr& command) {
 
 int Hca::Impl::dereg_mr(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.mrs.find(command.handle);
-  if (it == context.objects.mrs.end()) return no_object("memory region", command.handle);
+  if (it == context.objects.mrs.end()) return no_object_to_destroy("memory region", command.handle);
   if (it->second->windows > 0) return refuse(EBUSY, it->second->windows, " memory windows are bound to it");  // IBA 11.2.10.5, ibv_dereg_mr(3)
   adapter.keys.remove(it->second->key);
   --context.objects.pds.at(it->second->pd).users;
@@ -525,7 +529,7 @@ int Hca::Impl::create_ah(Context& context, protocol::CreateAh& command) {
 
 int Hca::Impl::destroy_ah(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.ahs.find(command.handle);
-  if (it == context.objects.ahs.end()) return no_object("address handle", command.handle);
+  if (it == context.objects.ahs.end()) return no_object_to_destroy("address handle", command.handle);
   --context.objects.pds.at(it->second.pd).users;
   context.objects.ahs.erase(it);
   --ah_count_;

@@ -34,7 +34,7 @@ int Hca::Impl::alloc_dm(Context& context, protocol::AllocDm& command) {
 
 int Hca::Impl::free_dm(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.dms.find(command.handle);
-  if (it == context.objects.dms.end()) return no_object("device memory", command.handle);
+  if (it == context.objects.dms.end()) return no_object_to_destroy("device memory", command.handle);
   if (it->second.users > 0) return refuse(EBUSY, it->second.users, " memory regions lie in it");
   adapter.memory.release(it->second.offset);
   context.objects.dms.erase(it);

@@ -81,7 +81,7 @@ void Hca::Impl::close_flow(Context& context, std::uint32_t handle) {
 }
 
 int Hca::Impl::destroy_flow(Context& context, protocol::DestroyObject& command) {
-  if (!context.objects.flows.contains(command.handle)) return no_object("flow", command.handle);
+  if (!context.objects.flows.contains(command.handle)) return no_object_to_destroy("flow", command.handle);
   close_flow(context, command.handle);
   return 0;
 }
@@ -99,7 +99,7 @@ int Hca::Impl::create_counters(Context& context, protocol::CreateCounters& comma
 
 int Hca::Impl::destroy_counters(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.counters.find(command.handle);
-  if (it == context.objects.counters.end()) return no_object("counters", command.handle);
+  if (it == context.objects.counters.end()) return no_object_to_destroy("counters", command.handle);
   if (it->second->flows > 0) return refuse(EBUSY, it->second->flows, " flow rules count with it");
   context.objects.counters.erase(it);
   --counters_count_;

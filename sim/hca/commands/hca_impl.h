@@ -84,6 +84,10 @@ class Hca::Impl {
   int no_object(const char* kind, std::uint32_t handle) const {
     return refuse(EINVAL, "this context has no ", kind, " with handle ", handle);
   }
+  // Linux, drivers/infiniband/core/rdma_core.c: looking up an object to destroy it fails with ENOENT.
+  int no_object_to_destroy(const char* kind, std::uint32_t handle) const {
+    return refuse(ENOENT, "this context has no ", kind, " with handle ", handle);
+  }
   int no_room() const { return refuse(ENOMEM, "the queues of this process use all the memory that is available for queues"); }
   int refuse_entries(std::uint32_t cqe) const {
     return refuse(EINVAL, "cqe ", cqe, ": it may be 1 to max_cqe ", adapter.profile.max_cqe);

@@ -155,7 +155,7 @@ void Hca::Impl::remove_cq(CompletionQueue& cq) {
 
 int Hca::Impl::destroy_cq(Context& context, protocol::DestroyObject& command) {
   CompletionQueue* cq = find_cq(context, command.handle);
-  if (cq == nullptr) return no_object("completion queue", command.handle);
+  if (cq == nullptr) return no_object_to_destroy("completion queue", command.handle);
   if (cq->users > 0) return refuse(EBUSY, cq->users, " queues still complete to it");
   command.events_reported = cq->events_reported;
   command.async_events_reported = cq->async_events_reported;
@@ -367,7 +367,7 @@ std::uint64_t cookie_of(const QueuePair& qp, const Context& context, std::uint32
 
 int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
-  if (qp == nullptr) return no_object("queue pair", command.handle);
+  if (qp == nullptr) return no_object_to_destroy("queue pair", command.handle);
   if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return refuse(EBUSY, "it is attached to a multicast group");
   if (qp->flows > 0) return refuse(EBUSY, qp->flows, " flow rules send frames to it");
   adapter.completions.settle(qp->number);

@@ -161,7 +161,7 @@ void Hca::Impl::remove_srq(SharedReceiveQueue& srq) {
 
 int Hca::Impl::destroy_srq(Context& context, protocol::DestroyObject& command) {
   SharedReceiveQueue* srq = find_srq(context, command.handle);
-  if (srq == nullptr) return no_object("shared receive queue", command.handle);
+  if (srq == nullptr) return no_object_to_destroy("shared receive queue", command.handle);
   if (srq->users > 0) return refuse(EBUSY, srq->users, " queue pairs take their receives from it");
   command.events_reported = command.async_events_reported = srq->async_events_reported;
   context.program.listener->on_queue_destroyed(srq->params.cookie);

@@ -29,7 +29,7 @@ int Hca::Impl::alloc_mw(Context& context, protocol::AllocMw& command) {
 
 int Hca::Impl::dealloc_mw(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.mws.find(command.handle);
-  if (it == context.objects.mws.end()) return no_object("memory window", command.handle);
+  if (it == context.objects.mws.end()) return no_object_to_destroy("memory window", command.handle);
   unbind(adapter, *it->second);
   adapter.keys.remove(it->second->key);
   --context.objects.pds.at(it->second->pd).users;

@@ -123,7 +123,7 @@ void Hca::Impl::close_wq(Context& context, std::uint32_t handle) {
 
 int Hca::Impl::destroy_wq(Context& context, protocol::DestroyObject& command) {
   QueuePair* wq = find_wq(context, command.handle);
-  if (wq == nullptr) return no_object("work queue", command.handle);
+  if (wq == nullptr) return no_object_to_destroy("work queue", command.handle);
   if (wq->tables > 0) return refuse(EBUSY, "it is in ", wq->tables, " indirection tables");
   adapter.completions.settle(wq->number);
   command.events_reported = command.async_events_reported = wq->async_events_reported;
@@ -162,7 +162,7 @@ void Hca::Impl::close_table(Context& context, std::uint32_t handle) {
 
 int Hca::Impl::destroy_rwq_table(Context& context, protocol::DestroyObject& command) {
   const auto it = context.objects.tables.find(command.handle);
-  if (it == context.objects.tables.end()) return no_object("indirection table", command.handle);
+  if (it == context.objects.tables.end()) return no_object_to_destroy("indirection table", command.handle);
   if (it->second.users > 0) return refuse(EBUSY, it->second.users, " queue pairs use it");
   close_table(context, command.handle);
   return 0;

@@ -50,7 +50,7 @@ void Hca::Impl::close_xrc_opening(Context& context, std::uint32_t handle) {
 
 int Hca::Impl::close_xrcd(Context& context, protocol::DestroyObject& command) {
   const XrcOpening* xrcd = find_xrcd(context, command.handle);
-  if (xrcd == nullptr) return no_object("XRC domain", command.handle);
+  if (xrcd == nullptr) return no_object_to_destroy("XRC domain", command.handle);
   if (xrcd->users > 0) return refuse(EBUSY, xrcd->users, " queue pairs and shared receive queues of it still exist");
   close_xrc_opening(context, command.handle);
   command.events_reported = command.async_events_reported = 0;

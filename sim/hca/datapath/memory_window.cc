@@ -49,16 +49,14 @@ WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
   if (found == qp.context.objects.mws.end()) return WcStatus::kMwBindError;
   MemoryWindow& window = *found->second;
   const bool is_type1 = window.type == MemoryWindow::kType1;
-  const bool is_own_key = KeyTable::index_of(work.rkey) == KeyTable::index_of(window.key);
-  if (window.pd != qp.params.pd || !is_own_key || (work.bound_access() & ~kWindowAccess) != 0) {
-    return WcStatus::kMwBindError;
-  }
+  if (window.pd != qp.params.pd || (work.bound_access() & ~kWindowAccess) != 0) return WcStatus::kMwBindError;
   // A window of type 2 is bound once and then invalidated. A request of no bytes unbinds a window of type 1.
   const bool unbinds = work.bound_length() == 0;
   if (!is_type1 && (unbinds || window.region != nullptr)) return WcStatus::kMwBindError;
   MemoryRegion* region = unbinds ? nullptr : region_to_bind(adapter, qp, work);
   if (!unbinds && region == nullptr) return WcStatus::kMwBindError;
   unbind(adapter, window);
+  // The window's own index and the low byte of the request's rkey: rdma-core, providers/mlx5/qp.c, set_umr_mkey_seg.
   adapter.keys.rename(window, KeyTable::variant_of(work.rkey));
   if (unbinds) return WcStatus::kSuccess;
   window.region = region;

@@ -334,7 +334,14 @@ Responder::Step Responder::check_remote_key(const Request& request) {
   Placement& placement = *request.placement;
   const auto address =
       surroundings_.check_remote(nullptr, reth.rkey.value, reth.va.value, reth.length, right_of(kind_));
-  if (!address) return refuse(request, NakCode::kRemoteAccessError, Refusal(Refusal::kRemoteKey, reth));
+  if (!address) {
+    const Refusal why(Refusal::kRemoteKey, reth);
+    // IBA 11.6.2, Local Access Error: the RDMA WRITE with immediate data has consumed a receive.
+    if (kind_ == Message::kWrite && request.operation.has_immediate && current_) {
+      return fail_receive(request, WcStatus::kLocalAccessError, NakCode::kRemoteAccessError, why);
+    }
+    return refuse(request, NakCode::kRemoteAccessError, why);
+  }
   placement.address = *address + received_;
   placement.key = reth.rkey.value;
   return before_execution(request);
