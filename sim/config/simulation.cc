@@ -121,7 +121,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   }
   address.gids = gids_of(topology_, plan_, index);
   address.pkeys = pkey_tables_[index];
-  address.takes_any_way = puts_into_order(topology_, topology_.adapters[index]);
+  address.accepts_any_path = puts_into_order(topology_, topology_.adapters[index]);
   if (topology_.is_roce()) {
     address.roce = true;
     address.mac = plan.ports[0].mac;

@@ -199,11 +199,11 @@ bool ResponderDriver::write(Incoming& incoming, const Responder::Placement& plac
     if (ib::info(packet.bth.opcode).begins_message && protocol::is_receive_seen(work.number)) {
       const std::uint64_t note = qp_.receives().note_of(work.number);
       if (note != 0 && payload.length != 0)
-        qp_.adapter.payloads.look_before(ReceiveCheck::of(qp_, note, work, now()));
+        qp_.adapter.payloads.check_before_writes(ReceiveCheck::of(qp_, note, work, now()));
     }
     const bool is_placed =
         qp_.scatter(work.sges, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
-    qp_.adapter.payloads.look_before(nullptr);
+    qp_.adapter.payloads.check_before_writes(nullptr);
     return is_placed;
   }
   Context& owner = qp_.owner_of(placement.key);
