@@ -400,7 +400,7 @@ void Simulation::draw_failing_calls(std::int64_t budget) {
   }
 }
 
-Duration Simulation::least_way_to(std::size_t host) const {
+Duration Simulation::least_latency_to(std::size_t host) const {
   Duration least = Duration::max();
   for (const std::size_t adapter : topology_.adapters_of(host)) {
     const Endpoint end{false, adapter, 1};
