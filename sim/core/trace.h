@@ -126,7 +126,7 @@ class TracedDropObserver {
 };
 
 // The reason, as text, why a verbs call was refused or a message failed; or the finding of a check about a
-// program. Diagnoses are not part of the trace.
+// program. Diagnoses are in no record.
 struct Diagnosis {
   ComponentId component;  // the adapter
   std::uint32_t process;  // that made the call or owns the message; 0: none
@@ -159,8 +159,7 @@ class FactObserver {
   virtual void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) = 0;
   // Bytes in the output queue of a lane of `port`, after a packet has entered or left it.
   virtual void on_output_queue(ComponentId /*port*/, std::uint32_t /*lane*/, std::uint64_t /*bytes*/, Instant /*now*/) {}
-  // `write`, the last kDmaWrite, stores payload of a packet for queue pair `qpn`: a response to it, or a
-  // request.
+  // `write`, the last kDmaWrite, stores payload for queue pair `qpn`: of a response, or of a request to it.
   virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
 };
 
