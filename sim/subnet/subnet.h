@@ -71,8 +71,8 @@ struct NodePlan {
 // Service levels of paths, which the routing engine assigns to pairs of switches with adapters.
 class ServiceLevels {
  public:
-  // `switches`: by LID, the number (less than `count`) of the switch to which the LID's adapter is attached;
-  // LIDs with another value have level 0.
+  // `switches`: by LID, the number (less than `count`) of the LID's switch: an adapter's is the one to which
+  // it is attached; LIDs with another value have level 0.
   ServiceLevels(std::vector<std::uint32_t> switches, std::size_t count)
       : switches_(std::move(switches)), count_(count), levels_(count * count, 0) {}
 

@@ -70,7 +70,7 @@ class SwitchGraph {
 
 // Rank of each switch, by number: hops to the nearest switch of `from`; kUnreachable: none is reachable.
 std::vector<std::uint32_t> ranks_from(const SwitchGraph& graph, std::span<const std::size_t> from);
-// Numbers of the switches with adapters, ascending.
+// Numbers of the switches with adapters, in ascending order.
 std::vector<std::size_t> leaves_of(const SwitchGraph& graph);
 
 }  // namespace verbatim::subnet
