@@ -1,4 +1,5 @@
-// A run as one file: everything that its programs have seen of the machine, and documents that repeat it.
+// A run as one file: the files and answers of the machine that its programs have seen ("looks",
+// spec/machine_look.h), and documents with which the run is repeated.
 //
 // Layout; numbers are little-endian:
 //   "verbatim-bundle 1\n"; the number is the version
@@ -8,8 +9,8 @@
 // Each content is stored once, however many paths have it. Its checksums are XXH3-128 of the frame, which
 // finds damage at the speed of reading, and of the raw content.
 //
-// A bundle is untrusted input. Its index has at most kMostIndex bytes, its contents at most
-// most_content_bytes(), and each frame expands to its declared size. Paths are checked when it is opened
+// A bundle is untrusted input. Its index has at most kMostIndex bytes, all extracted contents together at
+// most most_content_bytes(), and each frame expands to its declared size. Paths are checked when it is opened
 // (bundle_paths.h).
 #pragma once
 
@@ -36,16 +37,19 @@ inline constexpr std::string_view kBundleMark = "verbatim-bundle ";
 // Whether the file begins with kBundleMark.
 bool is_bundle(const std::string& path);
 
-// Limits in bytes. Programs are compressed to a third, text to a tenth; hence a constant plus a factor.
+// Limits in bytes. Programs are compressed to a third, text to a tenth. A factor of 256 is never reached by
+// files of some size; the constant permits small files that compress better.
 inline constexpr std::uint64_t kMostIndex = std::uint64_t{64} << 20;
+// Limit of the expanded index.
 constexpr std::uint64_t most_index_bytes(std::uint64_t compressed) {
   return std::min(kMostIndex, (std::uint64_t{1} << 20) + 256 * std::min(compressed, kMostIndex));
 }
+// Limit of the sum of all extracted contents of a bundle of `file_bytes`.
 constexpr std::uint64_t most_content_bytes(std::uint64_t file_bytes) {
   return (std::uint64_t{256} << 20) + 256 * file_bytes;
 }
 
-// Content of a look: a file of this machine to read.
+// The file of this machine that has the content of a look.
 struct ContentSource {
   ContentSource(std::string native) : path(std::move(native)) {}
   ContentSource(const char* native) : path(native) {}
@@ -62,11 +66,11 @@ std::string write_bundle(int descriptor, std::string_view manifest, const superv
                          const std::function<ContentSource(const std::string& path)>& content_of,
                          const std::map<std::string, std::string>& documents);
 
-// Size and checksum of a content.
+// Sizes in bytes and checksums (32 hexadecimal digits) of a content.
 struct BundleContent {
   std::uint64_t bytes = 0;       // raw
   std::uint64_t compressed = 0;  // 0: not included
-  std::string checksum;          // of the content, 32 digits
+  std::string checksum;          // of the raw content
   std::string frame_checksum;    // of its frame; zeros: not included
   bool is_included() const { return compressed != 0; }
 };
@@ -91,16 +95,19 @@ class Bundle {
   const std::string& manifest() const { return index_.manifest; }
   const supervisor::MachineLooks& looks() const { return index_.looks; }
   const BundleIndex& index() const { return index_; }
-  // nullptr: the bundle has no content of this path.
+  // The content of a look, by its path; nullptr: none. It may be not included.
   const BundleContent* content_of(const std::string& look) const;
-  // At most `most` bytes of an included content, from its beginning; fewer if it is damaged.
+  // The first `most` bytes of an included content; fewer if it is shorter or damaged. `content` must be an
+  // element of index().contents.
   std::string beginning_of(const BundleContent& content, std::size_t most) const;
   std::uint64_t file_bytes() const { return file_bytes_; }
-  // Checksum of manifest, looks and all contents, in 32 digits.
+  // Checksum of manifest, looks, names of documents and all contents, in 32 hexadecimal digits. Does not
+  // depend on the compression.
   std::string checksum() const;
 
-  // Reads every frame without expanding it. Returns one sentence for each damaged one, which names its files.
-  // Contents of a bundle that was made to deceive may be refused later, when they are read.
+  // Compares the checksum of every frame, without expanding it. Returns one sentence for each damaged frame,
+  // with the names of its files. A frame with a correct checksum may still be refused when it is read: a
+  // forged one.
   std::vector<std::string> damage() const;
   // The first of these sentences, with the number of the others; empty: no damage.
   std::string damage_summary() const;
@@ -110,12 +117,12 @@ class Bundle {
 
   // Writes each included content to its path below FOLDER/root and each document to FOLDER/extra/NAME.
   // `folder` exists or its parent does; neither "root" nor "extra" may exist in it. Folders have mode 0700,
-  // files the recorded permissions with 0400 and the recorded time, documents 0600. Each is a file of its
-  // own: programs see device and inode numbers of files. Returns "" or a sentence; then some files are
-  // missing.
+  // files the recorded permissions with 0400 and the recorded time, documents 0600. Paths with equal content
+  // become separate files, because programs see inode numbers. Returns "" or a sentence; then some files
+  // are missing.
   std::string extract(const std::string& folder) const;
-  // The same for the content of one look, at `path` below FOLDER/root; the file appears with all its content. Several
-  // processes may do it.
+  // Writes the content of one look to `path` below FOLDER/root, by an atomic rename. Several processes may do
+  // this concurrently. `path` is the look's path unless the look's folder was moved.
   std::string extract_file(const std::string& look, const std::string& folder, const std::string& path) const;
 
  private:

@@ -21,22 +21,22 @@
 
 namespace verbatim::bundle {
 
-// Limit of the components of all paths with contents together, so that extraction ends within a minute.
+// Limit of the number of components of all paths with contents, so that extraction takes at most a minute.
 inline constexpr std::size_t kMostComponents = 1'000'000;
 
 std::string index_bytes(const BundleIndex& index);
 
-// Returns "" or the end of a sentence that begins with the bundle's name: "is damaged: …". Checks everything
-// that concerns the index alone: paths, types, numbers of contents.
+// Inverse of index_bytes(). Returns "" or the end of a sentence that begins with the bundle's name: "is
+// damaged: …". Checks the consistency of the index: paths, types, numbers of contents.
 std::string parse_index(std::string_view bytes, BundleIndex* index);
 
-// Bytes that the contents of `index` take when they are extracted; the largest number if that is more.
+// Bytes of all files that extract() writes; UINT64_MAX if the sum overflows.
 std::uint64_t extracted_bytes(const BundleIndex& index);
 
-// Permissions of the extracted file.
+// Permissions of the extracted file: those recorded, and 0400.
 std::uint32_t permissions_of(const supervisor::MachineLook& look);
 
-// The end of a bundle.
+// The last kBundleEndBytes of a bundle, decoded.
 struct BundleEnd {
   std::uint64_t compressed = 0, bytes = 0;  // of the index
   Checksum checksum;                        // of its frame
@@ -44,6 +44,7 @@ struct BundleEnd {
 inline constexpr std::string_view kBundleEnd = "bundled\n";
 inline constexpr std::size_t kBundleEndBytes = 40;
 std::string bundle_end(std::string_view frame, std::uint64_t raw_bytes);
+// nullopt: another length, or no kBundleEnd at the end.
 std::optional<BundleEnd> parse_bundle_end(std::string_view bytes);
 
 }  // namespace verbatim::bundle

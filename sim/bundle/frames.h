@@ -15,7 +15,7 @@ struct ZSTD_DCtx_s;
 
 namespace verbatim::bundle {
 
-// One frame in memory.
+// Compresses `bytes` to one frame.
 std::string compressed_frame(std::string_view bytes);
 // The inverse for a frame that expands to exactly `bytes` bytes. Returns false if it does not, or is damaged.
 bool expand_frame(std::string_view frame, std::uint64_t bytes, std::string* to);
@@ -25,12 +25,13 @@ class FrameWriter {
   explicit FrameWriter(int descriptor);
   ~FrameWriter();
 
-  // Each returns 0 or an errno. end() ends the frame; the next bytes begin another one.
+  // Call order for each frame: begin(), add() …, end(). add() and end() return 0 or an errno.
   int add(std::string_view bytes) { return write(bytes, false); }
   int end() { return write({}, true); }
-  // Bytes written to the descriptor since the beginning of the frame.
+  // Bytes written to the descriptor since begin(), and their checksum.
   std::uint64_t frame_bytes() const { return frame_bytes_; }
   Checksum frame_checksum() const { return checksum_->value(); }
+  // Resets frame_bytes() and frame_checksum().
   void begin() {
     frame_bytes_ = 0;
     checksum_.emplace();
@@ -54,10 +55,11 @@ class FrameReader {
   FrameReader();
   ~FrameReader();
 
-  // Takes parts of the expanded content; false ends reading.
+  // Receives the next part of the expanded content; returns false to end reading.
   using Taker = std::function<bool(std::string_view part)>;
-  // Expands the frame of `compressed` bytes at `offset` of a file, which has exactly `bytes` bytes when
-  // expanded. Returns "", the finding, or "stopped" if `take` returned false.
+  // Expands the frame of `compressed` bytes at `offset` of a file; its content must have exactly `bytes`
+  // bytes. Stores the frame's checksum in `frame`. Returns "", the end of a sentence ("is cut off"), or
+  // "stopped" if `take` returned false.
   std::string read(int descriptor, std::uint64_t offset, std::uint64_t compressed, std::uint64_t bytes,
                    const Taker& take, Checksum* frame);
 

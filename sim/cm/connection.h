@@ -1,6 +1,6 @@
-// One communication of the connection manager (IBA 12.9): established by REQ, REP and RTU between two queue
-// pairs, or a SIDR_REQ query for one. Its messages are datagrams, which may be lost, delayed or duplicated.
-// Each is sent again until it is answered, as often as the REQ permits.
+// One communication of the connection manager (IBA 12.9): a connection of two queue pairs by REQ, REP and
+// RTU, or a SIDR_REQ query for one queue pair. Its messages are datagrams, which may be lost, delayed or
+// duplicated. Each is resent until it is answered, at most as often as the REQ permits.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct ConnectionEvent {
 
 class ConnectionOwner {
  public:
-  // The owner may destroy the connection in it.
+  // The owner may destroy the connection in this call.
   virtual void on_connection_event(Connection& connection, const ConnectionEvent& event) = 0;
 
  protected:
@@ -117,26 +117,26 @@ class Connection {
   const Path& path() const { return path_; }
   const Negotiated& negotiated() const { return negotiated_; }
   std::uint32_t local_id() const { return local_id_; }
-  // Whether no message with its identifier is in flight, and the peer will not send one.
+  // Whether its identifier can be reused: no message with it is in flight, and the peer will not send one.
   bool has_nothing_under_way() const { return state_ == ConnectionState::kIdle && (has_waited_ || transaction_ == 0); }
   // Queue pair number of this end.
   std::uint32_t local_qpn() const { return is_responder_ ? reply_.local_qpn : request_.local_qpn; }
   // Queue pair number of the peer, from its REQ or REP until the connection has ended; else 0.
   std::uint32_t remote_qpn() const;
   void set_owner(ConnectionOwner* owner) { owner_ = owner; }
-  // The REQ; for the passive end the received one.
+  // The REQ and the REP, sent or received.
   const mad::cm::Req& request() const { return request_; }
   const mad::cm::Rep& reply() const { return reply_; }
   const mad::cm::SidrReq& sidr_request() const { return sidr_request_; }
 
-  // Each returns 0, or an errno when the state or a length does not permit the message.
+  // Each returns 0, or a positive errno if the state or a length does not permit the message.
   int send_request(const RequestParameters& parameters);
   int send_reply(const ReplyParameters& parameters);
   int send_ready(const PrivateData& private_data);
   int send_reject(mad::cm::RejReason reason, const PrivateData& private_data);
   int send_disconnect();
   int send_disconnect_reply();
-  // The peer's first packet has arrived before its RTU.
+  // The peer's first packet has arrived before its RTU. Returns 0 or a positive errno.
   int note_established();
   int send_sidr_request(const Path& path, std::uint64_t service_id, const PrivateData& private_data);
   int send_sidr_reply(mad::cm::SidrStatus status, std::uint32_t qpn, std::uint32_t qkey, const PrivateData& private_data);

@@ -1,5 +1,5 @@
-// The communication manager of one port: finds the connection of each message, and answers messages without a
-// connection.
+// The communication manager of one port: passes each message to its connection, and answers messages that
+// have none.
 #pragma once
 
 #include <map>
@@ -19,7 +19,8 @@ namespace verbatim::cm {
 // Receiver of connection requests.
 class RequestListener {
  public:
-  // Takes the connection, or leaves it and returns the reason of the rejection.
+  // Moves from `connection` to accept it, and returns nullopt; or returns the reason, and the manager
+  // rejects.
   virtual std::optional<mad::cm::RejReason> on_request(std::unique_ptr<Connection>& connection) = 0;
   virtual std::optional<mad::cm::SidrStatus> on_sidr_request(std::unique_ptr<Connection>& connection) = 0;
 
@@ -36,14 +37,14 @@ class ConnectionManager {
   ~ConnectionManager();
 
   void set_listener(RequestListener& listener) { listener_ = &listener; }
-  // A datagram of class CommMgt.
+  // A datagram of class CommMgt has arrived.
   void on_datagram(const ib::ManagementDatagram& datagram);
 
   std::uint64_t guid() const { return guid_; }
   std::uint8_t ack_delay() const { return ack_delay_; }
   // Starting PSN for one direction of a new connection; 24 bits.
   std::uint32_t draw_psn();
-  // For numbers of the host that the manager does not assign itself.
+  // Chooses how a number of the host that others assign is picked.
   NumberChoice choose_number(std::string_view site) {
     return static_cast<NumberChoice>(choices_.choose(site, source_, kNumberChoices));
   }

@@ -72,12 +72,15 @@ class AddressBook {
  public:
   struct Station {
     ib::Gid gid;                     // GID of the port with the address
-    std::optional<std::size_t> own;  // index of the host's own adapter with the address; groups belong to the first
+    // Index of this host's adapter with the address; nullopt: another host's address. 0 for a multicast
+    // group.
+    std::optional<std::size_t> own;
   };
+  // nullopt: no host has the address.
   virtual std::optional<Station> find(const Address& address) const = 0;
   // Whether there is a route to the address.
   virtual bool reaches(const Address& address) const = 0;
-  // Time for a request and its answer.
+  // Duration of one resolution (ARP request and answer).
   virtual Duration round_trip() const = 0;
   // Index of the host's adapter that leads to the address.
   virtual std::size_t adapter_for(const Address& destination) const = 0;
@@ -105,15 +108,15 @@ struct AdapterSide {
   management::SubnetQueries& queries;
 };
 
-// The connection manager of a host: its identifiers share the services of all its adapters.
+// The rdma_cm of a host, over the connection managers of all its adapters.
 class RdmaCm final {
  public:
   // `adapters`: those of the host by number, at least one. The referenced objects outlive it.
   RdmaCm(Engine& engine, ComponentId source, const AddressBook& addresses, const std::vector<AdapterSide>& adapters);
 
-  // `qp_type`: an ibv_qp_type.
+  // Creates an identifier (rdma_create_id). `qp_type`: an ibv_qp_type. `sink` gets its events; null: none.
   std::unique_ptr<RdmaId> create(PortSpace space, std::uint8_t qp_type, EventSink* sink);
-  // For the numbers by which programs know identifiers.
+  // Chooses how the number of a new rdma_cm_id is picked.
   NumberChoice choose_number(std::string_view site) { return adapters_.front()->connections.choose_number(site); }
 
  private:
@@ -142,7 +145,7 @@ class RdmaCm final {
   std::optional<mad::cm::SidrStatus> on_sidr_request(Adapter& adapter, std::unique_ptr<Connection>& connection);
   // The listener for the address on this adapter, or for all addresses.
   RdmaId* find_listener(std::uint64_t service_id, const Address& destination, const Adapter& adapter) const;
-  // False if the service ID of an AF_IB address is in no port space of the identifier.
+  // False: the service ID of the AF_IB address `own` does not belong to the port space.
   static bool select_service(PortSpace space, Address& own);
   // 0 or -errno; port 0 is replaced by a free one.
   int take_port(RdmaId& id);
@@ -190,28 +193,28 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   int set_path(const Path& path);
   int listen(std::uint32_t backlog);
   int connect(const ConnectionParameters& parameters);
-  // Without parameters: the active side's queue pair is ready, and the peer is notified (RTU).
+  // Without parameters, on the active side: the program's queue pair is ready, sends the RTU.
   int accept(const std::optional<ConnectionParameters>& parameters);
   int reject(std::uint8_t reason, const PrivateData& private_data);
   int disconnect();
-  int notify_established();
+  int notify_established();  // rdma_notify(IBV_EVENT_COMM_EST)
   // Joins the group of `address` under the number `group`, which no other group of this identifier has. An
   // event reports the result.
   int join(std::uint32_t group, const Address& address);
   void leave(std::uint32_t group);
-  // For a transition to `state` (ibv_qp_state).
+  // Fills the attributes for a transition to `state`, an ibv_qp_state (rdma_init_qp_attr).
   int qp_setup(std::uint32_t state, QpSetup& setup) const;
   int set_reuse(bool on);
   int set_v6_only(bool on);
   int set_type_of_service(std::uint8_t value);
-  int set_ack_timeout(std::uint8_t value);
+  int set_ack_timeout(std::uint8_t value);  // exponent: 4.096 us * 2^value
 
   PortSpace space() const { return space_; }
   const Address& source() const { return source_; }
   const Address& destination() const { return destination_; }
   // Whether the identifier has an adapter.
   bool has_device() const { return adapter_ != nullptr; }
-  // The adapter's number on its host; the first one's while there is none.
+  // The adapter's number on its host; 0 without an adapter.
   std::size_t device() const { return side().number; }
   const PortFacts& port() const { return side().port; }
   const std::optional<Path>& path() const { return path_; }
@@ -219,7 +222,8 @@ class RdmaId final : public ConnectionOwner, public management::SubnetQueryClien
   ib::Gid source_gid() const;
   std::uint8_t gid_index() const;  // index of source_gid()
   ib::Gid destination_gid() const { return destination_gid_; }
-  // Listeners: the program has taken the event of one request.
+  // For a listener: the program has read the event of one request, which no longer counts against the
+  // backlog.
   void note_request_taken() { --pending_requests_; }
   void set_sink(EventSink* sink) { sink_ = sink; }
 

@@ -43,12 +43,12 @@ std::vector<subnet::Node> nodes_of(const TopologySpec& topology);
 std::vector<subnet::Cable> cables_of(const TopologySpec& topology);
 // The topology's routing settings, with the number of data lanes that all cables between switches have.
 subnet::Routing routing_of(const TopologySpec& topology);
-// Whether switches need every port on a shortest path: on Ethernet, and for adaptive routing.
-inline bool takes_all_ways(const TopologySpec& topology) { return topology.is_roce() || topology.load_balancing.is_by_packet(); }
+// Whether switches need all ports on shortest paths: on Ethernet, and for adaptive routing.
+inline bool needs_all_paths(const TopologySpec& topology) { return topology.is_roce() || topology.load_balancing.is_by_packet(); }
 inline subnet::Plan plan_of(const TopologySpec& topology) {
-  return subnet::plan(nodes_of(topology), cables_of(topology), takes_all_ways(topology), routing_of(topology));
+  return subnet::plan(nodes_of(topology), cables_of(topology), needs_all_paths(topology), routing_of(topology));
 }
-// Whether the adapter holds back packets behind a gap in the sequence, for at most gap_time, because switches
+// Whether the adapter keeps packets after a gap in the sequence, for at most gap_time, because switches
 // choose a path for each packet.
 inline bool puts_into_order(const TopologySpec& topology, const AdapterSpec& adapter) {
   return topology.load_balancing.is_by_packet() && topology.hca_profile(adapter).loss_recovery.gap_time > Duration(0);

@@ -1,5 +1,5 @@
-// Files to checked specs: reads, checks against the tables, follows references, and then makes the checks
-// that involve several values (names, cables, reachability).
+// Loads files as checked specs: reads them, checks them against the tables (fields.h), follows references,
+// and checks relations between values (names, cables, reachability).
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@ namespace verbatim::config {
 
 // The files of a run as they were first loaded, so that it can be loaded again on a machine without them.
 struct FileTexts {
-  std::map<std::string, std::string> texts;  // by composed path
-  bool are_all = false;                      // no other file may be read; if false, files that are read are added
-  std::string keeper;                        // the file that stores them; empty: none
-  bool has_machine = false;                  // `keeper` also has the files of the machine, which are not looked for here
+  std::map<std::string, std::string> texts;  // by the path that the loader opens (beside())
+  bool are_all = false;                      // true: no other file may be read; false: files that are read are added
+  std::string keeper;                        // the bundle or recording that stores the texts; empty: none
+  bool has_machine = false;                  // `keeper` also has the programs' files: their existence is not checked
 };
 
 struct LoadOptions {
@@ -84,7 +84,7 @@ std::optional<FileKind> check_file(const std::string& path, const LoadOptions& o
 // built in code. Errors that only follow from findings in the file are not reported.
 void resolve_topology(TopologySpec& topology, Diagnostics& diagnostics);
 
-// Path of `reference`, written in `file`: relative to the folder of `file`.
+// `reference` as written in `file`, which is relative to the folder of `file`, as a path to open.
 std::string beside(const std::string& file, const std::string& reference);
 
 }  // namespace verbatim::config

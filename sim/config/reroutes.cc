@@ -40,7 +40,7 @@ subnet::Plan plan_without(const TopologySpec& topology, const std::set<std::size
   for (std::size_t cable = 0; cable < all.size(); ++cable) {
     if (!broken.contains(cable)) intact.push_back(all[cable]);
   }
-  return subnet::plan(nodes_of(topology), intact, takes_all_ways(topology), routing_of(topology),
+  return subnet::plan(nodes_of(topology), intact, needs_all_paths(topology), routing_of(topology),
                       topology.is_roce() ? nullptr : &whole);
 }
 

@@ -121,7 +121,7 @@ hca::PortAddress Simulation::address_of(std::size_t index) const {
   }
   address.gids = gids_of(topology_, plan_, index);
   address.pkeys = pkey_tables_[index];
-  address.takes_any_way = puts_into_order(topology_, topology_.adapters[index]);
+  address.accepts_any_path = puts_into_order(topology_, topology_.adapters[index]);
   if (topology_.is_roce()) {
     address.roce = true;
     address.mac = plan.ports[0].mac;
@@ -400,7 +400,7 @@ void Simulation::draw_failing_calls(std::int64_t budget) {
   }
 }
 
-Duration Simulation::least_way_to(std::size_t host) const {
+Duration Simulation::least_latency_to(std::size_t host) const {
   Duration least = Duration::max();
   for (const std::size_t adapter : topology_.adapters_of(host)) {
     const Endpoint end{false, adapter, 1};

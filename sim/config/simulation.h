@@ -34,12 +34,12 @@ namespace verbatim::config {
 // The nodes of a topology, adapters before switches, for its subnet administrator.
 class TopologyView final : public management::SubnetView {
  public:
-  // `managements` are those of the switches; null: none. All must outlive the view.
+  // `managements`: by switch; a null element: no management. All arguments must outlive the view.
   TopologyView(const TopologySpec& topology, const CableIndex& cables, const std::vector<const management::Node*>& nodes,
                const std::vector<std::unique_ptr<SwitchManagement>>& managements)
       : topology_(topology), cables_(cables), nodes_(nodes), managements_(managements) {}
   std::size_t node_count() const override { return nodes_.size(); }
-  // Includes the tables that the last sweep has written.
+  // Forwarding tables are those of the last sweep.
   const management::Node& node(std::size_t index) const override;
   std::optional<End> peer(const End& end) const override;
 
@@ -54,8 +54,8 @@ class Simulation {
  public:
   enum class Order { kForward, kBackward };
 
-  // `topology` is checked (load.h); it and `choices` must outlive the simulation. `order` exists for the test
-  // which shows that it changes nothing.
+  // `topology` is checked (load.h); it and `choices` must outlive the simulation. `order`: order in which
+  // components are built; only a test, which shows that it changes nothing, sets it.
   Simulation(const TopologySpec& topology, std::uint64_t seed, Choices& choices,
              Order order = Order::kForward);
   ~Simulation();
@@ -86,12 +86,13 @@ class Simulation {
   ComponentId host_component(std::size_t host) const {
     return components_.id("host/" + topology_.hosts.at(host).name);
   }
-  // Lower bound of the time that any bit takes from an adapter of another host to one of this host.
-  Duration least_way_to(std::size_t host) const;
+  // Lower bound of the time of a bit from an adapter of another host to one of this host; 0 if the host has
+  // no cable.
+  Duration least_latency_to(std::size_t host) const;
   // By index into topology().switches.
   fabric::Switch& fabric_switch(std::size_t index) { return *switches_.at(index); }
 
-  // Service level of the path between two ports, as in the subnet manager's path records at the start.
+  // Service level in the initial path record between two ports.
   std::uint8_t level_of(ib::Lid from, ib::Lid to) const {
     return plan_.levels == nullptr ? std::uint8_t{0} : plan_.levels->of(from, to);
   }
@@ -121,7 +122,7 @@ class Simulation {
   // Names of all components of a topology: "host/NAME", "hca/NAME", "port/NAME:N", "switch/NAME",
   // "supervisor".
   static std::vector<std::string> component_names(const TopologySpec& topology);
-  // Ports are numbered from 1.
+  // Component name of a port, "port/NAME:N"; `port` from 1.
   static std::string port_name(const std::string& node, std::uint32_t port);
 
  private:

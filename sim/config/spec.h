@@ -1,5 +1,5 @@
-// The content of the JSON files after checking: plain structs with every reference resolved. Nothing that
-// uses them can fail.
+// The content of the JSON files after checking: plain structs with every reference resolved. Code that uses
+// them needs no error handling.
 #pragma once
 
 #include <algorithm>
@@ -140,11 +140,11 @@ struct LinkSpec {
   std::int64_t delay_fs_per_mm = 4'600;
   Duration transceiver_delay{0};  // sum of both ends: coding and error correction
   static constexpr std::uint32_t kByRate = ~0u;  // until resolved
-  std::uint32_t start_bytes = kByRate, end_bytes = kByRate;
-  std::uint32_t credit_update_bytes = 8;
-  Duration credit_update_interval{0};
-  Duration credit_refresh_interval{kLatestRefresh};
-  std::uint32_t skip_interval_symbols = 0;
+  std::uint32_t start_bytes = kByRate, end_bytes = kByRate;  // line bytes before and after each packet
+  std::uint32_t credit_update_bytes = 8;             // line bytes of a flow control packet
+  Duration credit_update_interval{0};                // they leave at multiples of it; 0: at once
+  Duration credit_refresh_interval{kLatestRefresh};  // maximum time between two; 0: only with new credits
+  std::uint32_t skip_interval_symbols = 0;           // symbols per SKIP ordered set; 0: SKIP takes no time
   std::string fec = "none";
   static constexpr const char* kBySwitch = "";  // until resolved
   std::string flow_control = kBySwitch;         // credits, pfc or none
@@ -448,16 +448,16 @@ struct WorkloadSpec {
   bool is_goal = false;                                      // resolved: the file is GOAL, else an execution trace
   std::size_t root_member = 0;                         // resolved
   std::vector<std::uint32_t> member_queue_pairs;       // resolved: upper bound, by member
-  bool is_ready_graph = false;                         // resolved; is_resolved applies to flows
+  bool is_ready_graph = false;                         // resolved without findings, if is_graph()
 
-  bool is_resolved = false;
+  bool is_resolved = false;                            // resolved without findings, if not is_graph()
   std::vector<std::uint32_t> members, targets;  // resolved: adapters; indices into members
   std::vector<std::uint64_t> rates;             // resolved, with a load: bits per second of each member's link
   std::shared_ptr<const ByteMatrix> bytes_by_pair;          // resolved; null: all pairs have the same
   std::optional<workload::SizeDistribution> distribution;  // resolved; nullopt: all flows have one size
 };
 
-// A scripted fault of packets that leave by one end of a link, of a link, of one of its ends, or of an
+// A scripted fault. It hits packets that one end of a link sends, a whole link, one end of a link, or an
 // adapter.
 struct FaultSpec {
   std::string action;              // drop, duplicate, corrupt, delay, mark, link_down, pause_storm, device_fatal
@@ -488,7 +488,7 @@ struct FaultSpec {
   bool of_management() const { return network == "management"; }
   bool of_adapter() const { return action == "device_fatal"; }
   bool is_random() const { return rate != kNotGiven; }
-  // Times that the fault fires; 0: no limit. Random faults have no limit unless one is given.
+  // Maximum number of hits; 0: no limit, the default of random faults.
   std::int64_t times() const { return count != kNotGiven ? count : is_random() ? 0 : 1; }
 };
 

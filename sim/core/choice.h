@@ -29,7 +29,7 @@ class Choices {
   std::uint32_t choose(std::string_view site, ComponentId actor, std::uint32_t n) {
     return is_free_ ? draw(site, actor, n) : 0;
   }
-  // The same, where answers from `usual` on are rare ones: random choices give them seldom.
+  // As choose(); random choices return answers from `usual` on rarely.
   std::uint32_t choose_with_rare(std::string_view site, ComponentId actor, std::uint32_t n, std::uint32_t usual) {
     return is_free_ ? draw_with_rare(site, actor, n, usual) : 0;
   }
@@ -101,11 +101,11 @@ class RareDelays {
   std::uint32_t count_ = 0;
 };
 
-// Choices drawn from a seed. Each site has one of four rates for a run: never, rarely (1/16), often (4/16)
-// or always. Many races show only while everything else behaves normally (swarm testing: Groce et al.,
-// ISSTA 2012). The rate of a site and the stream of each (actor, site) follow from seed and names. Sites
-// with a slash always draw. Rare answers are given in half of all runs by a site, and there in place of one of sixteen
-// answers that are not the default; the other answers are the same as without rare ones.
+// Choices drawn from a seed. Each site has one of four rates for a run: never, rarely (1/16), often (4/16) or
+// always. Many races show only while everything else behaves normally (swarm testing: Groce et al., ISSTA
+// 2012). The rate of a site and the stream of each (actor, site) follow from seed and names. Sites with a
+// slash always draw. A site has rare answers in half of all runs; there one in sixteen non-default answers is
+// a rare one, and the others are the same as without rare answers.
 class SeededChoices final : public Choices {
  public:
   // Actor ids beyond the component table are threads, numbered from its end.

@@ -59,8 +59,8 @@ class Ring {
     return slots_[(first_ + size_++) & mask_];
   }
 
-  // As extend(), if the ring is empty or `value_is_last(last element)`; else returns null and changes
-  // nothing.
+  // As extend() if the ring is empty or `value_is_last(last element)`, which says whether the new element
+  // sorts after it; else returns null and changes nothing.
   template <class IsLast>
   T* extend_if(IsLast value_is_last) {
     if (size_ > 0 && !value_is_last((*this)[size_ - 1])) [[unlikely]] return nullptr;

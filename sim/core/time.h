@@ -24,7 +24,7 @@ inline constexpr Instant kNever = Instant::max();
 // overflow.
 inline constexpr Instant kEndOfTime = Instant(std::chrono::hours(106 * 24));
 
-// `span` after `from`, or an instant just past kEndOfTime.
+// `from` + `span`, or an instant just past kEndOfTime if that is less.
 constexpr Instant later(Instant from, Duration span) {
   return span > kEndOfTime - from ? kEndOfTime + Duration(1) : from + span;
 }
@@ -33,8 +33,8 @@ constexpr std::int64_t to_ps(Duration d) { return d.count(); }
 constexpr std::int64_t to_ps(Instant t) { return t.time_since_epoch().count(); }
 constexpr Instant instant_from_ps(std::int64_t ps) { return Instant(Duration(ps)); }
 
-// Picoseconds per byte as an exact ratio: FDR 4x is 440/3. The quotient is rounded up, once, so a link never
-// runs faster than its rate. Bytes of one busy period are added up before they are converted.
+// Picoseconds per byte as an exact ratio: FDR 4x is 440/3. time_for() rounds up, so a link never exceeds its
+// rate. Callers add up the bytes of one busy period before they convert, to round only once.
 struct ByteTime {
   std::uint64_t ps_numerator = 0;
   std::uint64_t denominator = 1;

@@ -125,16 +125,16 @@ class TracedDropObserver {
   virtual void on_traced_drop(const TracedPacket& packet, std::uint64_t reason, ComponentId component, Instant now) = 0;
 };
 
-// The reason, as text, why a verbs call was refused or a message failed; or a check's finding in a program. Diagnoses
-// are in no record.
+// The reason, as text, why a verbs call was refused or a message failed; or the finding of a check about a
+// program. Diagnoses are in no record.
 struct Diagnosis {
   ComponentId component;  // the adapter
-  std::uint32_t process;  // whose call or message it is; 0: nobody's
+  std::uint32_t process;  // that made the call or owns the message; 0: none
   std::int32_t error;     // errno of the call; 0: a message
   std::string_view text;
   std::string_view unanswered = {};  // receiver of packets that were not answered, as ib::addressee() names it
-  std::string_view check = {};       // its name; empty: no check
-  std::string_view place = {};       // of the finding, in the program: "app.c:88"; empty: it is not known
+  std::string_view check = {};       // name of the check; empty: none
+  std::string_view place = {};       // source line in the program, "app.c:88"; empty: unknown
 };
 
 class DiagnosisObserver {
@@ -154,12 +154,12 @@ class FactObserver {
   // Entries of a queue: unpolled completions after one is written, receives after one is taken. `number` is that
   // of the CQ, QP or SRQ.
   virtual void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) = 0;
-  // A packet has started on a lane of `port`: `blocks` of 64 bytes that the far end still grants, out of the `of`
-  // blocks of its input buffer.
+  // A packet has started on a lane of `port`: `blocks` credits of 64 bytes are left, of the `of` blocks of
+  // the far end's input buffer.
   virtual void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) = 0;
   // Bytes in the output queue of a lane of `port`, after a packet has entered or left it.
   virtual void on_output_queue(ComponentId /*port*/, std::uint32_t /*lane*/, std::uint64_t /*bytes*/, Instant /*now*/) {}
-  // The last kDmaWrite stores a packet for queue pair `qpn`. is_response: it answers a request of that queue pair.
+  // `write`, the last kDmaWrite, stores payload for queue pair `qpn`: of a response, or of a request to it.
   virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
 };
 
@@ -167,12 +167,12 @@ class FactObserver {
 class ContactObserver {
  public:
   virtual ~ContactObserver() = default;
-  // An action of a program of host `from` reaches host `to` now, over the management network. It was done at `done`
-  // or earlier.
+  // A packet of a program of host `from` arrives at host `to` now, over the management network. The program
+  // sent it at `done` or earlier.
   virtual void on_contact(ComponentId from, ComponentId to, Instant done) = 0;
 };
 
-// A record that waits for its time, with bytes of its own.
+// A record held back until its time, with a copy of its bytes and without its number.
 struct HeldRecord {
   TraceRecord record;
   std::vector<std::byte> bytes;
@@ -195,13 +195,13 @@ class Tracer {
   void add(FactObserver& observer) { fact_observers_.push_back(&observer); }
   void add(ContactObserver& observer) { contact_observers_.push_back(&observer); }
 
-  // Until a call with nullptr, records are appended to `held` instead of given to the sinks: for work that is done
-  // early. No packet is recorded meanwhile.
+  // Until a call with nullptr, appends records to `held` instead of passing them to the sinks: for calls that
+  // are executed before their time. No packet may be recorded meanwhile.
   void hold_back(std::vector<HeldRecord>* held) { held_ = held; }
-  // Gives `held` to the sinks, at its time.
+  // Numbers a held record and passes it to the sinks. Called at its time.
   void release(const HeldRecord& held) { emit(held.record, held.bytes); }
 
-  // Trail of a message that was posted at `begin`; empty without message observers.
+  // New trail of a message that was posted at `begin`; empty without message observers.
   Trail trail(Instant begin) const {
     if (message_observers_.empty()) [[likely]]
       return {};
@@ -221,7 +221,7 @@ class Tracer {
     for (TracedDropObserver* observer : drop_observers_) observer->on_traced_drop(packet, reason, component, engine_.now());
   }
 
-  // For callers to whom a fact costs work.
+  // Whether facts have observers; lets callers skip the work of computing one.
   bool wants_facts() const { return !fact_observers_.empty(); }
   void report_command(ComponentId adapter, std::uint32_t process, std::span<const std::byte> command) {
     for (FactObserver* observer : fact_observers_) observer->on_command(adapter, process, command, engine_.now());
@@ -249,14 +249,14 @@ class Tracer {
     emit(TraceRecord{to_ps(engine_.now()), component.value, event, {a, b, c, d}}, bytes);
   }
 
-  // Records, without an event, a fact that is certain to be true at `when`, now or later. Sinks that need the order of
-  // times get it before the first record of a later time.
+  // Records, without an event, a fact that is certain to be true at `when`, which is now or later. Sinks that
+  // need records in order of time get it before the first record of a later time.
   void record_at(Instant when, ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                  std::uint64_t d) {
     CHECK(held_ == nullptr && when >= engine_.now());
     if (has_sinks()) emit_early({to_ps(when), component.value, event, {a, b, c, d}});
   }
-  // Gives the remaining early records to the sinks, at the end of a run.
+  // Passes the remaining early records to the sinks, at the end of a run.
   void finish() { release_up_to(kNoTime); }
 
   // Whether there is a packet observer.
@@ -290,14 +290,14 @@ class Tracer {
     if (!sinks_.empty()) give_in_order(record, bytes);
   }
   void give_in_order(const TraceRecord& record, std::span<const std::byte> bytes);
-  // Gives early records up to this time to sinks_.
+  // Passes early records up to this time to sinks_.
   void release_up_to(std::int64_t time_ps);
 
   const Engine& engine_;
   std::vector<TraceSink*> sinks_;            // in the order of times
   std::vector<TraceSink*> any_order_sinks_;
-  std::vector<TraceRecord> early_;           // a heap, of those that sinks_ get at their time; the first comes next
-  std::int64_t next_early_ps_ = kNoTime;     // its time
+  std::vector<TraceRecord> early_;           // heap of records that sinks_ get at their time; the front is next
+  std::int64_t next_early_ps_ = kNoTime;     // time of the front
   std::vector<TracedPacketObserver*> packet_observers_;
   std::vector<TracedDropObserver*> drop_observers_;
   std::vector<MessageObserver*> message_observers_;
@@ -305,7 +305,7 @@ class Tracer {
   std::vector<FactObserver*> fact_observers_;
   std::vector<ContactObserver*> contact_observers_;
   std::vector<HeldRecord>* held_ = nullptr;
-  std::vector<std::uint64_t> next_numbers_;  // of records, by component; shorter while the last ones have none
+  std::vector<std::uint64_t> next_numbers_;  // of records, by component; beyond the end: 0
 };
 
 }  // namespace verbatim

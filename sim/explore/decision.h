@@ -13,8 +13,9 @@
 
 namespace verbatim::explore {
 
-// The occurrences of a detail are numbered by those of its choice, in steps of kDetailStep. A number
-// therefore means the same whichever earlier choices were left at the default.
+// A detail is a site that refines a choice (sim/core/choice.h). Its occurrence number is the number of that
+// choice times kDetailStep, plus its index among the questions about the detail since. The number therefore
+// does not depend on the answers to earlier choices.
 inline constexpr std::uint64_t kDetailStep = 1 << 20;
 // Distance between the numbers of consecutive choices: kDetailStep for details, else 1.
 constexpr std::uint64_t step_of(std::string_view site) { return is_detail(site) ? kDetailStep : 1; }
@@ -35,26 +36,24 @@ struct Decision {
 // The occurrence for reports, counted from 1: "8", or "8, part 3" for the third question of that detail.
 std::string number_of(const Decision& decision);
 
-// Numbers the questions of each actor: how many times the actor has chosen at the site before. For a detail:
-// how many times it had chosen at the site to which the detail belongs, times kDetailStep, plus the number of
-// questions about the detail since.
+// Numbers the questions of each actor at each site from 0; for details as described at kDetailStep.
 class Occurrences {
  public:
-  // `site` is a literal, because the view is stored.
+  // Counts a question and returns its number. `site` must be a literal, because the view is stored.
   std::uint64_t next(std::string_view site, ComponentId actor);
 
  private:
   struct Stream {
     bool is_detail = false;
     std::uint64_t asked = 0;
-    const Stream* choice = nullptr;      // the choice of the detail, once it has been asked
+    const Stream* choice = nullptr;      // stream of the detail's choice; null before the first question about it
     std::uint64_t choices = 0, part = 0;  // count of that choice at the last question of this detail, and
                                           // number of questions since
   };
   ChoiceStreams<Stream> streams_;
 };
 
-// A question that was asked, with any answer. A long run has very many.
+// A question, whatever its answer. A long run has very many.
 struct ChoicePoint {
   std::uint32_t stream = 0;        // index into Questions::streams
   std::uint32_t alternatives = 0;  // 2 …

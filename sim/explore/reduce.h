@@ -11,12 +11,12 @@
 
 namespace verbatim::explore {
 
-// A list of decisions that may fail. It is built on demand: a long list has thousands of candidates, and
+// Builds a list of decisions to try. Lists are built on demand: a long list has thousands of candidates, and
 // those after the first failing one are not needed.
 using Candidate = std::function<std::vector<Decision>()>;
 
-// Runs candidates, in any order and any number at a time. Returns the lowest index of those that fail in the
-// same way; nullopt: none.
+// Runs candidates, in any order and any number concurrently. Returns the lowest index of those with the same
+// failure; nullopt: none.
 using Oracle = std::function<std::optional<std::size_t>(const std::vector<Candidate>& candidates)>;
 
 // `decisions` fails. Removes whole sites, then parts of the list (delta debugging: Zeller, Hildebrandt, IEEE
@@ -25,9 +25,9 @@ using Oracle = std::function<std::optional<std::size_t>(const std::vector<Candid
 // removal is also tried with the next delay of the same stream lengthened by as much, and, in short lists,
 // with another stream's delay lengthened.
 //
-// `is_over` is called in every step of every loop, even if no candidate is run. Once it returns true, no
-// candidate is built or run, and the smallest list that has failed so far is returned. Empty function: no
-// limit.
+// `is_over` (time limit) is called in every step of every loop, even if no candidate is run. Once it returns
+// true, no candidate is built or run, and the smallest list that has failed so far is returned. Empty
+// function: no limit.
 std::vector<Decision> reduce(std::vector<Decision> decisions, const Oracle& first_that_fails,
                              const std::function<bool()>& is_over = {});
 

@@ -16,10 +16,9 @@ namespace verbatim::explore {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // nullopt: either it has to learn() first, or there is none left (is_exhausted()).
+  // The next schedule to run. nullopt: none is left (is_exhausted()), or learn() must be called first.
   virtual std::optional<Schedule> next() = 0;
-  // Passes the questions and decisions of a schedule from next(), in the order in which the schedules were
-  // returned.
+  // Receives the result of a schedule from next(), in the order in which next() returned the schedules.
   virtual void learn(const Schedule& schedule, const Questions& questions) = 0;
   // Whether no further schedule can add anything.
   virtual bool is_exhausted() const = 0;
@@ -31,14 +30,15 @@ class Strategy {
 // them once.
 enum class Fixed : std::uint8_t { kIncluded, kLeftOut };
 
-// `text`: portfolio, random, pct:D, delay:K, nasty (see the manual page). If `focus` has decisions the
-// strategy is near, whatever `text`. nullptr: `text` names no strategy, and `failure` explains the error.
+// `text`: portfolio, random, pct:D, delay:K, nasty (see the manual page). If `focus` is not empty, `text` is
+// ignored: the strategy "near" searches for variations of these decisions. nullptr: there is no strategy
+// `text`; `failure` is a sentence.
 std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t seed, const std::vector<Decision>& focus,
                                         std::string* failure, Fixed fixed = Fixed::kIncluded);
 
-// Searches for a smaller schedule with the same failure: one to three decisions at the sites and actors of
-// `like`, a failing schedule's, often with its non-delay sites always at the last alternative. Its first
-// schedule is the default everywhere.
+// Searches for a smaller schedule with the same failure as `like`, the decisions of a failing schedule:
+// schedules of one to three decisions at its sites and actors. In many of them sites other than delays always
+// take the last alternative. The first schedule has no decisions.
 std::unique_ptr<Strategy> make_few(std::uint64_t seed, const std::vector<Decision>& like);
 
 }  // namespace verbatim::explore

@@ -23,7 +23,7 @@
 
 namespace verbatim::fabric {
 
-// Whether a byte takes less time in `a` than in `b`.
+// Whether a link with byte time `a` is faster than one with `b`.
 constexpr bool is_faster(ByteTime a, ByteTime b) {
   return static_cast<unsigned __int128>(a.ps_numerator) * b.denominator <
          static_cast<unsigned __int128>(b.ps_numerator) * a.denominator;
@@ -94,12 +94,12 @@ class Switch final : public PacketSink {
     rerouting_.set_changes({});
   }
 
-  // Spanning tree: the ports by which multicast packets and programs' frames to unknown stations leave,
-  // except the ingress port. Group membership is not considered (no IGMP or MLD snooping).
+  // Spanning tree: the ports to which multicast packets, and raw Ethernet frames to unknown MAC addresses,
+  // are flooded, except the ingress port. Group membership is not considered (no IGMP or MLD snooping).
   void set_multicast_ports(std::vector<PortNumber> ports) { multicast_ports_ = std::move(ports); }
 
-  // On Ethernet: destination n is the adapter with the MAC address `base` + n. A flow uses one of the ports
-  // that lead to it by equally long paths, chosen by its hash and `ecmp_salt` (flow_hash.h).
+  // On Ethernet: destination n of `routes` is the adapter with the MAC address `base` + n. Of several ports
+  // with equally short paths a flow uses one, chosen by its hash and `ecmp_salt` (flow_hash.h).
   void set_ethernet_routes(ib::MacAddress base, std::shared_ptr<const RouteTable> routes, std::uint64_t ecmp_salt = 0) {
     is_ethernet_ = true;
     mac_base_ = base;
@@ -107,18 +107,18 @@ class Switch final : public PacketSink {
     ecmp_salt_ = ecmp_salt;
   }
 
-  // Route changes that a routing protocol or InfiniBand's subnet manager makes when links fail and are
-  // repaired; before the first event.
+  // Route changes that a routing protocol or InfiniBand's subnet manager makes after links fail and are
+  // repaired. Call before the first event.
   void set_route_changes(std::vector<RouteChange> changes) { rerouting_.set_changes(std::move(changes)); }
-  // The current table if there are route changes; otherwise null.
+  // The table at the current time, if set_route_changes() set any change; otherwise null.
   const RouteTable* changing_routes() {
     if (!rerouting_.has_changes()) return nullptr;
     const RouteTable* const routes = rerouting_.routes(engine_.now());
     return routes == nullptr ? routes_.get() : routes;
   }
 
-  // Chooses among equally good outputs: on Ethernet instead of the hash, on InfiniBand within groups.
-  // Before the first event.
+  // Installs a load balancer that chooses among equally good outputs: on Ethernet instead of the hash, on
+  // InfiniBand within groups. Call before the first event.
   void set_load_balancing(const LoadBalancing& params, Rng random) { balancer_ = std::make_unique<LoadBalancer>(params, random); }
 
   // SL-to-VL table for packets that arrive by `in` and leave by `out`, in place of the output's table.
@@ -157,7 +157,8 @@ class Switch final : public PacketSink {
     std::int64_t next_lookup_edge = 0;  // edge of the core clock
   };
 
-  // Lane on which a packet leaves; kManagementLane for a packet of another lane: none.
+  // Lane on which a packet leaves. kManagementLane for a packet that arrived on a data lane: no lane, it is
+  // dropped.
   ib::VirtualLane lane_at(PortNumber in, const Port& out, const ib::Packet& packet) const;
   // When a packet that is looked up at an edge may start on an output.
   Instant ready_at(const Port& in, const Port& out, std::int64_t lookup, ArrivalTimes times,
@@ -170,9 +171,10 @@ class Switch final : public PacketSink {
   std::uint64_t destination_of(const ib::Packet& packet) const {
     return packet.ethernet ? packet.ethernet->destination.value - mac_base_.value : packet.lrh.destination.value;
   }
-  // The output of several that the hash of the packet's flow chooses; the packet must have its hash.
+  // The one of `ports` that the hash of the packet's flow chooses; flow_hash must be set.
   PortNumber output_among(std::span<const PortNumber> ports, const ib::Packet& packet) const;
-  // Sets the priority of a packet, and the lane that its input buffer space is counted on.
+  // On Ethernet: sets the packet's priority and, on a link without credits, the lane on which its input
+  // buffer space is counted.
   void classify(const Port& in, ib::Packet& packet) const;
   // The output that the load balancer chooses.
   PortNumber balanced_output(ib::Packet& packet);

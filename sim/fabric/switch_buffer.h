@@ -122,7 +122,7 @@ class PerPortBuffer {
     for (std::size_t i = 0; i < lanes; ++i) at(in).lanes[i].capacity = bytes / kCreditBlockBytes;
   }
 
-  // For debug builds.
+  // Byte counts of an ingress port that debug builds check; empty in other builds.
   InputBytes& bytes_of(PortNumber in) { return at(in).bytes; }
 
   // Component of an ingress port.
@@ -162,14 +162,14 @@ class PerPortBuffer {
 
   // Whether the crossbar limits the packets read from an input at a time.
   bool limits_reads() const { return params_.crossbar_speedup > 0; }
-  // When it can read one more packet of an input.
+  // Earliest time at which the crossbar can read one more packet of an input.
   Instant next_read(PortNumber in, Instant now) { return limits_reads() ? std::max(now, first_read_end(in)) : now; }
-  // It reads a packet until `end`; the start must be at next_read() or later.
+  // The crossbar reads a packet until `end`; it must start at next_read() or later.
   void add_read(PortNumber in, Instant end) {
     if (limits_reads()) first_read_end(in) = end;
   }
 
-  // The space of a packet becomes free at `when`, not earlier than now.
+  // Frees the space of a packet at `when`, not earlier than now, and notifies the ingress port.
   void release(PortNumber in, ib::VirtualLane lane, std::uint32_t wire_bytes, Instant when) {
     if (counts_) [[unlikely]] {
       if (has_group(in, lane)) {

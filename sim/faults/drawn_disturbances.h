@@ -1,6 +1,5 @@
-// Disturbances of packets that a run with freedom chooses by itself, at most a few in a run. No connection fails by
-// them: a link whose packets take longer for a while, shorter than connections repeat a packet; datagrams that are
-// lost, or that later ones overtake.
+// Disturbances of packets that choices make, a few in a run, without failing any connection: links that are
+// slow for a while, by less than the retry time of connections; datagrams that are lost, late or duplicated.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +16,23 @@
 
 namespace verbatim::faults {
 
-// Number of packets of a port up to and including the one from which on packets take longer: one of four steps in each
-// of 12 octaves, the greatest answer for the first packet; default: none of the next 4,096.
+// Number of packets of a port up to and including the first one of a slow period: one of four steps in each
+// of 12 octaves; the highest answer means the next packet, the default none of the next 4,096.
 inline constexpr std::string_view kLinkDelay = "link-delay";
-// The additional delay of the first of these packets, up to 63 ms. It decreases by half of the time since then, as
-// that of a queue which drains at twice the rate of arrivals. Packets keep their order.
+// Additional delay at the beginning of the slow period, up to 63 ms. It decreases by half of the elapsed
+// time, like that of a queue which drains at twice the rate of arrivals. Packets keep their order.
 inline constexpr DelaySite kLinkDelayLength{"link-delay/length", Duration(1'000'000), 15};
-// The same numbers for the datagram of a port that is lost, and that arrives later than those that follow it, and the
-// delay of the latter: up to 2 ms.
+// Numbers, as for kLinkDelay, of the datagram of a port that is lost and of the one that is delayed, so that
+// later ones overtake it; and its delay, up to 2 ms.
 inline constexpr std::string_view kDatagramLost = "datagram-lost";
 inline constexpr std::string_view kDatagramOvertaken = "datagram-overtaken";
 inline constexpr DelaySite kDatagramDelay{"datagram-overtaken/delay", Duration(1'000'000), 11};
-// The datagram that arrives twice; only with the quirk duplicated-datagrams.
+// Number of the datagram that arrives twice; only with the quirk duplicated-datagrams.
 inline constexpr std::string_view kDatagramDuplicated = "quirk-duplicated-datagram";
 
 class DrawnDisturbances final : public fabric::PacketFaults {
  public:
-  // `others` handle each packet first.
+  // `others` is applied to each packet first.
   DrawnDisturbances(Engine& engine, Choices& choices, Tracer& tracer, fabric::PacketFaults& others)
       : engine_(engine), choices_(choices), tracer_(tracer), others_(others) {}
   DrawnDisturbances(const DrawnDisturbances&) = delete;
@@ -41,7 +40,8 @@ class DrawnDisturbances final : public fabric::PacketFaults {
 
   // The port must be connected and outlive the last packet.
   void add(fabric::Port& port) { port.set_faults(this); }
-  // Time after which some connection gives up, at present; two delays together stay below it.
+  // `patience` returns the current shortest time after which a connection gives up; all delays of a run
+  // together stay below it.
   void set_patience(std::function<Duration()> patience) { patience_ = std::move(patience); }
   // Datagrams may be lost and overtaken, one of each in a run, and one may be duplicated.
   void disturb_datagrams(bool may_duplicate) {

@@ -13,7 +13,7 @@
 namespace verbatim::faults {
 
 // Number of packets of a port up to and including the next hit: one of four steps in each of 12 octaves from
-// 1 on; default: no hit among the next 4,096.
+// 1 on; the default answer: no hit among the next 4,096.
 inline constexpr std::string_view kPacketFault = "packet-fault";
 inline constexpr std::uint32_t kDistanceOctaves = 12, kDistanceSteps = 4;
 // The number of packets for a step, from the shortest on.
@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kFirstDrawnRule = 1'000'000;
 
 class DrawnFaults final : public fabric::PacketFaults {
  public:
-  // `script` handles each packet first.
+  // `script` is applied to each packet first.
   DrawnFaults(Choices& choices, Tracer& tracer, fabric::PacketFaults& script)
       : choices_(choices), tracer_(tracer), script_(script) {}
   DrawnFaults(const DrawnFaults&) = delete;

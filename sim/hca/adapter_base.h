@@ -1,5 +1,5 @@
-// The part of an adapter that each of its parts knows: clock, trace, profile and addresses. A part that needs a sibling gets a
-// reference to it when it is made (datapath/adapter.h).
+// Context that all parts of an adapter share: clock, trace, profile and addresses. A part that uses another
+// part gets a reference to it at construction (datapath/adapter.h).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace verbatim::hca {
 
-// Names in trails: time until a table entry that the adapter's caches lack has been read, and other waits.
+// Names in trails: fetches of table entries that are not in the adapter's caches, and other waits.
 inline constexpr char kIcrc[] = "ICRC";
 inline constexpr char kContextMiss[] = "queue pair context: fetch";
 inline constexpr char kProtectionMiss[] = "memory protection entry: fetch";
@@ -35,14 +35,14 @@ struct AdapterBase {
         address(address),
         clock(profile.core_clock_hz) {}
 
-  // Whether a quirk shows this time. Always false when the profile does not give the adapter this quirk.
+  // Whether a choice makes a quirk appear now; always false if the profile does not have the quirk.
   bool quirk_fires(Quirk quirk, std::string_view site) {
     return (profile.quirks & bit_of(quirk)) != 0 && choices.choose(site, id, 2) != 0;
   }
 
-  // The key of a memory region's protection entry in the cache of these.
+  // Cache key of the protection entry of a memory key.
   static std::uint64_t protection_key(std::uint32_t key) { return KeyTable::index_of(key); }
-  // The key, in the cache of translations, of the page at `address` of the region with this key.
+  // Cache key of the translation of the page at `address` of the region with this memory key.
   std::uint64_t translation_key(std::uint32_t key, std::uint64_t address) const {
     constexpr int kPageBits = 40;
     const std::uint64_t page = address / profile.translation_page_bytes;
@@ -54,10 +54,10 @@ struct AdapterBase {
   Choices& choices;
   const ComponentId id;
   const HcaProfile profile;
-  PortAddress address;  // the subnet manager may change some of it
+  PortAddress address;  // the subnet manager may change it
   const ClockDomain clock;
   bool port_is_up = true;
-  bool has_failed = false;  // for good
+  bool has_failed = false;  // permanently
   ib::LateReceiveJudge* late_receive_judge = nullptr;  // null: nobody asks for late receives
 };
 

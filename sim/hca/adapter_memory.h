@@ -1,6 +1,6 @@
-// Memory that an adapter's transfers reach without PCI Express: its own (ibv_alloc_dm(3)), and that of null regions, which
-// holds zeros whatever is written (ibv_alloc_null_mr(3)). Both lie at addresses that no program has, so that whatever moves
-// bytes need only look at the address.
+// Memory that an adapter accesses without PCI Express: device memory (ibv_alloc_dm(3)), and that of null
+// regions, which always reads as zeros (ibv_alloc_null_mr(3)). Both have addresses that no program uses:
+// is_on_adapter() decides by the address alone.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ class AdapterMemory {
  public:
   explicit AdapterMemory(std::uint64_t size) : size_(size) {}
 
-  // Offset of so many bytes of zeros; none when there is no room. Alignment is a power of two.
+  // Allocates `length` zeroed bytes of device memory and returns their offset; nullopt: no room. `alignment`
+  // is a power of two.
   std::optional<std::uint64_t> allocate(std::uint64_t length, std::uint64_t alignment);
   void release(std::uint64_t offset) { used_.erase(offset); }
 
-  // As host::ProgramMemory does, of the context's program or here.
+  // As in host::ProgramMemory, for an address on the adapter or in the context's program.
   bool read(const Context& context, host::ProgramAddress from, std::span<std::byte> to) const;
   bool write(const Context& context, host::ProgramAddress to, std::span<const std::byte> from);
   bool gather(const Context& context, host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) const {

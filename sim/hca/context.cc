@@ -17,7 +17,7 @@ Nobody nobody;
 
 }  // namespace
 
-bool Ucontext::names(std::uint32_t handle) const {
+bool Ucontext::has_handle(std::uint32_t handle) const {
   const auto is_in = [handle](const auto&... kinds) { return (kinds.contains(handle) || ...); };
   return is_in(pds, mrs, mws, dms, ahs, xrcds, cqs, qps, wqs, srqs, tables, flows, counters);
 }

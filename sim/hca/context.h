@@ -1,5 +1,5 @@
-// Openings of the adapter, the programs that share them, and the simple objects in them. Handles name objects within their
-// opening only, and count up unless the adapter chooses to give one again (freedom.h).
+// Openings of the adapter, the programs that share them, and the simple objects in them. A handle identifies
+// an object within its opening. Handles count up, unless a choice reuses one (freedom.h).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct MemoryRegion {
   std::uint64_t iova = 0;
   bool fault_reported = false;
   std::uint32_t windows = 0;  // bound to it
-  std::uint32_t dm = 0;       // handle of the device memory it lies in; 0: none
+  std::uint32_t dm = 0;       // handle of the device memory that contains it; 0: none
   Context* context = nullptr;  // context of the program in whose memory it is
 };
 
@@ -45,9 +45,9 @@ struct DeviceMemory {
   std::uint32_t users = 0;  // memory regions
 };
 
-// Remote access to a part of a memory region, by a key of its own (IBA 10.6.7). A window of type 1 is bound
-// and unbound by its program alone and serves its protection domain; one of type 2, here 2B, serves the queue
-// pair through which it was bound, and either side may invalidate it.
+// Remote access to a part of a memory region by a separate key (IBA 10.6.7). A window of type 1 is bound and
+// unbound only by its program and is valid for its protection domain. One of type 2, here 2B, is valid for
+// the queue pair through which it was bound, and either side may invalidate it.
 struct MemoryWindow {
   static constexpr std::uint32_t kType1 = 1, kType2 = 2;  // ibv_mw_type
   std::uint32_t pd = 0;                                   // handle
@@ -61,14 +61,15 @@ struct MemoryWindow {
   Context* context = nullptr;
 };
 
-// A context's opening of an XRC domain (IBA A14): queue pairs and shared receive queues made through it
-// belong together with those of every other opening of the same domain.
+// A context's opening of an XRC domain (IBA A14). Queue pairs and shared receive queues of all openings of a
+// domain can be used together.
 struct XrcOpening {
   std::uint32_t domain = 0;
   std::uint32_t users = 0;  // queue pairs and shared receive queues
 };
 
-// For receive side scaling: work queues, some perhaps several times (ibv_create_rwq_ind_table(3)).
+// Indirection table of receive side scaling (ibv_create_rwq_ind_table(3)); it may contain a work queue
+// several times.
 struct IndirectionTable {
   std::vector<Ref<QueuePair>> queues;
   std::uint32_t users = 0;  // queue pairs
@@ -83,8 +84,9 @@ struct AddressHandle {
 // its descriptor.
 struct Ucontext {
   // Whether an object of any kind has this handle.
-  bool names(std::uint32_t handle) const;
-  // The opening has had more than one context: a program may use an object that another program made.
+  bool has_handle(std::uint32_t handle) const;
+  // Whether the opening has had more than one context: a program may use an object that another program
+  // created.
   bool is_shared() const { return contexts.size() > 1; }
 
   std::vector<Ref<Context>> contexts;  // by age; all end with the opening
@@ -104,8 +106,8 @@ struct Ucontext {
   NumberSpace handles{1, std::numeric_limits<std::uint32_t>::max()};
 };
 
-// One program's part of an opening. Regions that it makes are in its address space, its rings and records in
-// its arena, and events of its objects go to its listener.
+// One program's part of an opening. Its regions are in its address space, its rings and records in its arena,
+// and its listener gets the events of its objects.
 class Context {
  public:
   Context(Ref<Context> self, std::uint32_t number, const ProgramPort& program, std::shared_ptr<Arena> arena, Ucontext& objects)

@@ -1,5 +1,5 @@
-// An adapter as work sources see it (work_source.h): what a host has on its cable, whether it runs programs (hca.h) or only
-// sources (light_endpoint.h).
+// Interface of an adapter for work sources (work_source.h): a full adapter, which can also run programs
+// (hca.h), or a light one (light_endpoint.h).
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,33 @@ namespace verbatim::hca {
 
 struct PortAddress;
 
-// Low numbers are those of special queue pairs and of nobody.
+// First number of an ordinary queue pair; lower ones are special queue pairs or unused.
 inline constexpr std::uint32_t kFirstQueuePairNumber = 0x48;
 
 class Endpoint {
  public:
   virtual ~Endpoint() = default;
 
-  // Source of the adapter's own events.
+  // Component of the adapter's own events.
   virtual ComponentId component() const = 0;
   virtual const HcaProfile& profile() const = 0;
   virtual const PortAddress& address() const = 0;
 
   virtual const CongestionCounters& congestion_counters() const = 0;
-  // Injection rate control of the port on InfiniBand, from now on. Indices of queue pairs begin anew.
+  // Sets injection rate control of the port (InfiniBand). Resets the table indices of queue pairs.
   virtual void set_injection(const ib::InjectionSetting& setting) = 0;
 
-  // Traffic without a program: a queue pair in RESET with `depth` requests at most that are posted and not completed, 1 to
-  // max_qp_wr. The source outlives the adapter's last event. The adapter has less than max_qp queue pairs.
+  // Adds a work source: creates its queue pair, in RESET. `depth`: maximum number of posted, incomplete
+  // requests, 1 to max_qp_wr. The source must outlive the adapter's last event, and the adapter must have
+  // less than max_qp queue pairs.
   virtual SourceEnd add_source(WorkSource& source, std::uint32_t depth) = 0;
-  // To RTS, towards a peer that add_source() has made too; packets may come as soon as both ends are connected.
+  // Changes a source's queue pair to RTS. The peer must be a source's queue pair as well; packets may arrive
+  // as soon as both ends are connected.
   virtual void connect_source(std::uint32_t qpn, const SourcePath& path) = 0;
-  // The doorbell for so many more requests leaves the processor now.
+  // Announces `count` more requests by a doorbell, which leaves the processor now.
   virtual void post_source(std::uint32_t qpn, std::uint32_t count) = 0;
 
-  // The adapter's hardware fails now, for good: packets are neither sent nor taken, and its sources hear of it.
+  // The hardware fails permanently: packets are neither sent nor received, and the sources are notified.
   virtual void fail() = 0;
 };
 

@@ -1,5 +1,6 @@
-// Where an adapter may choose, within facts the specification leaves open and never beyond them: what
-// completes is complete, and queues keep their order. Index 0 of every site is what a ConnectX user sees.
+// Choice sites of an adapter: behaviours that the specification leaves open. Choices never violate it: a
+// completed request is complete, and queues keep their order. Answer 0 of every site is the usual behaviour
+// of a ConnectX.
 #pragma once
 
 #include <array>
@@ -41,8 +42,8 @@ inline constexpr std::string_view kFailedValue = "failed-completion-fields/value
 inline constexpr std::string_view kQueuePairNumber = "queue-pair-number";
 inline constexpr std::string_view kSharedQueueNumber = "shared-queue-number";
 inline constexpr std::string_view kObjectHandle = "object-handle";
-// The key of a region or window when a key has been freed: the same index with another low byte; the same
-// key; an index that was never used.
+// The key of a new region or window after keys have been freed: a freed index with another low byte; the
+// freed key itself; an index that was never used.
 inline constexpr std::string_view kMemoryKey = "memory-key";
 enum class KeyChoice : std::uint32_t { kNextVariant = 0, kSameAgain, kNewIndex };
 inline constexpr std::uint32_t kKeyChoices = 3;
@@ -60,12 +61,14 @@ inline constexpr std::string_view kNoMemory = "verb-no-memory";
 inline constexpr std::string_view kEventOnArm = "event-on-arm";
 inline constexpr DelaySite kEventDelay{"event-delay", ns(400), 17, 9};
 
-// When an acknowledgement leaves, and which multiple of the local ACK timeout (IBA 9.7.6.1.3: up to four
-// times the configured one) and of the RNR timer (IBA 9.7.5.2.8: at least the time asked for) the requester
-// waits. The first is chosen when the configured time has passed.
+// Delay of an acknowledgement.
 inline constexpr DelaySite kAckDelay{"ack-delay", ns(100), 5};
-// Whether an acknowledgement is left out when a later one of its queue pair waits behind it (IBA 9.7.5.1.2).
+// Whether an acknowledgement is coalesced with a later one of its queue pair in the acknowledge stage (IBA
+// 9.7.5.1.2).
 inline constexpr std::string_view kAckCoalescing = "ack-coalescing";
+// The multiple of the local ACK timeout (IBA 9.7.6.1.3: up to four times the configured one) and of the RNR
+// timer (IBA 9.7.5.2.8: at least the requested time) that the requester waits. The first is chosen when the
+// configured time has passed.
 inline constexpr std::string_view kAckTimeout = "ack-timeout";
 inline constexpr std::uint32_t kAckTimeoutFactors = 4;
 inline constexpr std::string_view kRnrTimer = "rnr-timer";

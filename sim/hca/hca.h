@@ -51,8 +51,8 @@ class EventListener {
   virtual void on_dma_fault(std::uint32_t context, std::uint64_t va, std::uint64_t length) = 0;
 };
 
-// One program's side of the adapter. `arena` (the process region's arena) outlives the opening and may change under the
-// adapter's feet at any time; the memory is used until keep_memory(), the listener until leave().
+// One program's access to the adapter. `arena` (the process region's arena) outlives the opening; the program
+// may write to it at any time. The adapter uses `memory` until keep_memory(), and `listener` until leave().
 struct ProgramPort {
   std::uint32_t process = 0;  // virtual pid, for traces
   host::ProgramMemory* memory = nullptr;
@@ -86,15 +86,15 @@ struct PortAddress {
   ib::Lid sm_lid;
   PortState state = PortState::kActive;  // while the link is up
   std::uint8_t lmc = 0, sm_service_level = 0, subnet_timeout = kDefaultSubnetTimeout;
-  bool is_subnet_manager = false;  // somebody here says so; who has the manager's LID is one, too
-  std::vector<ib::Gid> gids;  // by index; at least one, and beyond them the table is empty, as it is where one is zero
-  std::vector<std::uint16_t> pkeys{ib::kDefaultPkey};  // by index; beyond them the table is empty
+  bool is_subnet_manager = false;  // IsSM as set by a program; a port with the LID `sm_lid` has it as well
+  std::vector<ib::Gid> gids;  // by index; at least one. Zero: an empty entry, as are those beyond the vector
+  std::vector<std::uint16_t> pkeys{ib::kDefaultPkey};  // by index; entries beyond the vector are empty
   std::uint64_t node_guid = 0;
   std::uint32_t active_width = 2;  // ibv_port_attr encoding: 1, 2, 4, 8, 16 are 1x, 4x, 8x, 12x, 2x
   std::uint32_t active_speed = 32;
   // An Ethernet port: no LIDs, every path is global and its frames are those of RoCEv2 (IBA annex A17).
   bool roce = false;
-  // 0, which is invalid, where the table is empty.
+  // 0, an invalid P_Key, for an empty entry.
   std::uint16_t pkey(std::uint32_t index) const { return index < pkeys.size() ? pkeys[index] : 0; }
   ib::MacAddress mac;
   std::uint32_t interface_mtu = 0;  // MTU of an Ethernet port's network interface, bytes; 0: no limit
@@ -109,19 +109,20 @@ struct PortAddress {
   std::vector<VlanEntry> vlan_entries;
   // nullptr: the entry with this index is not a VLAN interface's.
   const VlanEntry* vlan_entry(std::size_t index) const;
-  // The VLAN of the port's own address `gid`; 0: none, also of an address that the port does not have.
+  // The VLAN of the port's own address `gid`; 0: no VLAN, or not an address of the port.
   std::uint16_t vlan_of(const ib::Gid& gid) const;
-  // ibv_mtu of a port whose adapter has packets of `max_mtu` at the most.
+  // ibv_mtu of the port; `max_mtu`: the adapter's largest one.
   std::uint32_t active_mtu(std::uint32_t max_mtu) const {
     return interface_mtu == 0 ? max_mtu : std::min(max_mtu, ib::mtu_within(interface_mtu));
   }
-  // On Ethernet, what service level and traffic class of a path make its packets' priority.
+  // On Ethernet: the priority of packets, by service level and traffic class of their path.
   fabric::PriorityMap priorities;
-  // Switches may give each packet of a WRITE a path of its own, and the adapter puts what comes into order.
-  bool takes_any_way = false;
-  // Whether the tag of a packet of RoCE, or that it has none, suits where it goes: one of the port's addresses, or a group.
-  bool takes_tag_of(const ib::Packet& packet) const;
-  // Whether a packet has this port's own address.
+  // Switches may choose a path for each packet of a WRITE; the adapter sorts arriving packets by PSN.
+  bool accepts_any_path = false;
+  // Whether a RoCE packet has the VLAN tag of its destination GID (0: no tag) or, for a group, that of any
+  // VLAN of the port.
+  bool has_vlan_of(const ib::Packet& packet) const;
+  // Whether the packet's destination is this port's MAC address or LID.
   bool is_destination_of(const ib::Packet& packet) const {
     return roce ? packet.ethernet && packet.ethernet->destination == mac : packet.lrh.destination == lid;
   }
@@ -144,7 +145,7 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   ib::InjectionLog* injection_log();
   const QueueCounters& queue_counters() const;
 
-  // The port packets leave by; set once, before the first event.
+  // The port that sends packets; set once, before the first event.
   void attach(fabric::Port& port);
 
   // The port for sending management datagrams, and the receiver of arriving ones; set once, before the first
@@ -155,30 +156,35 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   // Counters of packets with wrong keys that arrived at the port, and the listener for each such packet.
   ib::KeyViolations& key_violations();
   void attach(ib::KeyViolationListener& listener);
-  // Judges first receives that were posted late. It outlives the adapter. Without it no receive is a mistake.
+  // Decides whether a connection's first receive was posted in time only by chance (ib/late_receive.h).
+  // Outlives the adapter. Without a judge no receive is reported.
   void attach(ib::LateReceiveJudge& judge);
 
-  // The subnet manager's settings: programs get an event for each change (IBA 11.6.3.3).
+  // Takes the subnet manager's settings; programs get an asynchronous event for each change (IBA 11.6.3.3).
   void configure(const PortConfiguration& configuration);
   // Sets the capability IsSM of the port (IBA 14.2.5.6).
   void set_subnet_manager(bool is_one);
 
-  // Programs get IBV_EVENT_DEVICE_FATAL (IBA 11.6.3.1) and lose every object; every command but closing answers EIO.
+  // Device failure: programs get IBV_EVENT_DEVICE_FATAL (IBA 11.6.3.1) and lose every object; later commands
+  // answer EIO, except those that close.
   void fail() override;
   bool has_failed() const;
 
-  // Decides which verbs of programs on `host` find no memory; without it none. It outlives the adapter.
+  // `calls` selects verbs of programs on `host` that fail with ENOMEM; without it none does. Outlives the
+  // adapter.
   void use_failing_calls(FailingCalls& calls, ComponentId host);
 
-  // Opens a context; handles in commands are valid within its opening. Never 0.
+  // Opens the device for a program and returns the number of its context, never 0. Handles in commands are
+  // valid within the opening.
   std::uint32_t open(const ProgramPort& program);
-  // Adds a context to the opening of `context`, which has not been closed: handles are valid in all contexts
-  // of the opening, and objects are in the memory of the program that makes them. Never 0.
+  // Adds a context to the opening of `context`, which has not been closed, and returns its number, never 0.
+  // Handles are valid in all contexts of the opening; objects use the memory of the program that creates
+  // them.
   std::uint32_t share(std::uint32_t context, const ProgramPort& program);
-  // The program leaves the context; objects that it has made stay for the other contexts of the opening.
+  // Ends the program's use of the context; its objects stay for the other contexts of the opening.
   void leave(std::uint32_t context);
-  // The program is about to end, or has ended: the regions that it registered keep their present bytes, as
-  // pinned pages do.
+  // The program is about to end, or has ended: copies the bytes of its registered regions, as pinned pages
+  // keep them.
   void keep_memory(std::uint32_t context);
   // Ends an opening at once, as the kernel does when its last descriptor is closed: every object of all its
   // contexts is destroyed, packets in flight are dropped on arrival, and peers run into timeouts.
@@ -201,41 +207,44 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   // nullopt: it has entries, or the program has no such queue. All queues of a failed adapter are empty.
   std::optional<std::uint32_t> empty_completion_queue(std::uint32_t context, std::uint32_t handle);
 
-  // Whether a byte of that memory is in a region of the context: the adapter may read it at any time.
+  // Whether a byte of the range is in a memory region of the context: the adapter may read it at any time.
   bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
 
   // State of the queues that the program of the context has made.
   Inspection inspect(std::uint32_t context) const;
   // The same of each context of a program, by age.
   std::vector<Inspection> inspect_all() const;
-  // The same of one queue, by its handle; empty: there is none.
+  // State of one completion queue or queue pair, by its handle; empty: there is none.
   Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const;
-  // The queue whose waiting completions a thread overlooks that is about to sleep, without a limit, for an
-  // event of the channel.
-  // Least patience_of() the connected queue pairs of programs; that of the longest timeout if none limits its waits.
+  // The shortest patience_of() the connected queue pairs of programs; if none has a timeout, that of the
+  // longest timeout.
   Duration least_patience() const;
+  // For a thread about to sleep without a limit for an event of `channel`: a completion queue that it armed
+  // while the queue held completions, which it has not polled. They need not raise an event.
   SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
-  // The same for a thread that takes an event: of a queue whose event was raised only for completions that it held
-  // before, of which the thread has not polled all, and to which none has been added since. Without the event the
-  // thread would sleep.
+  // For a thread that is about to read an event of `channel`: a queue as in slept_on() whose event was raised
+  // for those old completions only, which is permitted and not required. Without the event the thread would
+  // sleep.
   SleptOn would_sleep_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
-  // Posted work of usable queue pairs that names the region with this handle.
+  // Posted, incomplete work requests whose scatter lists name the region with this handle.
   RegionUse use_of_region(std::uint32_t context, std::uint32_t handle) const;
-  // Whether the queue pair with this number sends again without a limit while the peer has no receive; true
-  // when there is none.
+  // Whether the queue pair with this number retries without limit after RNR NAKs (rnr_retry 7); true if there
+  // is no such queue pair.
   bool waits_for_ever(std::uint32_t qpn) const;
-  // The region is about to be deregistered; `place` returns the place in the program.
+  // The region is about to be deregistered; `place` returns the source line of the call, for later diagnoses.
   void report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
 
-  // Memory an idle queue pair takes in the simulator, its rings aside.
+  // Bytes of simulator memory of an idle queue pair, without its rings.
   static std::size_t queue_pair_bytes();
 
-  // When the next event for a program comes, or a record is written that a program looks at, of all that is under way; kNever:
-  // none does. Other stages of the adapter, packets that come in and doorbells take one way of PCI Express at least until the CPU
-  // or an access to host memory notices; what programs have taken from their queues since counts by its time (read_consumer()).
+  // Time of the next scheduled event for a program, management datagram for a program, or write to a record
+  // that programs read; kNever: none is scheduled. DMA is not included (visit_touches_before()). Any other
+  // activity of the adapter needs at least one PCI Express latency before a program can notice it.
+  // Completions that programs have polled ahead of the engine's time count from the time at which they became
+  // visible.
   Instant next_effect() const;
-  // Transfers under way that touch memory of programs, or may do so in a way that is not known, before `limit`, in no certain
-  // order; `bytes` is used for what they touch.
+  // Visits the DMA transfers under way that access program memory before `limit`, or whose access is unknown,
+  // in no particular order. `bytes` is scratch space for the ranges.
   using TouchVisitor = std::function<void(Instant when, host::Touch touch, const std::vector<host::TouchedBytes>& bytes)>;
   void visit_touches_before(Instant limit, std::vector<host::TouchedBytes>& bytes, const TouchVisitor& visit) const;
 

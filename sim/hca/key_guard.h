@@ -1,5 +1,5 @@
-// Packets of other partitions, or with wrong Q_Keys, which the port drops (IBA 10.9.4): counts them, and tells of each whoever
-// wants to know, such as an agent that sends traps.
+// Counts packets with a wrong P_Key or Q_Key, which the port drops (IBA 10.9.4), and notifies a listener of
+// each, such as an agent that sends traps.
 #pragma once
 
 #include "sim/ib/key_violations.h"

@@ -1,6 +1,6 @@
-// Table of objects by their number. Numbers are given out in ascending order (sim/core/number_space.h), and most
-// are given back before the last ones are reached. The table takes memory for numbers in use, not for those that
-// were used: a page is freed with its last entry.
+// Table of objects by number. Numbers are assigned in ascending order (sim/core/number_space.h) and mostly
+// released before higher ones are assigned. Memory is needed only for numbers in use: a page is freed with
+// its last entry.
 #pragma once
 
 #include <array>
@@ -16,13 +16,13 @@ namespace verbatim::hca {
 template <class T>
 class NumberTable {
  public:
-  // T{} where the number stands for nothing.
+  // The entry of a number; T{}: none.
   T find(std::uint32_t number) const {
     const std::size_t page = number / kPage;
     return page < pages_.size() && pages_[page] != nullptr ? pages_[page]->entries[number % kPage] : T{};
   }
 
-  // `number` has no entry yet.
+  // `number` must have no entry.
   void add(std::uint32_t number, T entry) {
     const std::size_t page = number / kPage;
     if (pages_.size() <= page) pages_.resize(page + 1);
@@ -31,7 +31,7 @@ class NumberTable {
     pages_[page]->entries[number % kPage] = std::move(entry);
   }
 
-  // `number` has an entry.
+  // `number` must have an entry.
   void remove(std::uint32_t number) {
     std::unique_ptr<Page>& page = pages_.at(number / kPage);
     CHECK(page != nullptr);
@@ -39,8 +39,8 @@ class NumberTable {
     if (--page->used == 0) page.reset();
   }
 
-  // Calls visit(entry) for all entries, T{} among them, in the order of their numbers. Nothing is added or
-  // removed meanwhile.
+  // Calls visit(entry) in the order of numbers; also visit(T{}) for unused numbers of a page. The visitor
+  // must not add or remove entries.
   template <class Visit>
   void each(Visit visit) const {
     for (const auto& page : pages_) {
@@ -49,7 +49,7 @@ class NumberTable {
     }
   }
 
-  // Bytes for entries, in use or not.
+  // Bytes of all pages.
   std::size_t bytes() const {
     std::size_t pages = 0;
     for (const auto& page : pages_) pages += page != nullptr;

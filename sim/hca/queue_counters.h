@@ -1,5 +1,5 @@
-// Counts of an adapter's connections and completions, by the names of files under hw_counters of mlx5
-// (drivers/infiniband/hw/mlx5/counters.c). Counters that mlx5 has besides and nothing here counts have no file.
+// Counters of an adapter's connections and completions, named like the files in mlx5's hw_counters
+// (drivers/infiniband/hw/mlx5/counters.c). mlx5's other counters are not provided.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 namespace verbatim::hca {
 
 struct QueueCounters {
-  // A responder's.
-  std::uint64_t out_of_sequence = 0;    // packets behind a gap, each
+  // Of responders.
+  std::uint64_t out_of_sequence = 0;    // packets after a gap
   std::uint64_t duplicate_request = 0;  // packets of requests that have been executed
   std::uint64_t out_of_buffer = 0;      // packets for which no receive was posted
-  // A requester's, each time that it begins anew.
-  std::uint64_t packet_seq_err = 0;         // a NAK of a sequence error
-  std::uint64_t rnr_nak_retry_err = 0;      // an RNR NAK
-  std::uint64_t implied_nak_seq_err = 0;    // a response that is missing before a later one
-  std::uint64_t local_ack_timeout_err = 0;  // the timer of acknowledgements
+  // Of requesters: retransmissions by cause.
+  std::uint64_t packet_seq_err = 0;         // NAK of a sequence error
+  std::uint64_t rnr_nak_retry_err = 0;      // RNR NAK
+  std::uint64_t implied_nak_seq_err = 0;    // missing response before a later one
+  std::uint64_t local_ack_timeout_err = 0;  // transport timer
   // Completions with an error, of requests and of receives; flushed ones are among them.
   std::uint64_t req_cqe_error = 0, req_cqe_flush_error = 0;
   std::uint64_t req_remote_invalid_request = 0, req_remote_access_errors = 0;
   std::uint64_t req_transport_retries_exceeded = 0, req_rnr_retries_exceeded = 0;
   std::uint64_t resp_cqe_error = 0, resp_cqe_flush_error = 0, resp_local_length_error = 0;
-  // The port's.
+  // Of the port.
   std::uint64_t rx_icrc_encapsulated = 0;  // packets whose ICRC does not match
 
-  // A record of the transport; `cause` is a RetryCause.
+  // Counts a trace record of the transport; `cause`: a RetryCause.
   void on_record(TraceEvent event, std::uint32_t cause);
-  // A packet of a queue pair is dropped; `is_ahead`: its PSN is behind the one that is expected.
+  // A packet for a queue pair is dropped; `is_ahead`: its PSN is later than the expected one.
   void on_drop(ib::DropReason reason, bool is_ahead) {
     if (reason == ib::DropReason::kNoReceive) ++out_of_buffer;
     if (reason == ib::DropReason::kAfterNak) ++(is_ahead ? out_of_sequence : out_of_buffer);

@@ -1,6 +1,6 @@
-// Objects that come and go while work for them is under way. A Ref names one life of a slot: it gives the
-// object while that life lasts and nothing afterwards, so a packet, a DMA transfer or a completion on its way
-// to an object that is destroyed meanwhile ends there.
+// References to objects that may be destroyed while work for them is in progress. A Ref identifies one use of
+// a slot: get() returns the object until it is destroyed, then null, also when the slot is used again.
+// Packets, DMA transfers and completions of a destroyed object find null and are discarded.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace verbatim::hca {
 
 struct SlotLife {
-  std::uint32_t count = 0;  // odd while an object lives
+  std::uint32_t count = 0;  // odd while the slot has an object
 };
 
 template <class T>
@@ -32,7 +32,8 @@ class Ref {
   std::uint32_t count_ = 0;
 };
 
-// Slots are used again, and freed only with the pool: a Ref may outlive every life of its slot, not the pool.
+// Owns objects in slots, which are reused and freed only with the pool. A Ref may outlive its object, not the
+// pool.
 template <class T>
 class Pool {
  public:
@@ -45,7 +46,7 @@ class Pool {
     }
   }
 
-  // Constructs T(ref, arguments…), where `ref` is what is returned.
+  // Constructs T(ref, arguments…) and returns `ref`.
   template <class... Arguments>
   Ref<T> create(Arguments&&... arguments) {
     if (free_.empty()) {
@@ -68,7 +69,7 @@ class Pool {
     free_.push_back(&slot);
   }
 
-  // Memory of one object, in use or not.
+  // Bytes of one slot.
   static constexpr std::size_t bytes_each() { return sizeof(Slot); }
 
  private:
@@ -79,7 +80,7 @@ class Pool {
   };
 
   static void end(Slot& slot) {
-    ++slot.life.count;  // first: what the destructor sets off finds nobody
+    ++slot.life.count;  // first: calls made by the destructor already get null
     slot.object()->T::~T();
   }
 

@@ -1,9 +1,10 @@
-// Traffic without a program: an RC queue pair whose work requests a WorkSource makes. It has no rings, no arena and no memory:
-// its payload is a length (ib::Payload), its requests are made when the adapter decodes them, and they complete by a call.
+// Traffic without a program: an RC queue pair whose work requests come from a WorkSource. It has no rings,
+// arena or memory: its payload is only a length (ib::Payload), the adapter calls the source when it decodes a
+// request, and calls it at completion.
 //
-// Everything else is a program's queue pair: the same requester, responder, packets, timers and retries, and the same PCI
-// Express transfers for doorbell, work request, payload and completion, as lengths without bytes. A receive of a SEND costs
-// its completion, but no fetch: the adapter always has one.
+// Otherwise it is like a program's queue pair: the same requester, responder, packets, timers and retries,
+// and PCI Express transfers of the same lengths for doorbell, work request, payload and completion. A SEND
+// always finds a receive, which is not fetched; its completion is written.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +23,25 @@ struct SourceWork {
 class WorkSource {
  public:
   virtual ~WorkSource() = default;
-  // The next work request of the queue pair: called once for each that Hca::post_source() has announced, in order.
+  // Returns the next work request of the queue pair; called once for each request that post_source() has
+  // announced.
   virtual SourceWork next_work(std::uint32_t qpn) = 0;
-  // The completion of the oldest request that has none yet is in host memory. After an error every later request completes as
-  // flushed.
+  // The completion of the oldest incomplete request has been written to host memory. After an error all later
+  // requests complete as flushed.
   virtual void on_completed(std::uint32_t qpn, ib::WcStatus status) = 0;
-  // The same for a message of so many bytes that the peer has sent here by SEND.
+  // The completion of a SEND of `bytes` from the peer has been written to host memory.
   virtual void on_received(std::uint32_t qpn, std::uint32_t bytes) {
     static_cast<void>(qpn);
     static_cast<void>(bytes);
   }
-  // The adapter has failed for good: nothing more completes.
+  // The adapter has failed permanently: no further request completes.
   virtual void on_adapter_failed(std::uint32_t qpn) = 0;
 };
 
-// The data of a source's queue pair that its peer needs.
+// Identification of a source's queue pair for its peer.
 struct SourceEnd {
   std::uint32_t number = 0;  // number of the queue pair
-  std::uint32_t key = 0;     // R_Key of memory without bytes that WRITEs and READs are made to, from address 0
+  std::uint32_t key = 0;     // R_Key of the region, from address 0, that WRITEs and READs of the peer name
 };
 
 // Path of a source's queue pair to its peer, with the usual retry values of programs.
@@ -49,7 +51,7 @@ struct SourcePath {
   std::uint32_t mtu = 5;  // ibv_mtu
   std::uint16_t pkey_index = 0;
   std::uint32_t first_psn = 0;  // first PSN of both directions
-  std::uint8_t reads = 0;       // READs that may be under way, of either end; 0: none is made
+  std::uint8_t reads = 0;       // maximum number of outstanding READs of either end; 0: no READs
   std::uint8_t timeout = 14, retry_cnt = 7, rnr_retry = 7, min_rnr_timer = 12;
 };
 

@@ -2,7 +2,7 @@
 // called at the instant at which memory is accessed, and moves the bytes then. Changes that a program makes
 // to its memory before that instant have their real effect.
 //
-// A read is split into requests of at most MRRS bytes (header only, upstream). Each holds a tag until its
+// A read is split into requests of at most MRRS bytes (header only, upstream). Each occupies a tag until its
 // last completion byte has returned. The root complex answers a request after the memory latency, in
 // completions of at most MPS bytes, in request order (downstream); all but the last end at a multiple of RCB.
 // A write is split into posted TLPs of at most MPS bytes (upstream) and is visible after the memory latency.
@@ -41,14 +41,14 @@ struct TouchedBytes {
   ProgramMemory* memory = nullptr;
   ProgramAddress address = 0;
   std::uint32_t length = 0;
-  const std::byte* written = nullptr;  // for a write: `length` bytes, valid until then
+  const std::byte* written = nullptr;  // for a write: `length` bytes, valid until the memory access
 };
 
 // Client of transfers. `cookie` is the client's own value.
 class DmaClient {
  public:
-  // Effect of the pending transfer, and the bytes concerned (appended to `bytes`), provided that no program
-  // makes a request to the adapter before it.
+  // Predicts the effect of the pending transfer, and appends the bytes concerned to `bytes`. The prediction
+  // holds if no program makes a request to the adapter before the transfer.
   virtual Touch touch_of(std::uint64_t /*cookie*/, std::vector<TouchedBytes>& /*bytes*/) const { return Touch::kUnknown; }
   // Memory is read now; the bytes reach the adapter at `at_adapter`.
   virtual void on_dma_read(std::uint64_t cookie, Instant at_adapter) = 0;
@@ -92,8 +92,9 @@ class DmaEngine {
     return write({&piece, 1}, client, cookie, std::move(trail));
   }
 
-  // As read() of one piece and write(), for a length without bytes: no memory access, no callback, no event.
-  // nullopt: the read would wait for tags, and nothing was done.
+  // read_length() and write_length() compute the times of a read of one piece and of a write whose bytes are
+  // not modelled: without memory access, callback or event. nullopt: the read would have to wait for tags;
+  // nothing was done.
   struct ReadTimes {
     Instant touch;  // time of the memory access
     Instant at_adapter;
@@ -101,7 +102,8 @@ class DmaEngine {
   std::optional<ReadTimes> read_length(DmaPiece piece, Trail& trail);
   DmaWriteTimes write_length(std::span<const DmaPiece> pieces, Trail trail = {});
 
-  // The CPU writes a doorbell now; returns its arrival at the adapter, after earlier pushes.
+  // The CPU writes a doorbell now. Returns its arrival time at the adapter; earlier push()es arrive before
+  // it.
   Instant ring(Trail& trail);
   // The CPU writes `bytes` to the adapter now, through write-combining buffers of one cache line: consecutive
   // posted TLPs of at most 64 bytes. Returns the arrival of the last. They do not wait for completions of

@@ -13,8 +13,7 @@ namespace verbatim::host {
 // A virtual address in a simulated process; never dereferenced directly.
 using ProgramAddress = std::uint64_t;
 
-// Notified if placed bytes are not mapped. PlacementFault: an optional client, and its identification of the
-// placement.
+// Client of place(), notified if placed bytes are not mapped.
 class PlacementClient {
  public:
   virtual void on_placement_fault(std::uint64_t cookie, ProgramAddress address, std::uint32_t length) = 0;
@@ -22,6 +21,7 @@ class PlacementClient {
  protected:
   ~PlacementClient() = default;
 };
+// An optional client of a placement, and its cookie.
 struct PlacementFault {
   PlacementClient* client = nullptr;
   std::uint64_t cookie = 0;
@@ -39,10 +39,10 @@ class ProgramMemory {
   // Copies bytes to the program regardless of page protection; false: some of them are not mapped, and the
   // others are written.
   virtual bool write(ProgramAddress to, std::span<const std::byte> from) = 0;
-  // read() and write() by an adapter at the time of a transfer's memory access (Touch). For a program that
-  // runs ahead of the adapter's time, the access may have been done already. A fault of place() may be
-  // reported later, but before it can be observed. `follow`: number of further bytes of the same message
-  // after these; 0: none, or unknown.
+  // read() and write() by an adapter at the time of a transfer's memory access (Touch). If the program's
+  // thread runs ahead of that time, it has executed the access itself, and the result is its result. A fault
+  // of place() may be reported later, but before it can be observed. `follow`: number of further bytes of the
+  // same message after these; 0: none, or unknown.
   virtual bool gather(ProgramAddress from, std::span<std::byte> to, [[maybe_unused]] std::uint64_t follow) {
     return read(from, to);
   }
@@ -54,7 +54,7 @@ class ProgramMemory {
   // Whether the whole range is mapped, and writable if `writable`. For memory registration.
   virtual bool is_mapped(ProgramAddress start, std::uint64_t length, bool writable) = 0;
 
-  // Writes by adapters through place(); maintained by the adapters.
+  // The latest writes through place(); the adapters add them.
   PlacementLog placed;
 };
 

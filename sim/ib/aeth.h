@@ -26,7 +26,7 @@ inline constexpr std::uint8_t kUnlimitedCredits = 31;
 constexpr AckKind ack_kind(std::uint8_t syndrome) { return static_cast<AckKind>((syndrome >> 5) & 3); }
 // Credit code, RNR timer code or NAK code.
 constexpr std::uint8_t ack_value(std::uint8_t syndrome) { return syndrome & 0x1f; }
-// Code of a kNak syndrome; none for reserved values.
+// Code of a kNak syndrome; nullopt for reserved values.
 std::optional<NakCode> nak_code(std::uint8_t syndrome);
 
 constexpr std::uint8_t ack_syndrome(std::uint8_t credit_code) { return credit_code & 0x1f; }
@@ -35,7 +35,7 @@ constexpr std::uint8_t nak_syndrome(NakCode code) { return 0x60 | static_cast<st
 
 // The largest code whose count is not above `receives`, the number of unused receive work requests.
 std::uint8_t credit_code(std::uint32_t receives);
-// Receive work requests that a code grants beyond the acknowledged message; none for kUnlimitedCredits.
+// Number of messages that a credit code grants beyond the acknowledged one; nullopt for kUnlimitedCredits.
 std::optional<std::uint32_t> credits_of(std::uint8_t credit_code);
 
 // Time that a requester waits after an RNR NAK, by the 5-bit code, which is also ibv_qp_attr.min_rnr_timer.

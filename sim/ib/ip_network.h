@@ -37,7 +37,7 @@ struct IpInterface {
   std::uint32_t address = 0;
   IpNetwork network;
 
-  // A host's first adapter: in 10.0.0.0/8, or the network of this size that contains its address, and
+  // A host's first adapter: its networks are the /8 that contains `address` (10.0.0.0/8 by default) and
   // fd00::/64.
   static IpInterface of_first(std::uint32_t address);
   // Another adapter: its IPv6 network is derived from the IPv4 network.
@@ -59,7 +59,7 @@ struct IpRoute {
 // Each adapter's own network, in their order; then, by the first adapter, those of `others` that are not an
 // adapter's own network.
 std::vector<IpRoute> routes_of(std::span<const IpInterface> own, std::span<const IpNetwork> others);
-// The adapter of the narrowest network that contains the address; the first of equal ones.
+// The adapter of the smallest network that contains the address, the first of equal ones; nullopt: no route.
 std::optional<std::size_t> find_route(std::span<const IpRoute> routes, const Gid& ip);
 
 }  // namespace verbatim::ib

@@ -1,5 +1,5 @@
-// The question whether the first receive of a connection was posted too late to be sure of. An adapter asks it of whoever knows
-// what hosts have heard of each other.
+// Check of the first receive of a connection that was posted late: an adapter asks a judge, which follows the
+// communication between hosts.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,22 @@
 
 namespace verbatim::ib {
 
-// A message takes the first receive of a connection, which was posted when the queue pair could already take messages.
+// A message takes the first receive of a connection, which was posted after the queue pair could receive
+// messages.
 struct LateReceive {
-  ComponentId adapter;   // at which the receive was posted
-  const Packet& packet;  // the first of the message
-  std::uint32_t sender;  // number of the queue pair that sends it
-  Instant posted;
-  bool came_before;      // an earlier sending of the message found no receive
+  ComponentId adapter;   // adapter of the receive
+  const Packet& packet;  // first packet of the message
+  std::uint32_t sender;  // number of the sending queue pair
+  Instant posted;        // time of the post
+  bool found_none_before;  // an earlier transmission of the message found no receive
 };
 
 class LateReceiveJudge {
  public:
   virtual ~LateReceiveJudge() = default;
-  // Whether nothing had the receive posted in time but luck. The answer is in no record.
+  // Whether the receive was posted in time only by chance: an earlier transmission found none, or the sender
+  // could not know of the post, and the sender does not retry without limit. The answer is in no trace
+  // record.
   virtual bool is_mistake(const LateReceive& receive) = 0;
 };
 

@@ -129,7 +129,7 @@ struct UncopiedFlag {
   UncopiedFlag& operator=(const UncopiedFlag&) { return *this; }
 };
 
-// State of ports about a packet in an output queue or on a line.
+// State of a packet in an output queue or on a line; ports and switches write it.
 struct ForwardingState {
   // On a line: arrival of the head, and of the last byte. In a queue: earliest start, and end of the lifetime
   // in the switch.
@@ -170,9 +170,9 @@ struct alignas(64) Packet : TracedPacket {
   // Bytes reserved for telemetry (`telemetry.h`), on Ethernet; whether it is a TelemetryPacket.
   std::uint8_t telemetry_bytes = 0;
   UncopiedFlag has_telemetry;
-  bool may_take_any_path = false;  // switches may choose a path for this packet alone; no published bit on the wire
+  bool may_take_any_path = false;  // per-packet routing is allowed; its bit on the wire is not published
 
-  Reth reth;  // valid if has_reth(bth.opcode); the next ones correspondingly
+  Reth reth;  // valid if has_reth(bth.opcode); each header below is valid if the opcode has it
   Aeth aeth;
   Deth deth;
   AtomicEth atomic;

@@ -1,4 +1,5 @@
-// Observers that look into packets. The trace hands packets on without knowing them (sim/core/traced_packet.h).
+// Observers of packets' contents. The trace passes packets through without their type
+// (sim/core/traced_packet.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class PacketObserver : public TracedPacketObserver {
   }
 };
 
-// A drop may be why somebody gets no answer.
+// Observers of dropped packets, for example to explain a missing answer.
 class DropObserver : public TracedDropObserver {
  public:
   // The component drops the packet now. `reason` is a DropReason.

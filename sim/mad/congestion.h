@@ -1,6 +1,6 @@
 // Datagrams of congestion control management (IBA A10.4): the key, and the attributes of switches and
-// adapters. Fields are at libibmad's positions. OpenSM has them at the same positions, except those of an
-// adapter's log, which it does not read.
+// adapters. Fields have the positions of libibmad. OpenSM uses the same, except for an adapter's log, which
+// it does not read.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 namespace verbatim::mad::congestion {
 
 inline constexpr std::uint8_t kClassVersion = 2;
-// A log replaces log data and management data, every other attribute only management data.
+// A log occupies the log data and management data of a datagram; other attributes only the management data.
+// Bytes.
 inline constexpr std::size_t kLogOffset = 32, kLogBytes = 224, kDataOffset = 64, kDataBytes = 192;
 using Data = std::array<std::byte, kDataBytes>;
 using LogData = std::array<std::byte, kLogBytes>;
@@ -48,7 +49,7 @@ struct TrapTarget {
   std::uint16_t pkey = 0;
   std::uint32_t qp = 0, qkey = 0;
 
-  // Includes the rest of ClassPortInfo, for an agent's response.
+  // The whole ClassPortInfo of an agent's response.
   Data encode() const;
   static TrapTarget decode(std::span<const std::byte> bytes);
 };

@@ -25,8 +25,8 @@ struct Notice {
 
   bool is_generic = true;
   Type type = Type::kInformational;  // 7 bits
-  std::uint32_t producer_type = kChannelAdapter;  // 24 bits; not generic: the vendor
-  std::uint16_t trap_number = 0;                  // not generic: the device
+  std::uint32_t producer_type = kChannelAdapter;  // a Producer, 24 bits; if not generic, the vendor id
+  std::uint16_t trap_number = 0;                  // if not generic, the device id
   std::uint16_t issuer_lid = 0;
   bool notice_toggle = false;
   std::uint16_t notice_count = 0;  // 15 bits
@@ -38,7 +38,7 @@ struct Notice {
   static Notice decode(std::span<const std::byte, kBytes> bytes);
 };
 
-// Details, named after the traps that have them.
+// Details of traps, one structure for each layout; constants are the numbers of the traps that have it.
 
 // A port's GID is in service or out of service; a group was created or deleted.
 struct GidDetails {

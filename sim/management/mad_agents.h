@@ -18,7 +18,8 @@ namespace verbatim::management {
 
 class MadClient {
  public:
-  // `datagram.mad` has the first bytes of `message`.
+  // A request or response for the agent. `message`: all of it, reassembled by RMPP; `datagram.mad` has its
+  // first bytes.
   virtual void on_message(std::uint32_t agent, const ib::ManagementDatagram& datagram, MadBytes message) = 0;
   // A request has timed out. `datagram` is the request as sent.
   virtual void on_unanswered(std::uint32_t agent, const ib::ManagementDatagram& datagram) = 0;
@@ -29,12 +30,12 @@ class MadClient {
 
 struct MadRegistration {
   ib::Qpn queue = ib::kGeneralServicesQp;
-  std::uint8_t management_class = 0;  // 0: it gets responses only
+  std::uint8_t management_class = 0;  // 0: the agent gets responses only
   std::uint8_t class_version = 0;
   std::uint32_t oui = 0;              // of vendor classes from 0x30 to 0x4f
   std::bitset<128> methods;           // requests that it receives
   std::uint8_t rmpp_version = 0;      // 0: no RMPP
-  bool does_rmpp_itself = false;
+  bool does_rmpp_itself = false;      // the agent sends and receives RMPP segments as datagrams
 };
 
 class MadAgents {
@@ -59,7 +60,8 @@ class MadAgents {
   // message is a response.
   int send(std::uint32_t agent, Sending sending, MadBytes message);
 
-  // A datagram has arrived. Returns whether an agent took it.
+  // A datagram has arrived. Returns whether it belongs to an agent; a response without a pending request is
+  // discarded.
   bool deliver(const ib::ManagementDatagram& datagram);
 
  private:
@@ -85,7 +87,7 @@ class MadAgents {
   std::map<PendingKey, std::unique_ptr<Pending>> pending_;
 };
 
-// Waits at a port for events that a failed adapter never produces.
+// Notified when the adapter of a port fails: it then produces no further events.
 class PortWatcher {
  public:
   // PortManagement::has_failed() has become true.
@@ -110,6 +112,7 @@ class PortManagement {
   virtual const std::vector<std::uint16_t>& pkeys() const = 0;
   virtual const std::vector<ib::Gid>& gids() const = 0;
   virtual bool has_subnet_management() const = 0;  // false on Ethernet
+  // Sets the port's capability IsSM.
   virtual void set_subnet_manager(bool is_one) = 0;
   // The adapter has failed permanently and carries no datagrams.
   virtual bool has_failed() const = 0;

@@ -16,7 +16,7 @@
 namespace verbatim::management {
 
 inline constexpr std::uint8_t kNoPort = 255;
-// Low priority, lower and upper half; high priority, the same.
+// VLArbitrationTable blocks: lower and upper half of the low-priority table, then of the high-priority table.
 inline constexpr std::size_t kVlArbitrationBlocks = 4;
 
 struct NodePort {

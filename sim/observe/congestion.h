@@ -30,16 +30,16 @@ class Congestion final : public TraceSink, public ib::PacketObserver, public ib:
     std::string component;  // "port/leaf0:1"; empty: there is none
     std::uint64_t value = 0;
   };
-  // Pauses of priorities of ports. Frames that prolong a pause are not counted.
+  // Number of pauses, each of one priority of one port. Frames that prolong a pause are not counted.
   std::uint64_t pauses() const { return pauses_; }
   // Sum over the priorities of all ports, from the first frame of a pause to its end.
   std::int64_t paused_ps() const { return paused_ps_; }
-  // Sum over the pauses that one port requested.
+  // Sum of the pauses that one port requested of its far end.
   std::int64_t paused_ps_by(ComponentId port) const {
     const auto found = ports_.find(port.value);
     return found == ports_.end() ? 0 : found->second.paused_ps;
   }
-  // The port that requested the longest pauses, all priorities added, in ps.
+  // The port with the largest paused_ps_by().
   Most longest_pausing() const;
   std::uint64_t packets_marked() const { return packets_marked_; }
   // The port that marked the most packets.

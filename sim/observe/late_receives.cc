@@ -112,7 +112,7 @@ bool LateReceives::is_mistake(const ib::LateReceive& receive) {
   if (here == kNone) return false;
   const std::size_t sender = sender_of(receive.packet, here);
   if (sender == kNone || waits_for_ever_(sender, receive.sender)) return false;
-  return receive.came_before || !may_know(hosts_[sender], hosts_[here], to_ps(receive.posted));
+  return receive.found_none_before || !may_know(hosts_[sender], hosts_[here], to_ps(receive.posted));
 }
 
 }  // namespace verbatim::observe

@@ -40,13 +40,14 @@ class RecordingWriter {
   ~RecordingWriter();
 
   static constexpr std::size_t kMostValues = 4;
-  // The number of a string or slot, which is written at its first use.
+  // Return the number of a string or slot; the first use writes it.
   std::uint32_t string(std::string_view text);
   std::uint32_t slot(std::string_view component, std::string_view kind, std::uint32_t values, bool has_bytes = false);
 
   // `values` has as many values as the slot, at most kMostValues.
   void entry(std::uint32_t slot, std::int64_t time_ps, std::span<const std::uint64_t> values,
              std::span<const std::byte> bytes = {});
+  // Adds a line of text, and a file of the run.
   void line(RecordedLine of, std::string_view text);
   void file(std::string_view name, std::string_view content);
   // Ends the recording. Returns false if something could not be written.
@@ -100,11 +101,12 @@ struct RecordingResult {
 bool is_recording(std::string_view beginning);
 inline constexpr std::size_t kRecordingMark = 19;  // bytes that is_recording() needs
 
-// Limit of the uncompressed size of a recording of this size. Repetitive runs, especially short ones, are
-// compressed to a thousandth and less; hence a constant plus a factor that long runs stay below.
+// Limit in bytes of the uncompressed size of a recording of `file_bytes`. Repetitive runs, especially short
+// ones, are compressed to a thousandth and less: the constant permits short runs, and long ones do not reach
+// the factor.
 constexpr std::size_t most_recorded_bytes(std::size_t file_bytes) { return (std::size_t{256} << 20) + 256 * file_bytes; }
 
-// Reads a file. With kUnusable nothing was visited, or what was visited must not be used.
+// Reads the content `file`. With kUnusable the visitor may have been called, and its data must not be used.
 RecordingResult read_recording(std::string_view file, const RecordingVisitor& visitor);
 // Reads uncompressed entries. `is_cut_off`: the rest is missing.
 RecordingResult read_entries(std::string_view entries, bool is_cut_off, const RecordingVisitor& visitor);

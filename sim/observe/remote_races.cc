@@ -75,13 +75,13 @@ std::uint32_t RemoteRaces::tick(std::size_t host) {
   return ++clock.knows[place];
 }
 
-std::shared_ptr<const RemoteRaces::Knowledge> RemoteRaces::show(std::size_t host) {
+std::shared_ptr<const RemoteRaces::Knowledge> RemoteRaces::snapshot(std::size_t host) {
   Clock& clock = clocks_[host];
   if (clock.shown == nullptr) clock.shown = std::make_shared<const Knowledge>(clock.knows);
   return clock.shown;
 }
 
-void RemoteRaces::learn(std::size_t host, const Knowledge& knows) {
+void RemoteRaces::merge_into(std::size_t host, const Knowledge& knows) {
   Clock& clock = clocks_[host];
   bool is_new = false;
   if (clock.knows.size() < knows.size()) clock.knows.resize(knows.size());
@@ -93,18 +93,18 @@ void RemoteRaces::learn(std::size_t host, const Knowledge& knows) {
   if (is_new) clock.shown.reset();
 }
 
-void RemoteRaces::meet(std::size_t from, std::size_t to) {
-  if (from != to) learn(to, clocks_[from].knows);
+void RemoteRaces::merge_clock(std::size_t from, std::size_t to) {
+  if (from != to) merge_into(to, clocks_[from].knows);
 }
 
-void RemoteRaces::meet_all(std::size_t to) {
-  for (std::size_t from = 0; from < clocks_.size(); ++from) meet(from, to);
+void RemoteRaces::merge_all_clocks(std::size_t to) {
+  for (std::size_t from = 0; from < clocks_.size(); ++from) merge_clock(from, to);
 }
 
 void RemoteRaces::on_contact(ComponentId from, ComponentId to, Instant) {
   if (clocks_.empty()) return;
   const auto sender = by_host_.find(from), receiver = by_host_.find(to);
-  if (sender != by_host_.end() && receiver != by_host_.end()) meet(sender->second, receiver->second);
+  if (sender != by_host_.end() && receiver != by_host_.end()) merge_clock(sender->second, receiver->second);
 }
 
 std::size_t RemoteRaces::at(const std::vector<std::size_t>& indices, std::uint32_t component) {
@@ -112,7 +112,7 @@ std::size_t RemoteRaces::at(const std::vector<std::size_t>& indices, std::uint32
 }
 
 // Adapters are identified by address once they have sent a packet.
-void RemoteRaces::hear(std::size_t here, const TraceRecord& record, const ib::Packet& packet) {
+void RemoteRaces::update_clock(std::size_t here, const TraceRecord& record, const ib::Packet& packet) {
   if (record.event == TraceEvent::kPacketTransmitted) {
     by_address_[source_of(packet)] = here;
     return;
@@ -124,22 +124,22 @@ void RemoteRaces::hear(std::size_t here, const TraceRecord& record, const ib::Pa
   const bool is_answer = is_response(operation) || operation == ib::Operation::kAtomicAcknowledge;
   if (is_reliable && !takes_receive && !is_answer) return;
   const auto sender = packet.is_frame ? by_address_.end() : by_address_.find(source_of(packet));
-  if (sender == by_address_.end()) return meet_all(hosts_[here]);
-  meet(hosts_[sender->second], hosts_[here]);
+  if (sender == by_address_.end()) return merge_all_clocks(hosts_[here]);
+  merge_clock(hosts_[sender->second], hosts_[here]);
   if (takes_receive) messages_.insert_or_assign({here, packet.bth.destination.value}, Message{sender->second, packet.bth.psn});
 }
 
-void RemoteRaces::hear(const TraceRecord& record) {
+void RemoteRaces::update_clock(const TraceRecord& record) {
   const std::size_t here = at(by_adapter_, record.component);
   if (here == kNone) return;
   const FlowKey key{here, static_cast<std::uint32_t>(record.values[0])};
   if (record.event == TraceEvent::kAckSent) {
     const auto message = messages_.find(key);
     if (message == messages_.end() || ib::is_before({static_cast<std::uint32_t>(record.values[1])}, message->second.psn)) return;
-    meet(hosts_[here], hosts_[message->second.source]);
+    merge_clock(hosts_[here], hosts_[message->second.source]);
     messages_.erase(message);
   } else if (record.event == TraceEvent::kDatagramReceived && record.values[1] >> 8 == kConnectionClass) {
-    meet_all(hosts_[here]);
+    merge_all_clocks(hosts_[here]);
   } else if (record.event == TraceEvent::kQpState && record.values[2] <= kInit) {
     // The queue pair number may be reused by another connection.
     flows_.erase(key);
@@ -148,7 +148,7 @@ void RemoteRaces::hear(const TraceRecord& record) {
 }
 
 void RemoteRaces::on_record(const TraceRecord& record, std::span<const std::byte>) {
-  if (!clocks_.empty()) hear(record);
+  if (!clocks_.empty()) update_clock(record);
   const bool is_answer = record.event == TraceEvent::kAckSent;
   if ((!is_answer && record.event != TraceEvent::kCompletion) || flows_.empty()) return;
   const std::size_t adapter = at(by_adapter_, record.component);
@@ -162,7 +162,7 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   // Payload without bytes is synthetic traffic: it changes no memory, and no program reads it.
   if (packet.corrupted || !packet.payload.has_bytes()) return;
   if (!clocks_.empty()) {
-    if (const std::size_t here = at(by_port_, port.value); here != kNone) hear(here, record, packet);
+    if (const std::size_t here = at(by_port_, port.value); here != kNone) update_clock(here, record, packet);
   }
   if (packet.is_frame || ib::transport_of(packet.bth.opcode) != ib::Transport::kRc) return;
   const ib::OpcodeInfo& info = ib::info(packet.bth.opcode);
@@ -178,7 +178,7 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   if (record.event == TraceEvent::kPacketTransmitted) {
     // A retransmitted request may have been executed before.
     if (packet.retransmission != 0) return;
-    under_way_.insert_or_assign(key, Sent{here, record.time_ps, clocks_.empty() ? nullptr : show(hosts_[here])});
+    under_way_.insert_or_assign(key, Sent{here, record.time_ps, clocks_.empty() ? nullptr : snapshot(hosts_[here])});
     departures_.emplace_back(record.time_ps, key);
     return;
   }
@@ -191,7 +191,7 @@ void RemoteRaces::on_packet(const TraceRecord& record, const ib::Packet& packet,
   const std::uint64_t va = info.has_atomic_eth ? packet.atomic.va.value : packet.reth.va.value;
   const std::uint64_t length = info.has_atomic_eth ? kWord : packet.reth.length;
   const std::uint32_t rkey = info.has_atomic_eth ? packet.atomic.rkey.value : packet.reth.rkey.value;
-  if (sent.knows != nullptr && !is_read) learn(hosts_[here], *sent.knows);
+  if (sent.knows != nullptr && !is_read) merge_into(hosts_[here], *sent.knows);
   if (length == 0 || va + length < va) return;
   receive(here, packet, {kind, rkey, va, va + length, packet.bth.psn, sent.time_ps, kOpen}, sent, record.time_ps);
 }
@@ -207,7 +207,7 @@ void RemoteRaces::receive(std::size_t target, const ib::Packet& packet, Access a
   }
   if (access.kind == Kind::kAtomic) answer_all(key, now);
   if (!clocks_.empty()) {
-    if (access.kind != Kind::kRead) access.came_at = tick(hosts_[target]);
+    if (access.kind != Kind::kRead) access.arrived_at = tick(hosts_[target]);
     keep_last(flow, access);
   }
   flow.accesses.push_back(access);
@@ -230,7 +230,7 @@ bool RemoteRaces::is_ordered(const Access& earlier, const Flow& of, const Access
                              const Knowledge* knows) const {
   const std::size_t requester = hosts_[of.source];
   if (knows == nullptr || requester == hosts_[flow.source]) return earlier.answered_ps <= later.sent_ps;
-  return earlier.answered_at <= known(*knows, requester) || earlier.came_at <= known(*knows, hosts_[target]);
+  return earlier.answered_at <= known(*knows, requester) || earlier.arrived_at <= known(*knows, hosts_[target]);
 }
 
 void RemoteRaces::compare(const FlowKey& key, const Flow& flow, const Access& access, const FlowKey& other_key, const Flow& other,

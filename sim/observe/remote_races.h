@@ -67,8 +67,8 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
     std::uint64_t va, end;
     ib::Psn psn;
     std::int64_t sent_ps, answered_ps;
-    std::uint32_t answered_at = kUnknown;  // clock of the requester's host
-    std::uint32_t came_at = kUnknown;      // clock of the target's host
+    std::uint32_t answered_at = kUnknown;  // count of the requester's host at the answer
+    std::uint32_t arrived_at = kUnknown;   // count of the target's host at the arrival
   };
   // Accesses of one connection to one adapter, in order.
   struct Flow {
@@ -99,23 +99,30 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
                   const Knowledge* knows) const;
   void report(const Access& access, const FlowKey& key, const Flow& flow, const Access& earlier, const FlowKey& other_key,
             const Flow& other);
+  // Removes an answered access that `next` repeats, and the oldest one if there are too many.
   static void keep_last(Flow& flow, const Access& next);
+  // Marks an access as answered, unless it is.
   void end(Access& access, const Flow& flow, std::int64_t now);
-  // Vector clocks of hosts.
-  void meet(std::size_t from, std::size_t to);
-  void learn(std::size_t host, const Knowledge& knows);
-  void meet_all(std::size_t to);
+  // Vector clocks of hosts. Host `to` learns what `from` knows; what all hosts know.
+  void merge_clock(std::size_t from, std::size_t to);
+  void merge_all_clocks(std::size_t to);
+  void merge_into(std::size_t host, const Knowledge& knows);
+  // Increments a host's own count and returns it.
   std::uint32_t tick(std::size_t host);
   std::uint32_t known(const Knowledge& knows, std::size_t host) const {
     return places_[host] < knows.size() ? knows[places_[host]] : 0;
   }
-  std::shared_ptr<const Knowledge> show(std::size_t host);
-  // Updates the clock of the host at whose adapter a packet arrives.
-  void hear(std::size_t here, const TraceRecord& record, const ib::Packet& packet);
-  void hear(const TraceRecord& record);
+  // A copy of the host's clock for packets that it sends.
+  std::shared_ptr<const Knowledge> snapshot(std::size_t host);
+  // Update the clock of the host at whose adapter a packet arrives; for records of acknowledgements,
+  // connection management and queue pair states.
+  void update_clock(std::size_t here, const TraceRecord& record, const ib::Packet& packet);
+  void update_clock(const TraceRecord& record);
+  // Mark as answered: accesses up to a PSN, except READs; the READ with a PSN; all accesses of a connection.
   void answer(const FlowKey& key, ib::Psn up_to, std::int64_t now);
   void answer_read(std::size_t source, ib::Psn psn, std::int64_t now);
   void answer_all(const FlowKey& key, std::int64_t now);
+  // Removes accesses to `target` that can no longer race.
   void forget_old(std::size_t target, std::int64_t first_sent, std::int64_t now);
   std::string text_of(const Access& access, const FlowKey& key, const Flow& flow) const;
 

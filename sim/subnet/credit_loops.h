@@ -23,8 +23,8 @@ struct Channel {
   friend auto operator<=>(const Channel&, const Channel&) = default;
 };
 
-// Outputs in the order in which a packet uses them. A blocked packet is a route of two: the output by which
-// it arrived, and the output that it waits for.
+// Outputs in the order in which a packet uses them. For a blocked packet these are two: the output that sent
+// it to the switch, and the output that it waits for.
 using Route = std::vector<Channel>;
 
 // The outputs of a shortest cycle, each once, in the direction of the packets; empty: no cycle. It begins
@@ -32,9 +32,9 @@ using Route = std::vector<Channel>;
 Route find_credit_loop(const std::vector<Route>& routes);
 
 inline constexpr std::uint8_t kNoLane = 15;  // packets of the level are dropped
-// Lane of packets of a service level, 0 … 15, that arrive by port `in` of a node and leave by another. `in`
-// is 0 for packets of adapters, and for all packets if paths have no individual levels: the lane then does
-// not depend on it.
+// Lane of packets of service level `level`, 0 … 15, that enter the switch `node` by port `in` and leave it by
+// `port`. `in` is 0 for packets that arrive from an adapter, and for all packets if paths have no individual
+// levels, as the lane then does not depend on it.
 using LaneOf = std::function<std::uint8_t(std::size_t node, fabric::PortNumber in, fabric::PortNumber port, std::uint8_t level)>;
 
 // The same for all packets between adapters with the plan's tables; on Ethernet, with NodePlan::routes, for

@@ -45,7 +45,7 @@ struct PortPlan {
   ib::Lid lid;  // for a switch: the same on every port
   std::uint64_t guid = 0;
   ib::Gid gid;         // index 0: the link-local prefix fe80::/64 and the GUID
-  ib::MacAddress mac;  // for an Ethernet port: kMacBase plus its position in the order of names, from 1
+  ib::MacAddress mac;  // Ethernet: kMacBase plus the adapter's position in the order of names, from 1
 };
 
 struct NodePlan {
@@ -71,7 +71,8 @@ struct NodePlan {
 // Service levels of paths, which the routing engine assigns to pairs of switches with adapters.
 class ServiceLevels {
  public:
-  // `switches`: by LID, the number of the LID's switch among `count`; other LIDs have level 0.
+  // `switches`: by LID, the number (less than `count`) of the LID's switch: an adapter's is the one to which
+  // it is attached; LIDs with another value have level 0.
   ServiceLevels(std::vector<std::uint32_t> switches, std::size_t count)
       : switches_(std::move(switches)), count_(count), levels_(count * count, 0) {}
 
@@ -97,7 +98,7 @@ struct Refusal {
 struct Plan {
   std::vector<NodePlan> nodes;  // in the order of the nodes given
   ib::Lid subnet_manager;       // LID of the first adapter port with management; 0: none
-  // One sentence for each failure to communicate: adapter ports without a cable, parts without a connection.
+  // One sentence for each connectivity problem: adapter ports without a cable, unconnected parts.
   std::vector<std::string> findings;
   Engine engine = Engine::kMinhop;  // engine that computed the tables
   bool is_routed = true;            // false: no engine can route it, and there is no fallback

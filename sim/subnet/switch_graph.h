@@ -46,10 +46,10 @@ class SwitchGraph {
     return {hops_.data() + first_hop_[number], first_hop_[number + 1] - first_hop_[number]};
   }
 
-  // By port, not by name. Empty until add_adapters().
+  // Adapters at a switch, in the order of ports. Empty until add_adapters().
   const std::vector<Adapter>& adapters(std::size_t number) const { return adapters_[number]; }
   bool is_leaf(std::size_t number) const { return !adapters_[number].empty(); }
-  // `owners`: the port of each LID; LIDs of switches and LID 0 are skipped.
+  // Adds the adapters of all switches. `owners`: by LID, its port; LIDs of switches and LID 0 are skipped.
   void add_adapters(std::span<const Attachment> owners);
 
   // The switches that reach `root`, beginning with `root`, by ascending distance. Fills `distances`: hops
@@ -70,7 +70,7 @@ class SwitchGraph {
 
 // Rank of each switch, by number: hops to the nearest switch of `from`; kUnreachable: none is reachable.
 std::vector<std::uint32_t> ranks_from(const SwitchGraph& graph, std::span<const std::size_t> from);
-// Numbers of the switches with adapters, ascending.
+// Numbers of the switches with adapters, in ascending order.
 std::vector<std::size_t> leaves_of(const SwitchGraph& graph);
 
 }  // namespace verbatim::subnet

@@ -56,8 +56,8 @@ class HangCauses {
     bool is_known = false;
   };
 
-  // Joins the clauses of greatest cause, three at most, into one sentence; sets the greatest cause
-  // and the awaited pids.
+  // Joins the clauses with the highest WaitCause, at most three, into one sentence; sets this cause and the
+  // awaited pids.
   static void explain_by(WaitReason& reason, const std::vector<Clause>& clauses);
   std::string in_rdma_cm(Thread& thread) const;
   std::string verb_of(Thread& thread, const protocol::VerbWait& wait) const;

@@ -59,8 +59,8 @@ class ProcessList {
   // noticed after its slice.
   bool is_alone(Thread& thread) const;
   bool has_parked_thread(std::size_t host) const;
-  // A thread of the host that a call wakes may run at the very time of the call, after it. True as well if
-  // the host has too many threads to look at.
+  // Whether another thread of the host is blocked: a call of `thread` may wake it, and it may run at the time
+  // of the call, after it. Also true if the host has many threads, which are then not examined.
   bool has_blocked_sibling(Thread& thread) const;
 
  private:

@@ -111,13 +111,13 @@ void TokenKeeper::take_request(Process& process) {
 }
 
 // The program is first poked after its process has computed for a while from now on.
-void TokenKeeper::begin_silence(Process& process) {
+void TokenKeeper::restart_poke_timer(Process& process) {
   wait_.handed_over(process.analyst() == nullptr ? LoopAnalyst::first_poke_backoff()
                                                  : process.analyst()->poke_backoff());
 }
 
 void TokenKeeper::take_requests(Process& process) {
-  begin_silence(process);
+  restart_poke_timer(process);
   while (wait_for_message(process)) {
     if (!adopt_thread(process)) return;
     parts_.watch.note_outside_signals(process);
@@ -144,7 +144,7 @@ void TokenKeeper::take_requests(Process& process) {
         slot.result = protocol::kNotWaiting;
         if (poke->jump == 0) thread->poke.spin_not_found();
       }
-      if (taken == Taken::kAnswered) begin_silence(process);
+      if (taken == Taken::kAnswered) restart_poke_timer(process);
     }
     slot.poke_after_us = thread->poke.after_us();
     parts_.memory.begin_epoch(process);
@@ -457,7 +457,7 @@ void TokenKeeper::give_token(Thread& thread, protocol::ThreadSlot* before) {
   protocol::ThreadSlot& slot = region.slot(thread.slot());
   WriteBehind& placements = parts_.memory.write_behind();
   slot.placements = takes_placements(thread) ? placements.hand_to(process.memory(), region.placements()) : 0;
-  placements.flush(process.memory().host());
+  placements.flush(process.memory().epoch_of_host());
   slot.looks = second_core_->looks();
   // The thread will get the token again soon, and a futex wake-up would take longer than yielding until then.
   constexpr std::uint32_t kYields = 8;

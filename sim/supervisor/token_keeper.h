@@ -66,12 +66,14 @@ class TokenKeeper {
   };
   TokenKeeper(const RunContext& run, const Parts& parts);
 
-  // Programs run on `core`; the simulator may use another of the processors `allowed`.
+  // Called once, before the first process. Programs run on `core`; the simulator may use another processor of
+  // `allowed`.
   void begin(int core, const cpu_set_t& allowed);
 
-  // The first thread of a process that has just been launched has the token: takes its requests.
+  // The first thread of a process that was just launched has the token: takes its requests until one takes
+  // time.
   void begin_process(Process& process);
-  // The thread's call is answered: the thread runs until its next request, which is taken.
+  // Passes `answer` and the token to the thread, which runs until its next request, and takes that request.
   void resume(Thread& thread, const Answer& answer);
   // The thread executes the rest of a skipped turn itself, in the past (ParkingLot::start_turn): its polls
   // find nothing, and it takes no virtual time of its own beyond the turn's.
@@ -80,13 +82,14 @@ class TokenKeeper {
   // read, first do what they would have done until now.
   void catch_up_parked_siblings(Thread& thread);
 
-  // True if the thread had the token when its process died. Its process is to be ended at the thread's time.
+  // Whether the thread had the token when its process died, which then must be ended at the thread's time.
+  // Returns true once.
   bool take_dead_holder(const Thread& thread);
   // The process has ended and is about to be retired.
   void forget(const Process& process);
   // A thread of this slot has ended, and the slot is about to be used again.
   void forget(const Process& process, std::uint32_t slot);
-  // A call that is executed before its time has opened a path to the adapter.
+  // A call that is executed before its time has opened a device, or let another process reach one.
   void note_use_of_adapter() { opened_ahead_ = true; }
 
   // Latest virtual time that any thread or call has reached ahead of the engine.
@@ -95,6 +98,7 @@ class TokenKeeper {
   bool may_access_memory(std::size_t host) const {
     return is_taking_request_ || run_.engine.now() >= ran_until_[host];
   }
+  // Whether the user has interrupted the run.
   bool interrupted() const { return wait_.interrupted(); }
   void log() const;
 
@@ -105,16 +109,20 @@ class TokenKeeper {
 
   void take_request(Process& process);
   void take_requests(Process& process);
-  void begin_silence(Process& process);
+  // Restarts the measurement of the time without a request, after which the thread is poked.
+  void restart_poke_timer(Process& process);
   // False: there is no message, and the reason has been dealt with.
   bool wait_for_message(Process& process);
+  // Records the native id of a thread that the process has created, if it was told to. False: there is no
+  // such thread, and the process or the run has been ended.
   bool adopt_thread(Process& process);
   Taken take(Thread& thread, const request::Timed& asked);
   Taken take_poke(Thread& thread, const request::Poke& poke);
   Duration cost_of(Thread& thread, protocol::ThreadSlot& slot);
   bool may_answer_ahead(Thread& thread, Instant due) const;
   Taken answer_ahead(Thread& thread, Instant due);
-  // Takes over the thread's clock and doorbells. False: they make no sense, and the process was killed.
+  // Reads the clock and the doorbells of the thread's slice. False: they are inconsistent, and the process
+  // was killed.
   bool take_slice(Thread& thread);
   void grant(Thread& thread, const Answer& answer, Instant start, const Horizon::Bounds& bounds);
   void give_token(Thread& thread, protocol::ThreadSlot* before);

@@ -4,7 +4,6 @@
 //
 // A flow finishes when its last completion is in the memory of the posting adapter's host, where a program
 // could poll it.
-// for its completions would know then.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ struct FlowParams {
   std::uint32_t depth = 128;              // maximum number of outstanding requests of a queue pair; at least 1
   hca::SourceWork::Operation operation = hca::SourceWork::Operation::kWrite;
   Duration on{0}, off{0};      // posts requests for `on`, pauses for `off`, and so on; off 0: never pauses
-  bool is_background = false;  // the run does not wait for it
+  bool is_background = false;  // the run may end before it
   Duration delay{0};           // from start_now() to the first doorbell
   Trigger* on_sent = nullptr;  // fired when the last byte is acknowledged
   Trigger* on_received = nullptr;  // fired when the last byte is in the receiver's memory; SEND only
@@ -39,7 +38,7 @@ struct FlowPaths {
 
 class Flow;
 
-// Called in the events in which a flow starts to post, and is done.
+// Notified in the event in which a flow posts its first requests, and in the one in which it is done.
 class FlowListener {
  public:
   virtual void on_flow_started(const Flow& flow) = 0;
@@ -75,7 +74,7 @@ class Flow final : public hca::WorkSource {
   void start_now();
   // kNever: not known yet.
   Instant start() const { return start_time_; }
-  // Everything is acknowledged, or the flow has failed and nothing is outstanding.
+  // Whether everything is acknowledged, or the flow has failed and nothing is outstanding.
   bool is_done() const {
     return status_ != ib::WcStatus::kSuccess ? outstanding_ == 0
                                              : !is_endless() && acknowledged_ == params_.bytes;

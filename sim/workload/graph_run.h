@@ -11,8 +11,9 @@
 // completion. A receive ends when a matching message has arrived. A computation starts when its processor is
 // free. Messages and posting take no processor time. Between ranks of one adapter, messages arrive at once.
 //
-// The run depends only on the content of the graph: each event belongs to one adapter, and the operations
-// that it makes possible are started by ascending id, first those that depend on its first effect.
+// The run depends only on the content of the graph: each event belongs to one adapter and may start or end
+// operations. In the order of these changes, the operations that each makes ready are started by ascending
+// id.
 #pragma once
 
 #include <cstddef>
@@ -45,12 +46,12 @@ class GraphRun {
   // Payload of a rendezvous' request and clearance: the size of an MPI header.
   static constexpr std::uint32_t kControlBytes = 64;
 
-  // Both directions between the adapters of two ranks; the run sets peers and PSNs.
+  // Returns the paths of both directions between the adapters of two ranks; the run sets peers and PSNs.
   using Paths = std::function<FlowPaths(std::uint32_t from, std::uint32_t to)>;
 
   // To be constructed before the first event. The graph must be sealed, not empty and without cycles; it and
   // the adapters must outlive the run's last event, and the run the adapters' last event. `places`: the
-  // adapters by rank. `unfinished`: incremented until the run is done.
+  // adapters by rank. `unfinished`: a counter, incremented now and decremented when the run is done.
   GraphRun(Engine& engine, const MessageGraph& graph, const std::vector<hca::Endpoint*>& places, const Paths& paths,
            const GraphRunParams& params, std::size_t& unfinished);
   GraphRun(const GraphRun&) = delete;
@@ -59,9 +60,9 @@ class GraphRun {
   const MessageGraph& graph() const { return graph_; }
   const GraphRunParams& params() const { return params_; }
 
-  // Nothing more will happen: everything has ended, or the remaining operations wait for ever.
+  // Whether no further event follows: everything has ended, or the remaining operations wait for ever.
   bool is_done() const { return active_ == 0; }
-  // All operations have ended.
+  // Whether all operations have ended.
   bool is_complete() const { return ended_count_ == graph_.size(); }
   // Time of the last end of an operation so far.
   Instant finish() const { return finish_; }
@@ -164,6 +165,7 @@ class GraphRun {
   // Changes of operations. Each may make others ready; run_ready() starts those.
   void start(OperationId id);
   void end(OperationId id);
+  // Makes ready the operations that waited only for the end, or the start, of this one.
   void release(OperationId id, bool by_end);
   void start_send(OperationId id);
   void start_receive(OperationId id);

@@ -49,7 +49,8 @@ class MessageGraph {
   // `ranks`: 1 to 2^32 - 2.
   explicit MessageGraph(std::uint32_t ranks);
 
-  // The graph must have less than kMaxOperations. Ranks are less than ranks(), tags less than kAnyTag.
+  // Each adds an operation; the graph may have kMaxOperations. Ranks are less than ranks(), tags less than
+  // kAnyTag.
   OperationId send(std::uint32_t rank, std::uint32_t to, std::uint64_t bytes, std::uint32_t tag = 0, std::uint8_t lane = 0);
   // `bytes` is for reports only: messages of other lengths match as well.
   OperationId receive(std::uint32_t rank, std::uint32_t from, std::uint64_t bytes, std::uint32_t tag = 0);
@@ -67,7 +68,7 @@ class MessageGraph {
   std::uint32_t size() const { return static_cast<std::uint32_t>(operations_.size()); }
   const Operation& operator[](OperationId id) const { return operations_[id]; }
 
-  // Completes the graph: nothing can be added, and dependencies can be queried.
+  // Completes the graph: nothing can be added afterwards, and successors() can be called.
   void seal();
   bool is_sealed() const { return !first_successor_.empty(); }
   struct Successor {

@@ -244,7 +244,7 @@ TEST(Simulation, tells_how_soon_another_host_can_be_heard) {
   DefaultChoices choices;
   const auto least_way = [&](const std::string& hosts_and_links, std::size_t host) {
     const TopologySpec topology = load(R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}], )" + hosts_and_links + "}");
-    return Simulation(topology, 1, choices).least_way_to(host);
+    return Simulation(topology, 1, choices).least_latency_to(host);
   };
   const std::string direct = R"("links": [{"a": "a", "b": "b", "rate": "EDR", "length": "3 m", "delay_per_length": "5 ns/m"}])";
   EXPECT_EQ(least_way(direct, 0), std::chrono::nanoseconds(15));

@@ -26,7 +26,7 @@ TEST(PacerTest, a_gap_counts_from_the_start_of_the_packet_before) {
   EXPECT_LE(pacer.due(at_ps(5)), at_ps(5)) << "there is no packet before the first";
   pacer.on_sent(at_ps(7), 1000);
   EXPECT_EQ(pacer.due(at_ps(8)), at_ps(800'007));
-  EXPECT_EQ(pacer.look_again(at_ps(8)), at_ps(800'007));
+  EXPECT_EQ(pacer.next_check(at_ps(8)), at_ps(800'007));
   EXPECT_FALSE(pacer.on_notification(at_ps(9))) << "it has no controller";
 }
 
@@ -40,7 +40,7 @@ TEST(PacerTest, a_gap_under_way_is_that_of_the_new_rate_at_once) {
   EXPECT_LE(pacer.due(at_ps(3'999'999)), at_ps(3'999'999)) << "not limited";
   const Instant before = at_ps(3'000'000) + Rate::of_mbps(50'049).time_for(2'000'000);
   EXPECT_EQ(pacer.due(at_ps(4'000'000)), before);
-  EXPECT_EQ(pacer.look_again(at_ps(4'000'000)), at_ps(304'000'000)) << "the timer may raise the rate before " << to_ps(before);
+  EXPECT_EQ(pacer.next_check(at_ps(4'000'000)), at_ps(304'000'000)) << "the timer may raise the rate before " << to_ps(before);
   EXPECT_EQ(pacer.due(at_ps(304'000'000)), at_ps(3'000'000) + Rate::of_mbps(75'024).time_for(2'000'000));
 }
 

@@ -200,7 +200,7 @@ TEST(Pacer, a_full_window_holds_packets_back_until_an_acknowledgement) {
   EXPECT_LE(pacer.due(at_us(1)), at_us(1));
   send(1);
   EXPECT_EQ(pacer.due(at_us(1)), kNever);
-  EXPECT_EQ(pacer.look_again(at_us(1)), kNever);
+  EXPECT_EQ(pacer.next_check(at_us(1)), kNever);
   pacer.judge_window(ib::Psn{1}, ib::Psn{2}, 4096);
   EXPECT_LE(pacer.due(at_us(1)), at_us(1));
   pacer.judge_window(ib::Psn{0}, ib::Psn{2}, 4096);

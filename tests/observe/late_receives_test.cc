@@ -46,10 +46,10 @@ class LateReceivesTest : public ::testing::TestWithParam<std::uint32_t> {
     late_.on_contact(host_of(from), host_of(to), instant_from_ps(done));
   }
   // The client's first message uses a receive that the server posted at this time.
-  bool is_mistake(std::int64_t posted, bool came_before = false) {
+  bool is_mistake(std::int64_t posted, bool found_none_before = false) {
     const ib::Packet message = packet_of(kClient);
     late_.on_packet({++time_, port_of(kClient).value, TraceEvent::kPacketTransmitted, {}}, message, port_of(kClient));
-    return late_.is_mistake({adapter_of(kServer), message, 99, instant_from_ps(posted), came_before});
+    return late_.is_mistake({adapter_of(kServer), message, 99, instant_from_ps(posted), found_none_before});
   }
 
   bool waits_ = false;

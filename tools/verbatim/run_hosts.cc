@@ -58,7 +58,7 @@ std::vector<supervisor::HostSpec> host_specs(config::Simulation& simulation) {
         host.vlans.push_back({static_cast<std::uint16_t>(vlan.id), adapter.number});
       }
     }
-    host.from_wire = simulation.least_way_to(i);
+    host.from_wire = simulation.least_latency_to(i);
     host.further_networks = simulation.topology().further_networks;
     if (runs_programs) host.rdma_cm = &simulation.rdma_cm(i);
     host.costs = spec.cpu_profile.costs;

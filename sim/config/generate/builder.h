@@ -24,21 +24,21 @@ std::optional<PortRatio> parse_port_ratio(std::string_view text);
 
 class Builder {
  public:
-  static constexpr std::uint32_t kMostPorts = 254;  // ports of a switch
+  static constexpr std::uint32_t kMostPorts = 254;  // of a switch
 
   Builder(TopologySpec& topology, const Shape& shape, Diagnostics& diagnostics);
 
   const GeneratorSpec& spec() const { return spec_; }
   TopologySpec& topology() { return topology_; }
-  std::uint32_t cables(Tier tier) const;        // cables side by side between two switches that this tier joins
-  PortRatio oversubscription(Tier tier) const;  // the text is valid
+  std::uint32_t cables(Tier tier) const;        // parallel cables between two switches that this tier joins
+  PortRatio oversubscription(Tier tier) const;  // of the key, whose text is valid
 
-  // Adds a finding at that key of the generator; an empty key is the generator itself.
+  // Adds a finding at a key of the generator; an empty `key` means the generator itself.
   void refuse(const std::string& key, std::string text, std::string hint);
   void refuse_without(std::string_view key, std::string hint);  // reports a missing key that this shape needs
 
-  // Whether a shape of this size can be built and has places for all hosts; if not, adds a finding. `grow` is
-  // the hint on how to make it larger.
+  // Whether a shape of this size can be built and has places for all hosts; if so, reserves memory, else adds
+  // a finding. `grow`: hint on how to make the shape larger.
   struct Size {
     std::uint64_t places, switches, ports;  // places for hosts; ports of the largest switch
     const char* grow;
@@ -51,14 +51,16 @@ class Builder {
 
   // Returns the host's number, from 0. `slot` is its number within the place.
   std::uint32_t add_host(const std::string& place, std::uint32_t slot);
+  // Adds a cable from the adapter number `rail` of a host to a port of a switch.
   void attach(std::uint32_t host, std::uint32_t rail, std::size_t to_switch, std::uint32_t port);
   // Adds up to `most` of the remaining hosts at ports 1, 2, … of the switch.
   void add_hosts(std::size_t at_switch, std::uint32_t most);
 
   struct End {
     std::size_t of_switch;
-    std::uint32_t port;  // the first one; more cables are at the next ports
+    std::uint32_t port;  // of the first cable; further ones use the next ports
   };
+  // Adds `cables` parallel cables between two switches.
   void join(Tier tier, const End& a, const End& b, std::uint32_t cables = 1);
 
  private:

@@ -9,14 +9,14 @@
 
 namespace verbatim::config {
 
-// Number of parts in the file; generated ones follow in the lists.
+// Numbers of hosts, switches and links in the file. In a topology's lists they precede the generated ones.
 struct WrittenParts {
   std::size_t hosts, switches, links;
 };
 
-// A host or switch with the name of a generated one sets its keys there, and a link sets its keys at the
-// generated cable with the same ends. Ends without ports mean all cables between the two devices. These
-// entries are then removed from the lists.
+// A host or switch of the file with the name of a generated one overrides that one's keys; a link overrides
+// those of the generated cable with the same ends. Ends without ports mean all cables between two devices.
+// Removes these entries from the lists.
 void apply_overrides(TopologySpec& topology, const WrittenParts& written, const Json& json, Diagnostics& diagnostics);
 
 }  // namespace verbatim::config

@@ -27,8 +27,9 @@ std::optional<Format> format_named(std::string_view name);
 // Recognises the format by content; nullopt if it is none of these.
 std::optional<Format> recognise(std::string_view text);
 
-// `format`, if given, applies to all sources except forwarding tables. Several sources are several switches
-// of SONiC, or one fabric and its forwarding tables. Returns nullopt, with findings, if they cannot be read.
+// `format`, if given, applies to all sources except forwarding tables; else each is recognised. Several
+// sources are several SONiC switches, or one fabric and its forwarding tables. Returns nullopt, with
+// findings, on failure.
 std::optional<Fabric> read_fabric(std::span<const Source> sources, std::optional<Format> format, Diagnostics& diagnostics);
 
 // The length of a cable, from a file of lengths. Each end is a node, or a node and a port, named as in the
@@ -48,8 +49,8 @@ struct Defaults {
   std::string hca, switch_profile;  // empty: chosen by device identifiers and rates
   std::string cpu = "cpu";
   std::vector<KnownLength> lengths;
-  // Text of the profile that is the base for switches whose file has values of its own; empty: these values
-  // are not used. `profile_stem` begins the names of the profile files that are written.
+  // Text of the base profile of switches whose file has buffer or scheduler values (sonic_values.h); empty:
+  // these values are ignored. `profile_stem` begins the names of the written profile files.
   std::string switch_profile_text, profile_stem = "imported";
 };
 
@@ -66,7 +67,8 @@ struct Written {
   std::size_t hosts = 0, switches = 0, links = 0;
 };
 
-// Makes names valid and unique. The result depends on the fabric and the defaults only.
+// Makes the topology's JSON; changes names that are invalid or not unique. The result depends on the
+// arguments only.
 Written write_topology(const Fabric& fabric, const Defaults& defaults);
 
 }  // namespace verbatim::config::imports

@@ -35,8 +35,8 @@ std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t m
 // The number, if `text` is 1 to 16 hexadecimal digits, with or without 0x.
 std::optional<std::uint64_t> hex_number(std::string_view text);
 
-// Findings in one file. Nearly every line of a file of another format is wrong, so a reader stops after kMost
-// findings.
+// Findings in one file. A reader stops when is_full(), because nearly every line of a file of another format
+// is wrong.
 class LineFindings {
  public:
   static constexpr std::size_t kMost = 20;

@@ -37,8 +37,8 @@ struct SonicValues {
 // `ports` are the names of the switch's ports, in order.
 SonicValues values_of_sonic(const Json& config, const std::vector<std::string>& ports);
 
-// Returns the text of the profile `base` with the values put in. `cabled` are the ports with a cable; each
-// reserves memory for all lanes. Empty if `base` is not a profile.
+// Returns the text of the profile `base` with `values`. `cabled`: the ports with a cable; the shared memory
+// gets a reserve for each of their lanes, and their headrooms. Empty if `base` is not a profile.
 std::string profile_with(const std::string& base, const SonicValues& values, const std::string& switch_name,
                          const std::vector<std::string>& cabled);
 

@@ -446,7 +446,7 @@ KeyTable::Choice Hca::Impl::choose_key() {
 std::uint32_t Hca::Impl::take_handle(Context& context) {
   Ucontext& objects = context.objects;
   const auto choice = static_cast<NumberChoice>(adapter.choices.choose(freedom::kObjectHandle, adapter.id, kNumberChoices));
-  return objects.handles.take([&](std::uint32_t handle) { return objects.names(handle); }, choice);
+  return objects.handles.take([&](std::uint32_t handle) { return objects.has_handle(handle); }, choice);
 }
 
 int Hca::Impl::add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key) {

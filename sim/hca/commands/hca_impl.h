@@ -1,4 +1,4 @@
-// The control path: commands, and the tables of objects they make. The data path is in the adapter's parts.
+// The control path: commands, and the tables of the objects that they create. The data path is in `adapter`.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Hca::Impl {
   const std::string device_name;
   Adapter adapter;
   FailingCalls* failing_calls = nullptr;
-  ComponentId host{};  // with the former
+  ComponentId host{};  // argument of failing_calls
 
   std::uint32_t open(const ProgramPort& program);
   std::uint32_t share(std::uint32_t context, const ProgramPort& program);
@@ -68,15 +68,15 @@ class Hca::Impl {
     std::uint64_t value = 0;
     std::uint32_t before = 0;  // when it was rung: entries written to the CQ, or resets of the queue pair
     Instant rung{};
-    bool has_work = false;     // the work request came with it
-    Trail trail;               // trail of the work requests that it announces
+    bool has_work = false;     // the work request was written with it (BlueFlame)
+    Trail trail;               // of the work requests that it announces
   };
 
-  // Copies a command out of the mailbox, runs the handler, copies the answer back. The handler returns an
-  // errno.
+  // Copies a command out of the mailbox, runs the handler, and copies the answer back. Returns the handler's
+  // errno, or EINVAL for a wrong size or an unknown context.
   template <class Command, class Handler>
   int answer(std::span<std::byte> mailbox, Handler handler);
-  // Says why a command is refused, and gives back its errno.
+  // Reports why a command is refused, and returns `error`, a positive errno.
   template <class... Parts>
   int refuse(int error, const Parts&... parts) const {
     return adapter.diagnoses.refuse(error, parts...);
@@ -102,9 +102,9 @@ class Hca::Impl {
   // The context with this number; null: there is none, or its program has left it.
   Context* find_context(std::uint32_t number);
   std::uint32_t add_context(Ucontext& objects, const ProgramPort& program);
-  // Destroys the objects of an opening that has contexts. The contexts stay.
+  // Destroys all objects of an opening, which has at least one context. The contexts stay.
   void end_objects(Ucontext& objects);
-  // Everyone who uses the adapter, of something that concerns the port, or all of it.
+  // Raises an event of the port or of the whole adapter in every context that its program has not left.
   void notify_programs(ib::AsyncEventType event);
 
   // commands.cc
@@ -131,9 +131,9 @@ class Hca::Impl {
   int import_object(Context& context, protocol::ImportObject& command);
   int advise_mr(Context& context, protocol::AdviseMr& command);
   KeyTable::Choice choose_key();
-  // For a new object of this context's opening.
+  // Handle for a new object of the context's opening.
   std::uint32_t take_handle(Context& context);
-  // Gives a region that has been checked a key and a handle.
+  // Adds a checked region and returns its handle and key in the last arguments.
   int add_mr(Context& context, std::unique_ptr<MemoryRegion> region, std::uint32_t* handle, std::uint32_t* key);
   int create_ah(Context& context, protocol::CreateAh& command);
   int destroy_ah(Context& context, protocol::DestroyObject& command);
@@ -148,23 +148,23 @@ class Hca::Impl {
   int query_qp(Context& context, protocol::QueryQp& command);
   int destroy_qp(Context& context, protocol::DestroyObject& command);
   QueuePair* find_qp(Context& context, std::uint32_t handle);
-  // By number, as doorbells name them; null when it is not this context's.
+  // By number, as in doorbells; null if it does not belong to the context.
   CompletionQueue* find_cq_by_number(const Context& context, std::uint32_t number);
   QueuePair* find_qp_by_number(const Context& context, std::uint32_t number);
   CompletionQueue* find_cq(Context& context, std::uint32_t handle);
-  // Ends a context's use of a queue pair, and the queue pair when nobody else uses it.
+  // Closes a context's handle of a queue pair; the last one destroys the queue pair.
   void close_qp(Context& context, std::uint32_t handle);
   std::uint32_t take_qp_number();
   std::uint32_t take_srq_number();
-  // The queue pair, or work queue, ends, and its number is free.
+  // Destroys a queue pair or work queue and releases its number.
   void destroy_numbered(QueuePair& qp);
   void add_qp(const Ref<QueuePair>& qp);
   void remove_cq(CompletionQueue& cq);
 
-  // Bytes of one send entry: the header and room for the scatter list or the inline data, whichever is longer.
+  // Bytes of one send entry: a header, and room for the longer one of scatter list and inline data.
   static std::uint32_t send_stride(const protocol::QpCapabilities& capabilities);
   static std::uint32_t recv_stride(std::uint32_t max_sge);
-  // Bytes of one entry of the ring of operations on a list of tags.
+  // Bytes of one entry of a ring of tag list operations.
   std::uint32_t operation_stride() const;
   int check_tags(const protocol::CreateSrq& command, bool has_tags) const;
 
@@ -213,11 +213,13 @@ class Hca::Impl {
   void close_xrc_opening(Context& context, std::uint32_t handle);
 
   // work_sources.cc
-  // Names the memory without bytes that all sources of the adapter share.
+  // Key of the region without memory that all work sources of the adapter use.
   std::uint32_t source_key();
+  // Notifies all work sources of the adapter's failure, and destroys their queue pairs.
   void fail_sources();
 
-  // A doorbell leaves the processor, with so many bytes of a work request; `before` as in Doorbell.
+  // A doorbell leaves the processor with `pushed` bytes of a work request (BlueFlame); `before` as in
+  // Doorbell.
   void send_doorbell(Context& context, protocol::DoorbellKind kind, std::uint32_t number, std::uint64_t value,
                      std::uint32_t before, std::uint32_t pushed, Duration call_time);
   void on_doorbell_arrived(Doorbell doorbell);
@@ -233,12 +235,12 @@ class Hca::Impl {
   std::map<std::uint32_t, std::shared_ptr<Arena>> arenas_;  // by process
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;       // by number
   struct XrcDomain {
-    std::uint64_t file = 0;  // identity of the file that names it; 0: private
+    std::uint64_t file = 0;  // identity of the file of ibv_open_xrcd(); 0: private
     std::uint32_t openings = 0;
   };
   std::map<std::uint32_t, XrcDomain> xrc_domains_;  // by number, from 1
-  Ref<Context> own_context_;  // for XRC receivers, which outlive the program that made them, and work sources
-  std::unique_ptr<MemoryRegion> source_region_;  // null: no source has asked for it
+  Ref<Context> own_context_;  // of XRC receivers, which outlive the program that creates them, and of work sources
+  std::unique_ptr<MemoryRegion> source_region_;  // null until the first work source
   std::vector<Ref<QueuePair>> sources_;          // in the order in which they were added
   std::uint32_t last_domain_ = 0;
   std::uint32_t last_context_ = 0;

@@ -1,4 +1,4 @@
-// The controllers that a profile can name. One more: a class behind `RateController`, and a row here.
+// The controllers that a profile can name. To add one, derive a class from `RateController` and add a row.
 #pragma once
 
 #include <memory>
@@ -13,22 +13,23 @@ namespace verbatim::hca {
 struct ControllerRow {
   std::string_view name;
   std::uint8_t signals = 0;  // `Signal`s that it needs
-  ReactionPoint (*defaults)(Rate line) = nullptr;  // values of parameters that the profile leaves out
+  ReactionPoint (*defaults)(Rate line) = nullptr;  // default parameters
   std::unique_ptr<RateController> (*make)(const ReactionPoint& parameters, Rate line) = nullptr;
 };
 
-// The first is "none", which makes no controller.
+// All rows. The first is "none", without a controller.
 std::span<const ControllerRow> controller_rows();
-// Null: no controller has this name.
+// The row of a controller by name; null: none.
 const ControllerRow* find_controller(std::string_view name);
 
-// Parameters that are set in `given`, and those of `defaults` in the place of the others.
+// `given`, with `defaults` for parameters that are not set.
 ReactionPoint complete(const ReactionPoint& given, const ReactionPoint& defaults);
 
-// Whether the profile's controller reads what switches write into packets.
+// Whether the profile's controller uses telemetry that switches write into packets.
 bool wants_telemetry(const CongestionControl& profile);
 
-// The controller of a queue pair on a line of this rate; null for "none". The profile has been checked.
+// Creates the controller of a queue pair; null for "none". `line`: rate of the port. The profile has been
+// checked.
 std::unique_ptr<RateController> make_controller(const CongestionControl& profile, Rate line);
 
 }  // namespace verbatim::hca

@@ -1,14 +1,13 @@
-// The part that variants of DCQCN (Zhu et al., SIGCOMM 2015) share: a rate and a target rate, a measure alpha of how often
-// notifications come, and counters of increases by a timer and by bytes. Variants differ in when they cut, by how much, and in
-// the steps of an increase.
+// Common part of the variants of DCQCN (Zhu et al., SIGCOMM 2015): the rate and its target, alpha, which
+// measures how frequent notifications are, and the counters of increases by timer and by bytes. Variants
+// differ in the time and size of cuts and in the steps of an increase.
 //
-// Three periods run from a notification on: updates of alpha, possible cuts, and increases. Where ends of periods are at one
-// instant, alpha comes first, then the cut, then the increase; and all of them before a notification or a packet of that
-// instant.
+// Three periodic activities start at a notification: updates of alpha, possible cuts, and increases. At one
+// instant the order is alpha, cut, increase, and then a notification or packet of that instant.
 //
-// Elapsed periods are stepped through one by one only as far as they change something. Alpha without notifications reaches 0
-// after a few thousand updates, and the rate reaches the line's after (line / rpg_ai_rate) increases: the cost of a call has a
-// bound, whatever time has passed.
+// A call processes elapsed periods one by one only while they change something. Alpha reaches 0 after a few
+// thousand updates without notification, and the rate reaches the line's after (line / rpg_ai_rate)
+// increases: the cost of a call is bounded, however much time has passed.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +27,20 @@ class Dcqcn : public RateController {
   Instant next_increase(Instant now) final;
 
  protected:
-  // Rates are in units of `unit`, which the line's rate is rounded down to. `parameters` are complete.
+  // Rates are counted in `unit`; the line's rate is rounded down to a multiple of it. `parameters` are
+  // complete.
   Dcqcn(const ReactionPoint& parameters, Rate line, Rate unit);
 
-  // The first notification: the rate, the target and alpha are set, and the periods that the variant uses begin.
+  // First notification: initialises rate, target and alpha, and starts the variant's periods.
   virtual void on_first(Instant now) = 0;
-  // A later one.
+  // Later notification; elapsed periods have been processed.
   virtual void on_next(Instant now) = 0;
-  // Alpha after an update.
+  // Alpha after an update; `has_notification`: one has arrived since the previous update.
   virtual std::uint64_t next_alpha(bool has_notification) const = 0;
+  // Decreases the rate.
   virtual void cut() = 0;
-  // The step that an increase adds to the target. `stage` is the counter that the increase belongs to, which has been counted
-  // before the step is taken, or is counted behind it, as the variant wants.
+  // One increase: calls raise() and increments `stage`, the counter of increases by timer or by bytes, before
+  // or after that, as the variant defines.
   virtual void increase(std::uint64_t& stage) = 0;
 
   // For variants.
@@ -54,8 +55,9 @@ class Dcqcn : public RateController {
     sent_ = 0;
     increase_due_ = now + parameters_.rpg_time_reset;
   }
-  // The next end of a cut period, of which one ended at `cuts_from_`, cuts.
+  // Schedules a cut at the next end of a cut period; periods are counted from `cuts_from_`.
   void request_cut(Instant now);
+  // Adds `step` to the target, at most to the line's rate, and moves the rate halfway to the target.
   void raise(std::uint64_t step);
   void set_rate(std::uint64_t rate) { rate_ = rate; }
   std::uint64_t in_units(std::int64_t bits_per_second) const {
@@ -74,7 +76,8 @@ class Dcqcn : public RateController {
  private:
   void advance(Instant now);
   void increase_by_timer(Instant until);
-  // No further increase changes anything: the average of whole numbers may stay one below.
+  // Whether no further increase changes the rate; the average of whole numbers may remain one below the
+  // target.
   bool is_recovered() const { return target_ == line_ && rate_ + 1 >= target_; }
 
   const std::uint64_t released_at_;  // rate from which on the queue pair is not limited

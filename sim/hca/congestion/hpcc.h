@@ -1,15 +1,17 @@
-// `hpcc`: a rate, and a window in proportion, by what switches write into packets (Li et al., HPCC, SIGCOMM 2019), as HPCC's
-// ns-3 model has it with a single rate (9f4be2a9, rdma-hw.cc, UpdateRateHp).
+// `hpcc`: computes a rate, and a window in proportion to it, from the telemetry of switches (Li et al., HPCC,
+// SIGCOMM 2019), as HPCC's ns-3 model does with a single rate (9f4be2a9, rdma-hw.cc, UpdateRateHp).
 //
-//  - How busy an output is: the bytes that have left between two records, over what it can send, plus the lesser of the two
-//    queues over what the window holds. The busiest output of the route counts, in a mean over one base_round_trip.
-//  - At kTargetPercent, or after rpg_threshold steps in a row, the rate becomes that of the last round trip, times
-//    the target over the mean, plus rpg_ai_rate; else rpg_ai_rate is added to that.
-//  - Every acknowledgement decides anew from the rate of the last round trip; the first of each round trip makes its
-//    decision that rate. The first of all only keeps its records.
+//  - Utilisation of an output: bytes sent between two records / bytes that the line can send in that time, plus the
+//    smaller queue of the two records / bytes of a full window. The mean over one base_round_trip of the most utilised
+//    output of the path counts.
+//  - If the mean is at least kTargetPercent, or after rpg_threshold additive steps in a row, the new rate is the
+//    reference rate x target / mean, plus rpg_ai_rate. Otherwise it is the reference rate plus rpg_ai_rate.
+//  - Every acknowledgement computes the rate from the reference rate, which is the rate at the end of the last round
+//    trip. The first acknowledgement of each round trip makes its result the reference rate. The very first one only
+//    stores its records.
 //
-// The window is what the line carries in base_round_trip, in proportion to the rate. Arithmetic is in integers: rates are
-// whole kb/s, the mean is in 2^-20.
+// The window is the number of bytes of the line in base_round_trip, times rate / line rate. Arithmetic is in
+// integers: rates in kb/s, the mean in 2^-20.
 #pragma once
 
 #include "sim/hca/congestion/parameters.h"
@@ -36,17 +38,17 @@ class Hpcc final : public RateController {
   Instant next_increase(Instant) override { return kNever; }
 
  private:
-  // The mean takes in the records of the newest packet; false: they say nothing.
+  // Updates the mean by new records. False: they cannot be compared with the previous ones.
   bool measure(const ib::Telemetry& telemetry);
 
   const ReactionPoint parameters_;
-  const std::uint64_t line_;  // kb/s; likewise below
+  const std::uint64_t line_;  // kb/s, as are the rates below
   const std::uint64_t released_at_;
   const std::uint64_t whole_window_;  // bytes
   std::uint64_t rate_;
-  std::uint64_t last_rate_;  // rate at the end of the last round trip
-  std::int64_t steps_ = 0;   // in a row
-  std::uint64_t busy_ = 0;   // the mean
+  std::uint64_t last_rate_;  // reference rate
+  std::int64_t steps_ = 0;   // additive steps in a row
+  std::uint64_t busy_ = 0;   // mean utilisation, in 2^-20
   bool has_records_ = false;
   ib::Telemetry newest_;
   ib::Psn round_trip_end_;  // PSNs from here on belong to the next round trip

@@ -1,9 +1,11 @@
-// Injection rate control of InfiniBand (IBA A10.2.2): a flow has an index into the congestion control table of its port. A BECN
-// raises the index, a timer lowers it, and the entry says how long the flow waits behind each of its packets.
+// Injection rate control of InfiniBand (IBA A10.2.2): each flow has an index into the congestion control
+// table of its port. A BECN increases the index, a timer decreases it, and the table's entry is the delay
+// after each packet of the flow.
 //
-// A flow is a queue pair, or all queue pairs of a service level together, as the port is set. The timer begins with a BECN that
-// finds the index at its least value, and runs until the index is there again. Its effect is computed on request: an
-// idle flow costs nothing. A timer of 0 lowers the index at once: nothing is ever delayed (so do drivers of hfi1).
+// A flow is a queue pair or all queue pairs of a service level, by the port's settings. The timer starts at a
+// BECN that finds the index at its minimum, and runs until the index is at its minimum again. Its effect is
+// computed on demand: an idle flow costs nothing. With a timer of 0 the index falls at once and nothing is
+// delayed, as in drivers of hfi1.
 #pragma once
 
 #include <array>
@@ -23,15 +25,15 @@ class InjectionIndex {
 
   std::uint16_t at(Instant now, const Setting& setting, std::size_t level);
   void on_becn(Instant now, const Setting& setting, std::size_t level);
-  // When the timer lowers it the next time; kNever: it is at its least value.
+  // Time of the next decrease by the timer; kNever: the index is at its minimum.
   Instant next_fall(Instant now, const Setting& setting, std::size_t level);
 
  private:
   std::uint16_t value_ = 0;
-  Instant timer_began_{};  // its current period, while the index is above its least value
+  Instant timer_began_{};  // start of its current period, while the index is above its minimum
 };
 
-// State of one adapter: how its port is set, flows that are service levels, and the log.
+// State of one adapter: the port's settings, the flows by service level, and the log.
 struct InjectionState {
   struct Level {
     InjectionIndex index;
@@ -44,14 +46,15 @@ struct InjectionState {
 
 class InjectionControl final : public RateController {
  public:
-  // The control of one queue pair whose packets have a service level. `line`: of the port. The state outlives it.
+  // Controller of one queue pair with service level `level`. `line`: byte time of the port. `state` must
+  // outlive it.
   InjectionControl(InjectionState& state, std::uint8_t level, ByteTime line) : state_(state), level_(level), line_(line) {}
 
   void on_notification(Instant now) override { index().on_becn(now, state_.setting, level_); }
   void on_sent(Instant now, std::uint32_t bytes) override { state_.levels[level_].newest = {now, bytes}; }
   std::optional<Rate> rate(Instant now) override;
   Instant next_increase(Instant now) override { return index().next_fall(now, state_.setting, level_); }
-  // A packet's time on the line, exact to the picosecond, and the delay behind it.
+  // The newest packet's start plus its time on the line, exact to the picosecond, and its delay.
   Instant due(Instant now, const SentPacket& newest) override;
   std::uint16_t table_index(Instant now) override { return index().at(now, state_.setting, level_); }
 

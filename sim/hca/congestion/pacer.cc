@@ -40,7 +40,7 @@ Instant Pacer::due(Instant now) {
   return controller_ == nullptr ? by_static_rate : std::max(by_static_rate, controlled);
 }
 
-Instant Pacer::look_again(Instant now) {
+Instant Pacer::next_check(Instant now) {
   const Instant next = due(now);
   return controller_ == nullptr ? next : std::min(next, std::max(controller_->next_increase(now), now));
 }

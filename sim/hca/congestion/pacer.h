@@ -1,12 +1,13 @@
-// Distance between the packets of one queue pair that has a rate: its static rate (`static_rate` of the
-// address vector), the rate of a controller, or the lower of both.
+// Spaces the packets of one queue pair with a rate: its static rate (`static_rate` of the address vector),
+// the rate of a controller, or the lower of both.
 //
-// A packet may start when the frame of the packet before, from the destination address to the frame check sequence (on
-// InfiniBand from the LRH to the VCRC), would have passed at the current rate, counted from that packet's start; under
-// injection rate control, after the time of that packet on the line and the delay of the table (`injection_control.h`). When
-// the rate changes meanwhile, the whole distance is that of the new rate, unless the controller says otherwise. A packet
-// starts when the adapter takes it from its queue pair, which is before its payload is gathered. Retransmissions, responses
-// and acknowledgements that queue behind responses are packets of the queue pair like any other.
+// The distance between the starts of two packets is the time of the first one's frame at the current rate.
+// The frame extends from the destination address to the frame check sequence, on InfiniBand from the LRH to
+// the VCRC. Under injection rate control the distance is the frame's time on the line plus the delay of the
+// table (`injection_control.h`). If the rate changes in between, the whole distance is that of the new rate,
+// unless the controller's due() differs. A packet starts when the adapter takes it from its queue pair,
+// before its payload is gathered. Retransmissions, responses, and acknowledgements queued behind responses
+// are paced too.
 #pragma once
 
 #include <cstdint>
@@ -25,33 +26,35 @@ namespace verbatim::hca {
 
 class Pacer {
  public:
-  // `line`: rate of the port, which is recorded for a queue pair without a limit. At least one of the other
-  // arguments is set.
+  // `line`: rate of the port, in `rate` records of an unlimited queue pair. `static_rate` or `controller` is
+  // set. `signals`: Signal bits that the controller uses.
   Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateController> controller, std::uint8_t signals = 0);
 
-  // Time at which the next packet may start; not after `now`: at once.
+  // Time at which the next packet may start: at most `now` if at once, kNever while the window is full.
   Instant due(Instant now);
-  // Time at which an owner that waits calls due() again, which may return an earlier time then.
-  Instant look_again(Instant now);
+  // Time at which a waiting owner must call due() again: the due time or, if earlier, the next increase of
+  // the rate, which makes the packet due earlier.
+  Instant next_check(Instant now);
+  // A packet of `bytes` starts.
   void on_sent(Instant now, std::uint32_t bytes);
-  // For a controller of round trips: a request packet has been handed to the port; an answer to requests has
-  // arrived.
+  // For a controller that uses round trips: a request packet has been handed to the port; an answer to
+  // requests has arrived.
   bool wants_round_trips() const { return round_trips_ != nullptr; }
   void on_handed_over(const ib::Bth& bth, Instant when) { round_trips_->on_handed_over(bth.psn, bth.ack_request, when); }
   void on_answer(const ib::Packet& packet, Instant now);
-  // For a controller of acknowledgements: sets AckReq in a request packet that is taken from the queue pair,
-  // and adds room for the controller's telemetry.
+  // For a controller that uses acknowledgements: sets AckReq in a request packet that is taken from the queue
+  // pair, and adds room for the controller's telemetry.
   bool wants_acknowledgements() const { return in_flight_ != nullptr; }
   ib::PacketPtr prepare(ib::PacketPtr packet);
-  // All PSNs before `unacknowledged` are acknowledged, and the next packet is `next`; `packet_bytes`: payload
-  // of a full packet. While the window is full, due() is kNever. The queue pair calls again after an
-  // acknowledgement.
+  // Checks whether the window permits the request packet `next`; all PSNs before `unacknowledged` are
+  // acknowledged. `packet_bytes`: payload of a full packet. The queue pair calls this before due(), and after
+  // acknowledgements.
   void judge_window(ib::Psn unacknowledged, ib::Psn next, std::uint32_t packet_bytes);
-  // The window does not limit the next packet.
+  // Called instead for a response or a repeated packet, which the window does not limit.
   void pass_window() { is_window_full_ = false; }
-  // False: there is no controller.
+  // Passes a congestion notification to the controller. False: there is none.
   bool on_notification(Instant now);
-  // As in RateController; 0 without a controller.
+  // RateController::table_index(); 0 without a controller.
   std::uint16_t table_index(Instant now) { return controller_ == nullptr ? std::uint16_t{0} : controller_->table_index(now); }
 
   // Emits a `rate` record if the rate in Mb/s has changed since the last call.
@@ -71,7 +74,7 @@ class Pacer {
   SentPacket newest_;
 };
 
-// The rate of an ibv_rate; none for 0 (no limit), and for numbers that are no rate.
+// The rate of an ibv_rate value; nullopt for 0 (no limit) and for unknown values.
 std::optional<Rate> rate_of_static(std::uint8_t static_rate);
 
 }  // namespace verbatim::hca

@@ -1,4 +1,4 @@
-// Congestion control of an adapter on Ethernet as its profile sets it (key `congestion_control`).
+// Congestion control of an adapter on Ethernet: key `congestion_control` of its profile.
 #pragma once
 
 #include <cstdint>
@@ -8,28 +8,28 @@
 
 namespace verbatim::hca {
 
-// Parameters of the reaction point under the names of /sys/class/net/INTERFACE/ecn/roce_rp (MLNX_OFED). A number below zero is
-// not set: the controller has a value of its own (`controllers.h`). Rates are bit/s, whole Mb/s.
+// Parameters of the reaction point, named as in /sys/class/net/INTERFACE/ecn/roce_rp (MLNX_OFED). kNotSet:
+// the controller's default (`controllers.h`). Rates are in bit/s, multiples of 1 Mb/s.
 struct ReactionPoint {
   static constexpr std::int64_t kNotSet = -1;
 
   Duration rpg_time_reset{kNotSet};              // between increases by the timer
-  std::int64_t rpg_byte_reset = kNotSet;         // between increases by bytes, in units of 64 bytes; 0: there are none
+  std::int64_t rpg_byte_reset = kNotSet;         // between increases by bytes, in units of 64 bytes; 0: no increases by bytes
   std::int64_t rpg_threshold = kNotSet;          // increases before fast recovery ends, 1 … 31
   std::int64_t rpg_ai_rate = kNotSet;            // step of the additive increase
   std::int64_t rpg_hai_rate = kNotSet;           // step of the hyper increase
-  std::int64_t rpg_max_rate = kNotSet;           // a queue pair that reaches it is not limited; 0: the rate of the line
-  std::int64_t rpg_min_rate = kNotSet;           // no cut goes below
-  std::int64_t rpg_gd = kNotSet;                 // a cut takes rate x alpha >> this, with alpha in 1/1024: 11 is alpha / 2
-  std::int64_t rpg_min_dec_fac = kNotSet;        // a cut leaves at least so many percent
-  std::int64_t dce_tcp_g = kNotSet;              // alpha keeps so many 1024ths of itself at each update
+  std::int64_t rpg_max_rate = kNotSet;           // a queue pair with this rate or more is not limited; 0: line rate
+  std::int64_t rpg_min_rate = kNotSet;           // minimum of the rate after a cut
+  std::int64_t rpg_gd = kNotSet;                 // a cut subtracts rate x alpha >> rpg_gd, alpha in 1/1024: 11 is alpha / 2
+  std::int64_t rpg_min_dec_fac = kNotSet;        // percentage of the rate that a cut leaves at least
+  std::int64_t dce_tcp_g = kNotSet;              // weight of the old alpha in an update, in 1/1024
   Duration dce_tcp_rtt{kNotSet};                 // between updates of alpha
   std::int64_t initial_alpha_value = kNotSet;    // in 1/1024, 1 … 1023
-  std::int64_t rate_to_set_on_first_cnp = kNotSet;  // 0: the rate of the line
+  std::int64_t rate_to_set_on_first_cnp = kNotSet;  // 0: line rate
   Duration rate_reduce_monitor_period{kNotSet};  // between cuts
-  Duration base_round_trip{kNotSet};             // hpcc, swift: round trip of a full packet that nothing delays
-  bool clamp_tgt_rate = false;                   // each cut sets the target to the rate before
-  bool clamp_tgt_rate_after_time_inc = true;     // the same of a cut behind an increase by the timer
+  Duration base_round_trip{kNotSet};             // hpcc, swift: round trip of a full packet without queues
+  bool clamp_tgt_rate = false;                   // each cut sets the target to the previous rate
+  bool clamp_tgt_rate_after_time_inc = true;     // so does a cut after an increase by the timer
 };
 
 // Notifications of one scope are at least `min_time_between_cnps` apart.
@@ -38,12 +38,12 @@ inline constexpr const char* kCnpScopeNames[] = {"port", "destination-ip", "queu
 
 struct CongestionControl {
   std::string controller = "none";  // controller of each queue pair's rate (`controllers.h`)
-  bool ecn_capable = false;  // requests and READ responses of connections carry ECT(0)
+  bool ecn_capable = false;  // requests and READ responses of connections have ECT(0)
   // Parameters of the notification point, by the names of /sys/class/net/INTERFACE/ecn/roce_np.
   Duration min_time_between_cnps{4'000'000};
   std::string cnp_scope = kCnpScopeNames[0];
-  // Packets that find so many bytes in the adapter's receive buffer, themselves among them, are answered as marked ones; 0:
-  // none. Whole adapters alone: a light one holds no packet back.
+  // A packet after whose arrival the adapter's receive buffer contains this many bytes or more is treated as
+  // if it were marked; 0: none. Full adapters only: a light one buffers no packets.
   std::uint32_t cnp_receive_buffer_bytes = 0;
   std::uint32_t cnp_dscp = 48;
   std::uint32_t cnp_802p_prio = 6;  // service level of a notification

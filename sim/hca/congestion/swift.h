@@ -1,16 +1,19 @@
-// `swift`: a window by the delay of round trips (Kumar et al., Swift, SIGCOMM 2020), with the parameters of htsim's model
-// (Broadcom/csg-htsim 841d9e7b, swift.cpp), which calls several of them a guess.
+// `swift`: computes a window from the delay of round trips (Kumar et al., Swift, SIGCOMM 2020), with the
+// parameters of htsim's model (Broadcom/csg-htsim 841d9e7b, swift.cpp), which calls several of them a guess.
 //
-//  - Target of the delay: base_round_trip, plus kHopPerMille of it for each switch on the way (topology scaling), plus
-//    an addition for small windows (flow scaling): kRange x base_round_trip at kSmall packets or fewer, nothing at
-//    kLarge or more, and between them in proportion to 1 / sqrt(window).
-//  - Below the target, each acknowledged packet adds 1 / window packets, or one to a window below one. From the target
-//    on the window shrinks by kBetaPercent x (delay - target) / delay, by half at the most, once in a round trip.
-//  - Below one packet the next packet starts a round trip / window behind the one before. Else acknowledgements alone pace.
+//  - Target delay: base_round_trip, plus kHopPerMille of it for each switch on the path (topology scaling), plus an
+//    addition for small windows (flow scaling): kRange x base_round_trip at kSmall packets or fewer, nothing at kLarge
+//    or more, and between them in proportion to 1 / sqrt(window).
+//  - With a delay below the target each acknowledged packet adds 1 / window packets, or one packet to a window below
+//    one. Otherwise the window is reduced by the factor kBetaPercent x (delay - target) / delay, at most by half, once
+//    in a round trip.
+//  - With a window below one packet, a packet starts (round trip / window) after the previous one. A larger window is
+//    paced only by acknowledgements.
 //
-// The delay is the round trip from the adapter's port back to the adapter, with what the receiver takes: adapters
-// write no time stamps that would separate the fabric's delay from the host's, so there is one window where Swift has two. Losses
-// do not shrink the window. It begins with what the line carries in base_round_trip.
+// The delay is the round trip from the adapter's port back to the adapter, including the receiver's part.
+// Adapters write no time stamps that would separate the delays of fabric and host, so there is one window
+// instead of Swift's two. Losses do not reduce the window. The first window is the number of bytes of the
+// line in base_round_trip.
 #pragma once
 
 #include "sim/hca/congestion/parameters.h"
@@ -38,7 +41,7 @@ class Swift final : public RateController {
   bool wants_round_trips() const override { return true; }
   void on_acknowledged(const Acknowledged& acknowledged) override;
   std::optional<std::uint64_t> window(std::uint32_t packet_bytes) override;
-  // The window after the newest round trip.
+  // The window per newest round trip.
   std::optional<Rate> rate(Instant) override;
   Instant next_increase(Instant) override { return kNever; }
   Instant due(Instant now, const SentPacket& newest) override;

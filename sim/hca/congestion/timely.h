@@ -1,12 +1,15 @@
-// `timely`: a rate by round trips and their gradient (Mittal et al., TIMELY, SIGCOMM 2015), with the parameters of HPCC's ns-3
-// model. Switches and receivers need nothing for it.
+// `timely`: computes the rate from round trips and their gradient (Mittal et al., TIMELY, SIGCOMM 2015), with
+// the parameters of HPCC's ns-3 model. It needs no support of switches and receivers.
 //
-//  - A round trip below kLow raises the rate by rpg_ai_rate; one above kHigh lowers it by kBeta x (1 - kHigh / round trip).
-//  - Between them a mean of differences decides: at or below zero the rate rises by rpg_ai_rate, from the rpg_threshold-th such
-//    round trip in a row on by rpg_hai_rate; above zero it falls by kBeta x mean / kLeast.
+//  - A round trip below kLow increases the rate by rpg_ai_rate; one above kHigh reduces it by the factor
+//    kBeta x (1 - kHigh / round trip).
+//  - Between them the mean of the differences of consecutive round trips decides. At most zero: the rate increases by
+//    rpg_ai_rate, from the rpg_threshold-th such round trip in a row on by rpg_hai_rate. Above zero: the rate is reduced
+//    by the factor kBeta x mean / kLeast.
 //
-// Round trips are those of packets that ask for an acknowledgement, so of ends of messages unless the profile has
-// ack_every_packets. One counts in each round trip, as in that model: of packets that were handed over before, none.
+// Only packets with AckReq have round trips: the last ones of messages, unless the profile has
+// ack_every_packets. After a change of the rate, round trips of packets that were handed over before it are
+// ignored, as in that model.
 #pragma once
 
 #include "sim/hca/congestion/parameters.h"
@@ -38,11 +41,11 @@ class Timely final : public RateController {
   void lower(std::uint64_t numerator, std::uint64_t denominator);
 
   const ReactionPoint parameters_;
-  const std::uint64_t line_;         // kb/s; likewise below
+  const std::uint64_t line_;         // kb/s, as are the rates below
   const std::uint64_t released_at_;  // rate from which on the queue pair is not limited
   std::uint64_t rate_;
   bool has_newest_ = false;
-  Instant changed_at_{};  // packets handed over before say nothing of the rate
+  Instant changed_at_{};  // last evaluated round trip; those that began before it are ignored
   Duration newest_{};  // round trip
   Duration mean_{};    // mean of the differences between consecutive round trips
   std::int64_t rises_ = 0;  // in a row, between kLow and kHigh

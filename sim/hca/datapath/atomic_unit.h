@@ -1,10 +1,10 @@
 // Executes atomic requests on program memory (IBA 9.4.5): a DMA read of 64 bits, the operation, and a DMA
-// write. Requests start in the order in which they arrive. A request for a location with an operation under
-// way waits, and all requests behind it. A location is an address modulo the profile's number of locks (4096:
-// the low 12 bits, facts/timing.md 3.3): it takes one operation per DMA read, about 2.7 million a second.
+// write. Requests start in order of arrival. A request whose lock is held by an operation in progress waits,
+// and so do all later requests. The lock is the address modulo the profile's number of locks (4096: the low
+// 12 bits, facts/timing.md 3.3); one lock permits one operation per DMA read, about 2.7 million a second.
 //
-// Where the profile limits the number of operations under way, requests that wait for a lock let others pass,
-// except those of their own queue pair.
+// If the profile limits the number of operations in progress, requests of other queue pairs overtake one that
+// waits for a lock.
 //
 // Operations are atomic against each other only (IBV_ATOMIC_HCA): a store of the CPU or a WRITE between the
 // DMA read and the DMA write is lost.
@@ -41,8 +41,8 @@ class AtomicUnit final : public host::DmaClient {
  public:
   AtomicUnit(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, PayloadWriter& payloads, Notifier& notifier);
 
-  // `owner`: the program whose memory is changed. ResponderDriver::on_atomic_done of the queue pair gets the
-  // original value.
+  // Executes an atomic on the memory of `owner`'s program. The queue pair's ResponderDriver::on_atomic_done()
+  // gets the original value.
   void execute(QueuePair& qp, Context& owner, const AtomicRequest& request);
 
  private:
@@ -56,7 +56,7 @@ class AtomicUnit final : public host::DmaClient {
   std::size_t lock_of(const Operation& operation) const { return operation.request.address % locked_.size(); }
 
   void start_waiting();
-  // Index of the first waiting request that may start; the number of waiting requests when none may.
+  // Index of the first waiting request that may start; the number of waiting requests: none may.
   std::size_t next_to_start() const;
   void start(Operation operation);
   // As message_stream() of payload_writer.h.

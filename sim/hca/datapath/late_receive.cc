@@ -14,8 +14,8 @@ bool is_late(const QueuePair& qp, const RecvWork& work, const ib::Packet& packet
   if (static_cast<std::uint64_t>(to_ps(adapter.engine.now())) > protocol::RecvWqe::kPostedMask) return false;
   const Instant posted = instant_from_ps(static_cast<std::int64_t>(work.posted_ps));
   if (posted <= qp.responder_driver.started()) return false;
-  const bool came_before = adapter.diagnoses.starved_since(qp) < posted;
-  return adapter.late_receive_judge->is_mistake({adapter.id, packet, qp.attributes.dest_qp_num, posted, came_before});
+  const bool found_none_before = adapter.diagnoses.starved_since(qp) < posted;
+  return adapter.late_receive_judge->is_mistake({adapter.id, packet, qp.attributes.dest_qp_num, posted, found_none_before});
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 // Writes of payload from received packets into program memory.
 //
-// The order in which the bytes of one message reach memory is free: they may be cut into parts (within an
-// aligned 8 bytes only by a quirk) that land in any order and late (freedom.h), also behind payload of other
-// queue pairs. A part that is held back is handed to the DMA engine, which keeps its order, before everything
-// that depends on it: the next message of its stream, answers (acknowledgements as well) and completions of
-// its queue pair, a write or read of the same bytes, and a command of the program. The same bytes at another
-// address are not recognized. A later WRITE may be placed before held parts of earlier ones if their region was
-// registered with IBV_ACCESS_RELAXED_ORDERING, or by a quirk; acknowledgements wait for such parts.
+// The order in which the bytes of one message reach memory is unspecified: choices may cut the payload into
+// parts (of less than an aligned 8 bytes only by a quirk), which are written in any order and late
+// (freedom.h), even after payload of other queue pairs. A held part is handed to the DMA engine, which keeps
+// its order, before anything that depends on it: the next message of its stream, answers (including
+// acknowledgements) and completions of its queue pair, a write or read of the same bytes, and a command of
+// the program. Aliases of the bytes at other addresses are not recognized. A later WRITE may be placed before
+// held parts of earlier ones if their region was registered with IBV_ACCESS_RELAXED_ORDERING, or by a quirk;
+// acknowledgements wait for these parts.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,8 @@ class KeyTable;
 class Notifier;
 class ReceiveCheck;
 
-// The packets of one queue pair in one direction. Its messages end where release_stream() is called.
+// The packets of one queue pair in one direction, requests or responses. release_stream() is called between
+// messages.
 using MessageStream = std::uint64_t;
 constexpr MessageStream message_stream(std::uint32_t qpn, bool is_response) {
   return std::uint64_t{qpn} << 1 | (is_response ? 1 : 0);
@@ -51,8 +53,9 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
  public:
   PayloadWriter(AdapterBase& adapter, host::DmaEngine& dma, AdapterMemory& memory, KeyTable& keys, Notifier& notifier);
 
-  // The pieces together are as long as the payload, and not empty; their owners are of the opening of `context`. A payload
-  // without bytes takes the same time and changes no memory.
+  // Writes the payload to the pieces, or holds it. The pieces are not empty and together as long as the
+  // payload; their owners belong to the opening of `context`. A payload whose bytes are not modelled takes
+  // the same time and changes no memory.
   host::DmaWriteTimes write(Context& context, const ib::Payload& payload, std::span<const MemoryPiece> pieces,
                             MessageStream stream, WriteOrder order = WriteOrder::kKept);
   // A request message begins: held parts of earlier ones are handed to the DMA engine, unless it is a WRITE that
@@ -61,7 +64,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
     if (held_.empty()) [[likely]] return;
     if (!is_write || !overtakes(stream)) release_stream(stream);
   }
-  // Time until which parts of the stream are held that a WRITE may overtake; 0: there is none.
+  // Latest time until which a part of the stream that a WRITE may overtake is held; 0: there is no such part.
   Instant overtakable_until(MessageStream stream) const {
     Instant until{};
     for (const Held& held : held_) {
@@ -69,10 +72,10 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
     }
     return until;
   }
-  // Payload of the next writes, until the next call, is the beginning of a message: `check` looks at the
-  // receive before the payload is written; null: no check.
-  void look_before(std::shared_ptr<ReceiveCheck> check) { check_ = std::move(check); }
-  // Time at which the last byte that was handed to the DMA engine leaves, or has left, the adapter.
+  // Sets the check that examines the receive buffer before the payload of the next writes is written; null:
+  // none.
+  void check_before_writes(std::shared_ptr<ReceiveCheck> check) { check_ = std::move(check); }
+  // Time, past or future, at which the last byte that was handed to the DMA engine leaves the adapter.
   Instant last_left() const { return last_left_; }
   bool holds_any() const { return !held_.empty(); }
   // Hands parts that are held back to the DMA engine now: all parts; those of a stream; of a queue pair; of
@@ -144,7 +147,7 @@ class PayloadWriter final : public host::DmaClient, public host::PlacementClient
   std::vector<Held> held_;  // in order of arrival
   Timer hold_timer_;        // runs until the first of them is released
   Instant last_left_{};
-  std::shared_ptr<ReceiveCheck> check_;  // see look_before()
+  std::shared_ptr<ReceiveCheck> check_;  // set by check_before_writes()
 };
 
 template <class Matches>

@@ -232,7 +232,7 @@ bool QueuePair::is_put_off() {
 }
 
 void QueuePair::judge_window() {
-  if (is_response_next() || requester.repeats()) return pacer->pass_window();
+  if (is_response_next() || requester.is_repeating()) return pacer->pass_window();
   pacer->judge_window(requester.unacknowledged(), requester.next_psn(), path_mtu());
 }
 
@@ -394,7 +394,7 @@ void QueuePair::check_drained() {
 
 Instant QueuePair::request_rq_doorbell(bool wanted) { return adapter.records.write_wish(*this, wanted); }
 
-void QueuePair::show_recv_doorbell_wish(bool wanted) {
+void QueuePair::write_rq_doorbell_request(bool wanted) {
   record().recv_doorbell_wanted.store(wanted ? 1 : 0, std::memory_order_release);
   if (wanted) own_receives.look_for_flush();
 }

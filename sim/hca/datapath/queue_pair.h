@@ -47,11 +47,11 @@ struct QueuePairParams {
   std::uint32_t pd = 0;
   Ref<CompletionQueue> send_cq;
   Ref<CompletionQueue> recv_cq;
-  Ref<SharedReceiveQueue> srq;  // none: it has its own
+  Ref<SharedReceiveQueue> srq;  // none: it has its own receive queue
   std::uint32_t domain = 0;     // XRC receiver: its domain
   bool signal_all = false;
   // Queue pairs of Ethernet frames.
-  bool is_work_queue = false;  // it has a receive queue alone; its program handles it as an ibv_wq
+  bool is_work_queue = false;  // an ibv_wq: a receive queue only
   bool blocks_own_copies = false;  // frames that it sends to a group are not delivered to itself
   std::uint32_t frame_options = 0;  // FrameOption
   std::shared_ptr<const ReceiveScaling> scaling;  // not null: its frames are delivered to these work queues
@@ -81,8 +81,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   const QueuePairParams params;
 
  private:
+  // The context whose program has the memory of `key`; `named` if the key is unknown.
   Context& find_owner(Context& named, std::uint32_t key) const;
-  protocol::QueuePairRecord no_record_{};  // stands in when no program posts to the queue pair
+  protocol::QueuePairRecord no_record_{};  // used if no program posts to the queue pair
   protocol::QueuePairRecord& record();
   std::span<std::byte> ring(std::uint64_t offset, std::uint64_t bytes) const;
 
@@ -91,16 +92,16 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   ReceiveQueue own_receives;
   std::uint32_t ring_epoch = 0;  // counts resets: fetches of an earlier epoch are discarded
   bool is_scheduled = false;     // in the send pipeline's list
-  std::uint32_t acknowledgements_staged = 0;  // its acknowledgements in the acknowledge stage
+  std::uint32_t acknowledgements_staged = 0;  // in the acknowledge stage
   std::uint32_t async_events_reported = 0;
   std::uint32_t windows = 0;  // memory windows of type 2 that are bound through it
-  std::uint32_t flows = 0;    // flow rules that give it frames
-  std::uint32_t tables = 0;   // tables for receive side scaling that have this work queue
-  std::uint32_t frame_options = 0;  // FrameOption, the present ones
+  std::uint32_t flows = 0;    // flow rules that deliver frames to it
+  std::uint32_t tables = 0;   // receive side scaling tables that contain this work queue
+  std::uint32_t frame_options = 0;  // FrameOption; current, changed by modifications
   std::vector<QueuePairOpening> openings;  // XRC receiver: its openings, the oldest first
   std::unique_ptr<SourceSide> source;      // null: a program posts its requests
   std::unique_ptr<Pacer> pacer;            // null: its rate is not limited
-  // The queue pair itself when it has a work source, else none.
+  // The queue pair itself if it has a work source; else none.
   Ref<QueuePair> source_ref() const { return source != nullptr ? self : Ref<QueuePair>(); }
 
   // The transport machines, and their drivers in the data path.
@@ -122,13 +123,14 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   ReceiveQueue& receives();
   const Ref<CompletionQueue>& receive_cq() const;
   std::uint32_t receive_pd() const;
-  // The list of tags that the message of this packet is matched with; null: it is not matched.
+  // The tag list of the shared receive queue that this packet's message is matched with; null: no tag
+  // matching.
   TagMatching* tags_of(const ib::Packet& packet) const;
   // The context whose memory the peer may reach, and the protection domain of its keys. For an XRC receiver
   // they are those of the shared receive queue that the request names.
   Context& memory_owner() const { return is_xrc_receiver() ? target_owner() : context; }
   std::uint32_t memory_pd() const { return is_xrc_receiver() ? receive_pd() : params.pd; }
-  // The context in whose program the memory of a key is: memory_owner(), or one that shares its opening.
+  // The context whose program has the memory of `key`: memory_owner(), or another context of its opening.
   Context& owner_of(std::uint32_t key) const {
     Context& named = memory_owner();
     if (!named.objects.is_shared()) [[likely]] return named;
@@ -139,9 +141,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   // The shared receive queue that an XRC receiver's request names; none: the number is unknown in the domain.
   void set_target(const Ref<SharedReceiveQueue>& srq) override { target_ = srq; }
 
-  // For a work queue: to RTR (ready), RESET or ERR.
+  // Changes the state of a work queue to RTR (ibv_wq ready), RESET or ERR.
   void move_work_queue(ib::QpState to);
-  // ibv_modify_qp: 0, or an errno when nothing has changed.
+  // ibv_modify_qp: returns 0, or a positive errno and changes nothing.
   int modify(const protocol::QpAttributes& to, std::uint32_t mask);
 
   // The processor rings the doorbell of the send queue; as Requester::on_ring().
@@ -168,9 +170,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
     }
     return outgoing;
   }
-  // Whether the next packet must wait for the queue pair's rate. There is a pacer.
+  // Whether the pacer, which must exist, delays the next packet.
   bool is_put_off();
-  // The path, the state, or the settings of the port have changed.
+  // Creates or removes the pacer after a change of path, state or port settings.
   void renew_pacer();
   bool is_current(const Outgoing& outgoing) const {
     return outgoing.is_response ? responses.is_current(outgoing) : requester.is_current(outgoing);
@@ -182,7 +184,7 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
       requester_driver.on_transmit(outgoing);
     }
   }
-  // visit(GatherPiece) for each piece of the packet's payload, which has just been made.
+  // Calls visit(GatherPiece) for each piece of the payload of a packet that next_packet() has just returned.
   template <class Visit>
   void visit_gather(const Outgoing& outgoing, Visit visit) const {
     const std::uint32_t length = outgoing.packet->payload.length;
@@ -193,22 +195,23 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
           return true;
         });
   }
-  // False: an earlier sending of the packet has been acknowledged, and its memory is the program's again.
+  // False: an earlier transmission of the packet has been acknowledged; the program may reuse its memory.
   bool needs_bytes(const Outgoing& outgoing) const {
     return outgoing.is_response || requester.work_of(outgoing) != nullptr;
   }
-  // The bytes of programs that gather() will read; false when they are not known.
+  // Appends the program memory that gather() will read to `bytes`; false: it is not known.
   bool show_gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces,
                    std::vector<host::TouchedBytes>& bytes) const;
-  // Reads the packet's payload from the program now; zeros when it does not need the bytes.
+  // Reads the packet's payload from program memory now; zeros unless needs_bytes().
   void gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces, std::span<std::byte> to);
 
-  // Writes payload at `offset` of a scatter list of `owner`. False, and nothing is written, when the list's
-  // keys do not allow local writing.
+  // Writes payload at byte `offset` of a scatter list in `owner`'s memory. False: the list's keys do not
+  // allow local writes, and nothing is written.
   bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
                Context& owner, std::uint32_t pd, MessageStream stream);
-  // The pieces of memory that a part of a scatter list names; they are valid until the next call for any queue pair of the
-  // adapter. `is_allowed` is false when a key does not allow local writing: the last piece has no bytes then, and that key.
+  // The memory of a part of a scatter list; valid until the next call for any queue pair of the adapter.
+  // `is_allowed` is false if a key does not allow local writes; the last piece then has that key and no
+  // bytes.
   struct FoundPieces {
     std::span<const MemoryPiece> pieces;
     bool is_allowed = false;
@@ -227,27 +230,28 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   }
   // The program wrote an impossible value into a ring or record: QP_FATAL, and to ERR.
   void fail_fatally();
-  // Changes to the alternate path, which becomes the only one (IBA 17.2.8).
+  // Switches to the alternate path, which becomes the only path (IBA 17.2.8).
   void migrate();
   void raise(ib::AsyncEventType type);
-  // In SQD: raises SQ_DRAINED once, when no begun request is outstanding (IBA 10.3.1.5).
+  // In SQD: raises SQ_DRAINED once, if no begun request is outstanding (IBA 10.3.1.5).
   void check_drained();
 
-  // Asks the program to ring, or not to ring, for receives. Returns the time at which the program sees it.
+  // Requests, or stops requesting, a doorbell for each posted receive. Returns the time at which the program
+  // sees the request.
   Instant request_rq_doorbell(bool wanted);
-  // The program sees the wish now.
-  void show_recv_doorbell_wish(bool wanted);
+  // That time has been reached: writes the request into the shared record.
+  void write_rq_doorbell_request(bool wanted);
 
-  // Fields that every completion of this queue pair has.
+  // A completion with the fields that all completions of this queue pair have.
   protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
 
  private:
-  // The context in whose program the payload of a READ response is; null: the key is unknown.
+  // The context whose program has the payload of a READ response; null: the key is unknown.
   Context* answers_from(const Outgoing& response) const;
   // Lets the pacer check its window for the next packet.
   void judge_window();
   void on_paced(const ib::Packet& packet);
-  // For a controller that measures round trips: an answer to requests has arrived.
+  // An answer to requests has arrived, for a controller that uses round trips.
   void on_answer(const ib::Packet& packet);
   // A congestion notification, or a packet that a congested switch has marked.
   void on_notification(Incoming&& incoming);
@@ -262,8 +266,8 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   int check_migration_state(std::uint32_t to, bool brings_alternate) const;
   bool has_alternate_path() const { return attributes.alt_port_num != 0; }
   void move_migration_state(std::uint32_t to);
-  // Reads the peer's migration state from a packet; false when the peer has changed to a path that this side
-  // does not have.
+  // Reads the peer's migration state from a packet. False: the peer has migrated, and this side has no
+  // alternate path.
   bool follow_peer(const ib::Packet& packet);
   void set_state(ib::QpState to);
   void reset();
@@ -284,11 +288,11 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
 
   Ref<SharedReceiveQueue> target_;
   bool drain_pending_ = false;  // SQ_DRAINED is to be raised
-  bool flushed_before_ = false;
+  bool flushed_before_ = false;  // a completion was flushed since the last reset; selects the vendor error
   bool was_response_ = false;  // the last packet was a response
 };
 
-// Sets another target for its lifetime: the answer belongs to an earlier request.
+// Sets another target during its lifetime, for an answer to an earlier request.
 class TargetScope {
  public:
   TargetScope(QueuePair& qp, const Ref<SharedReceiveQueue>& target) : qp_(qp), before_(qp.target_ref()) {

@@ -41,7 +41,7 @@ void ReceivePipeline::receive(ib::PacketPtr packet, fabric::ArrivalTimes times) 
   Instant there = times.tail;
   if (icrc_.takes_time()) [[unlikely]] there = icrc_.accept(there, packet->trail, adapter_.id, kIcrc);
   const Instant done = check_.accept(there, packet->trail, adapter_.id, "receive check");
-  const bool is_full = input_.is_full_enough(*packet);
+  const bool is_full = input_.count_arrival(*packet);
   checked_.push(done, {.packet = std::move(packet), .in_buffer = true, .buffer = &input_, .finds_full_buffer = is_full});
 }
 
@@ -66,7 +66,7 @@ void ReceivePipeline::on_checked(Incoming&& incoming) {
   if (!to_group && !adapter_.address.is_destination_of(packet)) {
     return incoming.drop(DropReason::kWrongLid);
   }
-  if (packet.ethernet && !adapter_.address.takes_tag_of(packet)) return incoming.drop(DropReason::kWrongVlan);
+  if (packet.ethernet && !adapter_.address.has_vlan_of(packet)) return incoming.drop(DropReason::kWrongVlan);
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   if (!operation.defined) return incoming.drop(DropReason::kUndefinedOpcode);
   if (to_group) return deliver_to_group(std::move(incoming), operation);

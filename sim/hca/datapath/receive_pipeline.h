@@ -1,11 +1,11 @@
-// From the port to queue pairs: packets whose last byte has arrived are checked one after the other, and
-// handed to the queue pair that they name. Packets from this adapter to itself enter here behind the
-// packetize stage, without the port: loopback takes no wire time. The check of the ICRC, which these do not
-// have, is a stage before.
+// Path of packets from the port to queue pairs: packets whose last byte has arrived pass the ICRC check and
+// the receive check in order, and are delivered to their destination queue pairs. Packets from this adapter
+// to itself arrive from the packetize stage, without the port and without an ICRC: loopback takes no wire
+// time.
 //
-// A packet waits here while the adapter lacks the context of its queue pair, or the protection entry of the
-// key that a request names, and the packets of the same queue pair behind it; others pass. Further lookups
-// for its placement are those of the queue pair (placement_lookup.h).
+// A packet waits here while the context of its queue pair, or the protection entry of a request's R_Key, is
+// not in the adapter's caches; later packets of the same queue pair wait for it, others do not. The queue
+// pair makes the further lookups for placement (placement_lookup.h).
 #pragma once
 
 #include <map>
@@ -37,8 +37,7 @@ class ReceivePipeline final : public CacheClient {
   void receive(ib::PacketPtr packet, fabric::ArrivalTimes times);
   void loop_back(ib::PacketPtr packet);
 
-  // Whether a queue pair has sent the packet itself, and does not want it
-  // (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB).
+  // Whether the queue pair has sent the packet itself and was created with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB.
   static bool is_own_copy(const QueuePair* qp, const Incoming& incoming);
 
  private:

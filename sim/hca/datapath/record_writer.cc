@@ -30,7 +30,7 @@ void RecordWriter::on_visible(Write&& write) {
     srq->tags->show(write.operations_done, write.tags_left);
   }
   QueuePair* qp = write.qp.get();
-  if (qp != nullptr && qp->ring_epoch == write.epoch) qp->show_recv_doorbell_wish(write.wants_recv_doorbell);
+  if (qp != nullptr && qp->ring_epoch == write.epoch) qp->write_rq_doorbell_request(write.wants_recv_doorbell);
 }
 
 }  // namespace verbatim::hca

@@ -112,7 +112,7 @@ void RequesterDriver::deal_with(Incoming&& incoming, bool is_looked_up) {
   const Requester::Placement placement = requester.receive(*incoming.packet, now(), actions);
   qp_.executor.execute(actions, &incoming);
   const std::uint64_t lookup = placement.list != nullptr ? place(incoming, placement, is_looked_up) : 0;
-  requester.on_dealt_with();
+  requester.on_packet_done();
   if (lookup != 0) [[unlikely]] held_.hold(std::move(incoming), HeldPackets::Wait::kLookUp, lookup);
 }
 

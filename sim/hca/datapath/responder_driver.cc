@@ -60,20 +60,20 @@ void ResponderDriver::flush_receive(RecvWork&& work) {
 
 void ResponderDriver::receive(Incoming&& incoming) {
   if (!held_.empty()) return held_.hold_behind(std::move(incoming));
-  deal_with(std::move(incoming), Resolved::kNothing);
-  deal_with_kept();
+  process(std::move(incoming), Resolved::kNothing);
+  process_kept();
 }
 
-void ResponderDriver::deal_with_kept() {
+void ResponderDriver::process_kept() {
   while (!kept_.empty() && held_.empty()) [[unlikely]] {
     std::optional<Incoming> next = kept_.take(qp_.responder.expected());
     if (!next) return;
     next->packet->trail.add(now(), {qp_.adapter.id, kMissingPackets});
-    deal_with(std::move(*next), Resolved::kNothing);
+    process(std::move(*next), Resolved::kNothing);
   }
 }
 
-void ResponderDriver::deal_with(Incoming&& incoming, Resolved resolved) {
+void ResponderDriver::process(Incoming&& incoming, Resolved resolved) {
   Responder& responder = qp_.responder;
   Actions actions;
   Responder::Verdict verdict = responder.receive(*incoming.packet, now(), actions);
@@ -199,11 +199,11 @@ bool ResponderDriver::write(Incoming& incoming, const Responder::Placement& plac
     if (ib::info(packet.bth.opcode).begins_message && protocol::is_receive_seen(work.number)) {
       const std::uint64_t note = qp_.receives().note_of(work.number);
       if (note != 0 && payload.length != 0)
-        qp_.adapter.payloads.look_before(ReceiveCheck::of(qp_, note, work, now()));
+        qp_.adapter.payloads.check_before_writes(ReceiveCheck::of(qp_, note, work, now()));
     }
     const bool is_placed =
         qp_.scatter(work.sges, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
-    qp_.adapter.payloads.look_before(nullptr);
+    qp_.adapter.payloads.check_before_writes(nullptr);
     return is_placed;
   }
   Context& owner = qp_.owner_of(placement.key);
@@ -224,9 +224,9 @@ void ResponderDriver::resume(Resolved resolved) {
   const bool waited_for_others = resolved == Resolved::kLookUp || resolved == Resolved::kAtomics;
   held_.resume([&](Incoming&& incoming, bool is_first) {
     if (!is_first && waited_for_others) incoming.packet->trail.add(now(), {qp_.adapter.id, kEarlierPackets});
-    deal_with(Incoming(std::move(incoming)), is_first ? resolved : Resolved::kNothing);
+    process(Incoming(std::move(incoming)), is_first ? resolved : Resolved::kNothing);
   });
-  deal_with_kept();
+  process_kept();
 }
 
 void ResponderDriver::on_receive() {

@@ -1,10 +1,10 @@
-// Calls the responder of a queue pair for its packets, gives it the receives that they need, and has its
-// actions executed.
+// Passes the packets of a queue pair to its responder, with the receives that they need, and executes the
+// responder's actions.
 //
-// A packet waits here, and all packets of the queue pair behind it, when it needs a receive that is still
-// being fetched, when the adapter lacks protection entries or translations for its memory, or when it is a
-// SEND or WRITE behind atomics that have not changed memory yet. Packets of other queue pairs pass. A packet
-// behind a gap may be kept until the gap has closed.
+// A packet waits here, together with all later ones of the queue pair, if the receive that it needs is still
+// being fetched, if protection entries or translations for its memory are not in the adapter's caches, or if
+// it is a SEND or WRITE after atomics that have not changed memory yet. Packets of other queue pairs are not
+// affected. A packet after a gap may be kept until the gap has closed.
 #pragma once
 
 #include <cstdint>
@@ -25,30 +25,31 @@ class ResponderDriver {
  public:
   explicit ResponderDriver(QueuePair& qp) : qp_(qp) {}
 
-  // From INIT to RTR; receive work requests are fetched ahead.
+  // Transition from INIT to RTR: starts to prefetch receives.
   void start(ib::Psn expected);
   Instant started() const { return started_; }
-  // To ERR: flushes all receives, those posted later as well.
+  // Transition to ERR: flushes all receives, including later ones.
   void flush();
   void receive(Incoming&& incoming);
   // A packet of a response; see QueuePair.
   Outgoing next_packet();
 
-  // Called by the receive queue: there is a receive; there was none at `sampled_at`; a receive to flush in
-  // ERR.
+  // Called by the receive queue: a receive has been fetched; there was none at `sampled_at`; a receive to
+  // flush, in ERR.
   void on_receive();
   void on_no_receive(Instant sampled_at);
   void flush_receive(RecvWork&& work);
   // Called by PlacementLookup.
   void on_looked_up(std::uint64_t number);
-  // Called by AtomicUnit with the result of an atomic. Its write, if any, has been handed to the DMA engine.
+  // Called by AtomicUnit with the original value. The atomic's write, if any, has been handed to the DMA
+  // engine.
   void on_atomic_done(ib::Psn psn, std::uint64_t original, const Trail& trail);
-  // Drops the packets that wait or are kept here.
+  // Drops all waiting and kept packets.
   void drop_held();
-  // Called by a watched receive queue: there are receives.
+  // Called by a watched receive queue when there are receives.
   void on_receives();
-  // For frames whose drop is delayed: the program rings for new receives; FrameSteering reports that a delay
-  // may be over.
+  // For a frame whose drop is delayed: the program has rung a doorbell for a new receive; the maximum delay
+  // may have passed.
   void on_posted();
   void on_delay_over();
 
@@ -56,15 +57,15 @@ class ResponderDriver {
   // Need of the packet that has been met.
   using Resolved = HeldPackets::Wait;
 
-  void deal_with(Incoming&& incoming, Resolved resolved);
+  void process(Incoming&& incoming, Resolved resolved);
   void resume(Resolved resolved);
-  // Handles kept packets behind a gap that has closed.
-  void deal_with_kept();
-  // Gives the responder the next receive. The verdict has the same need when the packet must wait for the
-  // receive.
+  // Processes kept packets after a gap that has closed.
+  void process_kept();
+  // Passes the next receive to the responder. If the packet must wait for it, the verdict still has this
+  // need.
   Responder::Verdict supply(const Incoming& incoming, Resolved resolved, Actions& actions);
-  // Places the payload and has the packet executed. Returns the number of the lookup that it must wait for;
-  // 0: none.
+  // Places the payload and executes the packet. Returns 0, or the number of the lookup that the packet must
+  // wait for.
   std::uint64_t place(Incoming& incoming, const Responder::Placement& placement, Resolved resolved);
   std::uint64_t look_up(const ib::Packet& packet, const Responder::Placement& placement);
   // Whether a frame waits for a receive that the program may still post.

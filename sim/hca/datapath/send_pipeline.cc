@@ -148,7 +148,7 @@ void SendPipeline::pump() {
 
 void SendPipeline::put_off(Lane& lane, QueuePair& qp) {
   take_turn(lane);
-  const Instant again = qp.pacer->look_again(adapter_.engine.now());
+  const Instant again = qp.pacer->next_check(adapter_.engine.now());
   if (again == kNever) {  // its window is full: an acknowledgement activates it
     qp.is_scheduled = false;
     return;
@@ -378,7 +378,7 @@ void SendPipeline::stage(Acknowledgement&& acknowledgement, Instant decided) {
   acknowledged_.push(done, std::move(acknowledgement));
 }
 
-void SendPipeline::release_what_is_acknowledged(const QueuePair& qp) {
+void SendPipeline::release_acknowledged_writes(const QueuePair& qp) {
   if (!payloads_.holds_any() || adapter_.quirk_fires(Quirk::kEarlyAcknowledgement, freedom::kEarlyAcknowledgement)) return;
   payloads_.release_stream(message_stream(qp.number, false));
 }
@@ -394,7 +394,7 @@ void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
       return;
     }
     qp->put_backward_mark(*acknowledgement.packet);
-    release_what_is_acknowledged(*qp);
+    release_acknowledged_writes(*qp);
   }
   acknowledgement.packet->lrh.lane = port_->lane_of(acknowledgement.packet->lrh.service_level);
   Ring<Acknowledgement>& waiting = lanes_[acknowledgement.packet->lrh.lane.value].waiting_acknowledgements;
@@ -457,7 +457,7 @@ void SendPipeline::transmit(Outgoing&& outgoing) {
   qp.on_transmit(outgoing);
   const ib::Packet& packet = *outgoing.packet;
   const bool acknowledges = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
-  if (acknowledges) release_what_is_acknowledged(qp);
+  if (acknowledges) release_acknowledged_writes(qp);
   if (!acknowledges && !ib::info(packet.bth.opcode).is_request)
     payloads_.release_stream(message_stream(qp.number, false));
   if (acknowledges) record_acknowledgement(qp, packet);

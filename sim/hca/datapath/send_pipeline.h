@@ -1,18 +1,19 @@
-// From queue pairs that have packets to the port: a scheduler of turns, packet by packet, the gather of
-// payload from program memory, the packetize stage, and the wait for room in the port.
+// Path of packets from queue pairs to the port: round-robin scheduling of queue pairs packet by packet, the
+// gather of payload from program memory, the packetize stage, and queues that wait for room in the port.
 //
-// Packets of a lane leave in the order in which their gathers were issued. A packet holds its share of its
-// lane's gather buffer from then until the port has it: the buffer's size divided by the time of a gather
-// limits the rate. A lane without room in the port blocks no other (IBA 7.6): each lane has a gather buffer
-// and waiting rows of its own. A queue pair whose lane has no room in its gather buffer keeps its turn while
-// others take theirs. Acknowledgements pass a stage of their own, need no gather, and enter the port before
-// waiting packets. Responses to READs, and answers that must not pass them, take the path of requests.
+// Packets of a lane leave in the order in which their gathers were issued. From the gather until the port
+// takes it, a packet occupies part of its lane's gather buffer; buffer size divided by gather latency limits
+// the rate. A lane without room in the port blocks no other (IBA 7.6): each lane has its own gather buffer
+// and queues. A queue pair whose lane has no room in its gather buffer keeps its turn while others take
+// theirs. Acknowledgements pass the acknowledge stage, need no gather, and enter the port before waiting
+// packets. Responses to READs, and answers that must not overtake them, take the path of requests.
 //
-// A queue pair whose next packet is early for its rate (`sim/hca/congestion/pacer.h`) has no turn: it waits in a calendar.
+// A queue pair whose pacer (`sim/hca/congestion/pacer.h`) delays its next packet has no turn: it waits in a
+// calendar.
 //
-// Behind either stage is one that computes the ICRC (profile: icrc). A packet to this adapter itself has no
-// ICRC, takes no time there and keeps its place in the row; copies of multicast datagrams for this adapter
-// are made behind it. An acknowledgement that is left out for a later one has passed it.
+// An ICRC stage (profile: icrc) follows each of the two stages. A packet to this adapter itself has no ICRC,
+// takes no time there and keeps its position; this adapter's copies of multicast datagrams are made after it.
+// A coalesced acknowledgement, which is not sent, has passed the ICRC stage.
 #pragma once
 
 #include <array>
@@ -51,14 +52,15 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
 
   // The queue pair may have a packet to send now.
   void activate(QueuePair& qp);
-  // An acknowledgement is sent.
+  // Sends an acknowledgement.
   void acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp);
-  // A congestion notification is sent: ahead of packets, like an acknowledgement, but it is never left out.
+  // Sends a congestion notification: before waiting packets, like an acknowledgement, but it is never
+  // coalesced.
   void notify(ib::PacketPtr packet, const Ref<QueuePair>& qp);
-  // Time of a byte on the port's link; none without a cable.
+  // Time of a byte on the port's link; nullopt: no cable.
   std::optional<ByteTime> line() const;
-  // A management datagram is sent, whose last byte is in the adapter at `at_adapter`, which is not before the
-  // last call's.
+  // Sends a management datagram whose last byte is in the adapter at `at_adapter`; calls are in the order of
+  // this time.
   void send_datagram(ib::PacketPtr packet, Instant at_adapter);
 
  private:
@@ -71,7 +73,7 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     GatherPiece piece;                   // the bytes to read; none when its length is 0
     std::vector<GatherPiece> several;    // all pieces when there are more than one
 
-    // Sets all members of a place that has been used before.
+    // Sets all members; the ring element may have old content.
     void begin(Outgoing&& next, Instant now) {
       outgoing = std::move(next);
       at_adapter = now;
@@ -93,10 +95,10 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
     bool is_notification() const { return ib::is_notification(packet->bth.opcode); }
   };
 
-  // The place of a queue pair in the list of those that have a packet.
+  // Entry of a queue pair in the round-robin list.
   struct Turn {
     Ref<QueuePair> qp;
-    std::uint64_t number = 0;  // in the order of the list of all lanes
+    std::uint64_t number = 0;  // position in the list of all lanes
   };
   struct Lane {
     Ring<Turn> active;  // queue pairs whose next packet is of this lane; each is in one lane, once
@@ -125,29 +127,34 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
   // The first queue pair of the lane has had its turn: moves it to the end of the list, or removes it.
   void end_turn(Lane& lane, QueuePair& qp, bool has_another);
   void pump();
+  // A chosen delay of the next packet (freedom.h) is over.
   void on_pause_over();
-  // The first queue pair of the lane waits for its rate: moves it from the list to the calendar.
+  // The pacer of the lane's first queue pair delays its packet: moves the queue pair from the list to the
+  // calendar.
   void put_off(Lane& lane, QueuePair& qp);
   void on_paced();
-  // Enters the acknowledge stage.
+  // Puts an acknowledgement, decided at that time, into the acknowledge stage.
   void stage(Acknowledgement&& acknowledgement, Instant decided);
   void issue(Outgoing&& outgoing);
   // Looks up the protection entries of the pieces of a packet, then their translations, then reads them.
   void look_up(std::uint64_t number);
   void translate(std::uint64_t number);
   void read(std::uint64_t number);
-  // Reads payload without bytes, of a work source, in one step; false: it is read like other payload.
+  // Computes the times of the gather of a work source's payload, without an event. False: use read() instead.
   bool read_length(std::uint64_t number, Trail& trail);
+  // Releases held writes that the gather of this packet must not overtake.
   void release_writes_before(const Gathered& gathered);
-  // Whether the pieces of its payload are still to be read: it will be sent, and no earlier sending of it has been acknowledged.
+  // Whether the payload must be read: the packet will be sent, and no earlier transmission was acknowledged.
   bool needs_bytes(const Outgoing& outgoing) const;
-  void release_what_is_acknowledged(const QueuePair& qp);
+  // Releases held writes of the requests that an acknowledgement of the queue pair is about to acknowledge.
+  void release_acknowledged_writes(const QueuePair& qp);
   void on_cached(std::uint64_t number) override;
   void advance();
   void on_packetized(Outgoing&& outgoing);
   void on_acknowledged(Acknowledgement&& acknowledgement);
   void on_datagram(ib::PacketPtr&& packet);
-  // Whether an acknowledgement is left out, because a later one behind it acknowledges the same.
+  // Decides, by profile or by choice, whether an acknowledgement is coalesced: a later answer in the stage
+  // acknowledges the same requests.
   bool is_left_out(const Acknowledgement& acknowledgement);
   host::Touch touch_of(std::uint64_t cookie, std::vector<host::TouchedBytes>& bytes) const override;
   void on_dma_read(std::uint64_t cookie, Instant at_adapter) override;
@@ -157,14 +164,14 @@ class SendPipeline final : public host::DmaClient, public CacheClient {
 
   // Cycles for which the packet occupies the bus behind the packetize stage; 0: no limit.
   std::uint32_t bus_cycles(const ib::Packet& packet) const;
-  // Time at which a packet has its ICRC that left the stage before at `ready`.
+  // Time at which a packet leaves the ICRC stage; `ready`: when it left the previous stage.
   Instant add_icrc(IcrcStage& icrc, Instant ready, ib::Packet& packet);
   bool is_current(const Outgoing& outgoing) const;
   TrailPart waits_for_port() const;
   void transmit(Outgoing&& outgoing);
   void transmit(Acknowledgement&& acknowledgement);
   void record_acknowledgement(const QueuePair& qp, const ib::Packet& packet);
-  // Gives the packet to the port, or to the receive pipeline when it is addressed to this adapter.
+  // Passes the packet to the port, or to the receive pipeline if it is addressed to this adapter.
   void hand_over(ib::PacketPtr packet);
   bool is_own(const ib::Packet& packet) const;
   bool has_room(const ib::Packet& packet) const;

@@ -133,7 +133,7 @@ void LightAdapter::pump(ib::VirtualLane lane) {
     LightQueuePair& qp = *turns_[lane.value].pop_front();
     if (qp.has_packet()) {
       if (qp.pacer != nullptr && qp.is_put_off()) [[unlikely]] {
-        const Instant again = qp.pacer->look_again(now());
+        const Instant again = qp.pacer->next_check(now());
         if (again == kNever) {  // its window is full: an acknowledgement activates it
           qp.is_listed = false;
         } else {
@@ -236,7 +236,7 @@ void LightAdapter::deal_with(ib::PacketPtr& owned) {
   }
   if (ib::is_to_group(packet)) return drop(packet, DropReason::kUnknownQp);  // no queue pair here joins one
   if (!address_.is_destination_of(packet)) return drop(packet, DropReason::kWrongLid);
-  if (packet.ethernet && !address_.takes_tag_of(packet)) return drop(packet, DropReason::kWrongVlan);
+  if (packet.ethernet && !address_.has_vlan_of(packet)) return drop(packet, DropReason::kWrongVlan);
   const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
   if (!operation.defined) return drop(packet, DropReason::kUndefinedOpcode);
   LightQueuePair* const qp = find(packet.bth.destination.value);

@@ -59,7 +59,7 @@ class LightAdapter final : public LightEndpoint {
   Tracer& tracer() { return tracer_; }
   Choices& choices() { return choices_; }
   CongestionPoint& congestion() { return congestion_; }
-  // Time of a byte on the port's link; none without a cable.
+  // Time of a byte on the port's link; nullopt: no cable.
   std::optional<ByteTime> line() const;
   Instant now() const { return engine_.now(); }
   // The queue pair may have a packet to send.

@@ -1,5 +1,6 @@
-// Time that an idle adapter takes for each step of a message, with the PCI Express connection and stages of
-// its profile. A light endpoint always takes these times: no step waits for a stage, a read tag or a cache.
+// Duration of each step of a message in an idle adapter, from the PCI Express connection and the stages of
+// its profile. In a light endpoint the steps always have these durations: none waits for a stage, read tag or
+// cache.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +11,23 @@
 namespace verbatim::hca {
 
 struct LightDelays {
-  // Waits for the next edge of the core clock are left out: each step begins at an edge.
+  // Each step begins at an edge of the core clock: waits for the next edge are not included.
   explicit LightDelays(const HcaProfile& profile);
 
   Duration request;      // doorbell rung to work request decoded
   Duration receive;      // last byte arrived to checks done
   Duration acknowledge;  // checks done to acknowledgement handed to the port
   Duration complete;     // acknowledged, or received, to the completion visible in memory
-  // Gather of a packet's payload begun to packet handed to the port.
+  // From the start of the gather of a packet's payload until its hand-over to the port.
   Duration send(std::uint32_t payload_bytes) const {
     return payload_bytes == 0 ? packetize_ : packetize_ + first_byte_ + more_ * std::int64_t{payload_bytes} / most_;
   }
 
  private:
   Duration packetize_;
-  Duration first_byte_;  // until a gather's first byte
-  Duration more_;        // for most_ bytes
-  std::int64_t most_;    // greatest payload of a packet, bytes
+  Duration first_byte_;  // of a gather
+  Duration more_;        // time of most_ further bytes
+  std::int64_t most_;    // maximum payload of a packet, bytes
 };
 
 }  // namespace verbatim::hca

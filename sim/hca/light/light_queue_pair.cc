@@ -132,7 +132,7 @@ bool LightQueuePair::is_put_off() {
 }
 
 void LightQueuePair::judge_window() {
-  if (is_response_next() || requester_.repeats()) return pacer->pass_window();
+  if (is_response_next() || requester_.is_repeating()) return pacer->pass_window();
   pacer->judge_window(requester_.unacknowledged(), requester_.next_psn(), path_mtu());
 }
 
@@ -143,7 +143,7 @@ void LightQueuePair::on_paced(const ib::Packet& packet, Instant now) {
 }
 
 void LightQueuePair::to_responder(ib::PacketPtr& packet) {
-  if (deal_with_request(*packet)) [[unlikely]] {
+  if (process_request(*packet)) [[unlikely]] {
     const ib::Psn psn = packet->bth.psn;
     return kept_.keep(psn, std::move(packet));
   }
@@ -151,11 +151,11 @@ void LightQueuePair::to_responder(ib::PacketPtr& packet) {
     const std::optional<ib::PacketPtr> next = kept_.take(responder_.expected());
     if (!next) return;
     (*next)->trail.add(adapter_.now(), {component, kMissingPackets});
-    deal_with_request(**next);
+    process_request(**next);
   }
 }
 
-bool LightQueuePair::deal_with_request(ib::Packet& packet) {
+bool LightQueuePair::process_request(ib::Packet& packet) {
   Actions actions;
   Responder::Verdict verdict = responder_.receive(packet, adapter_.now(), actions);
   if (verdict.need == Responder::Need::kReceive) verdict = responder_.on_receive(side_.take_receive(), packet, actions);
@@ -175,18 +175,18 @@ void LightQueuePair::drop_kept(DropReason reason) {
 void LightQueuePair::to_requester(const ib::Packet& packet) {
   Actions actions;
   const Requester::Placement placement = requester_.receive(packet, adapter_.now(), actions);
-  note_going_back();
+  restart_gather_after_go_back();
   execute(actions, &packet);
   if (placement.list != nullptr) {  // a READ response: memory without bytes takes it at once
     Actions placed;
     requester_.on_placed(packet, true, adapter_.now(), placed);
     execute(placed, &packet);
   }
-  requester_.on_dealt_with();
+  requester_.on_packet_done();
 }
 
 // When the requester goes back, packets gathered before are not sent: gathers begin again now.
-void LightQueuePair::note_going_back() {
+void LightQueuePair::restart_gather_after_go_back() {
   if (requester_.epoch() == epoch_) return;
   epoch_ = requester_.epoch();
   gathers_since = adapter_.now();
@@ -195,7 +195,7 @@ void LightQueuePair::note_going_back() {
 void LightQueuePair::recover(const PutOff<LightQueuePair*>& step) {
   Actions actions;
   hca::recover(step, requester_, responder_, responses_, adapter_.now(), actions);
-  note_going_back();
+  restart_gather_after_go_back();
   execute(actions);
 }
 
@@ -312,14 +312,14 @@ void LightQueuePair::enter_error() {
 void LightQueuePair::on_ack_timeout() {
   Actions actions;
   requester_.on_ack_timeout(adapter_.now(), actions);
-  note_going_back();
+  restart_gather_after_go_back();
   execute(actions);
 }
 
 void LightQueuePair::on_rnr_timeout() {
   Actions actions;
   requester_.on_rnr_timeout(adapter_.now(), actions);
-  note_going_back();
+  restart_gather_after_go_back();
   execute(actions);
 }
 

@@ -1,5 +1,5 @@
-// A queue pair of a light endpoint: requester and responder (transport/) and a work source, without rings or
-// memory. Actions are executed at once, or after the adapter's delays.
+// A queue pair of a light endpoint: requester and responder (transport/) of a work source, without rings and
+// memory. Actions are executed at once or after the adapter's delays.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class LightQueuePair final : public Connection,
                              private ResponderSurroundings,
                              private TransportTimers::Listener {
  public:
-  // `depth`: greatest number of posted requests that are not complete.
+  // `depth`: maximum number of posted, incomplete requests.
   LightQueuePair(LightAdapter& adapter, std::uint32_t number, WorkSource& source, std::uint32_t depth);
 
   WorkSource& source() const { return side_.source; }
@@ -40,32 +40,33 @@ class LightQueuePair final : public Connection,
   std::uint32_t announce(std::uint32_t count);
   void on_doorbell(std::uint32_t producer, Trail trail);
 
-  // Takes an undamaged packet for this queue pair whose last byte has arrived. The packet is moved from when
-  // it is kept.
+  // Processes an undamaged packet for this queue pair whose last byte has arrived. Moves from `packet` if it
+  // is kept (a request behind a gap).
   void receive(ib::PacketPtr& packet, const ib::OpcodeInfo& operation);
   // A delayed step of recovery is due.
   void recover(const PutOff<LightQueuePair*>& step);
   // The adapter has failed: no timer runs.
   void stop();
 
-  // For turns between queue pairs; responses and requests of one take turns.
+  // For the adapter's scheduling of packets. Responses and requests of one queue pair alternate.
   bool has_packet() const { return responses_.has_packet() || requester_.has_packet(); }
   ib::ServiceLevel next_service_level() const {
     return is_response_next() ? service_level() : requester_.next_service_level();
   }
-  // The next packet, which is handed to the port at the time that handed_over_at(its payload's bytes) gives.
+  // Returns the next packet. `handed_over_at` maps its payload's bytes to the time of its hand-over to the
+  // port.
   template <class HandedOverAt>
   ib::PacketPtr take_packet(Instant now, HandedOverAt handed_over_at);
 
-  // Whether the next packet must wait for the queue pair's rate. There is a pacer.
+  // Whether the pacer, which must exist, delays the next packet.
   bool is_put_off();
-  // The queue pair is connected, or the settings of the port have changed.
+  // Creates or removes the pacer when the queue pair is connected or port settings have changed.
   void renew_pacer();
 
   std::unique_ptr<Pacer> pacer;  // null: its rate is not limited
   bool is_listed = false;  // in the adapter's list, or in its calendar
-  Instant gathers_since{};  // since when the payload of its next packet is gathered
-  Instant handed_over{};    // when its last packet is handed over; a shorter one does not overtake it
+  Instant gathers_since{};  // start of the gather of its next packet's payload
+  Instant handed_over{};    // hand-over of its last packet to the port; a shorter one does not overtake it
 
  private:
   bool is_response_next() const { return responses_.has_packet() && (!was_response_ || !requester_.has_packet()); }
@@ -76,11 +77,12 @@ class LightQueuePair final : public Connection,
   void complete_receive(const FinishedReceive& received, Trail trail);
   void acknowledge(const Action& action, Trail cause);
   void to_responder(ib::PacketPtr& packet);
-  // True: the packet is to be kept.
-  bool deal_with_request(ib::Packet& packet);
+  // True: the packet must be kept, because earlier ones are missing.
+  bool process_request(ib::Packet& packet);
   void drop_kept(DropReason reason);
   void to_requester(const ib::Packet& packet);
-  void note_going_back();
+  // If the requester has gone back: restarts the gather of the next packet now.
+  void restart_gather_after_go_back();
   void on_notification(const ib::Packet& packet);
   void on_marked(const ib::Packet& packet, const ib::OpcodeInfo& operation);
   void on_backward_mark(const ib::Packet& packet);

@@ -2,15 +2,15 @@
 // operations (ibv_post_srq_ops(3)). It knows neither engine nor memory.
 //
 // A message begins with a struct ibv_tmh. The first entry of the list whose mask and tag fit it receives the
-// bytes behind the header, and leaves the list. A message that fits no entry is unexpected: a receive of the
-// ring takes all of it, and the program, which may hold receives that are not in the list, looks for its
-// match. From then on the list and the program differ, and added entries match nothing until the program has
-// reported that it has handled every unexpected message.
+// bytes after the header and is removed. A message that fits no entry is unexpected: a receive of the ring
+// takes all of it, and the program, which may have tagged receives outside the list, looks for its match.
+// From then on the list and the program are not synchronized: added entries match nothing until the program
+// has reported that it has handled every unexpected message.
 //
-// An announced message (rendezvous) that the adapter cannot read into the tagged receive takes it as well:
-// the announcement is placed there, the receive completes as IBV_WC_TM_RNDV_INCOMPLETE, and the program reads
-// the message (rdma-core's tag_matching.md describes it for a receive that is too short; for a queue pair
-// without READs it is assumed).
+// An announced message (rendezvous) that the adapter cannot read into the matching tagged receive also
+// consumes it: the announcement is placed there, the receive completes with IBV_WC_TM_RNDV_INCOMPLETE, and
+// the program reads the message. Source: rdma-core's tag_matching.md for a receive that is too short; an
+// assumption for a queue pair without READs.
 #pragma once
 
 #include <cstdint>
@@ -44,27 +44,28 @@ TagOperation parse_tag_operation(std::span<const std::byte> entry);
 
 class TagList {
  public:
-  // Bytes of struct ibv_tmh, and of that with the struct ibv_rvh of an announced message.
+  // Bytes of struct ibv_tmh, and of ibv_tmh with the ibv_rvh of an announced message.
   static constexpr std::uint32_t kHeaderBytes = 16;
   static constexpr std::uint32_t kRendezvousBytes = 32;
-  // Greatest length of an announcement with the program's own header. The adapter does not read the message
-  // of a longer one.
+  // Maximum length of an announcement including the program's own header. A longer announcement is
+  // unexpected.
   static constexpr std::uint32_t kMaxRendezvousBytes = 64;
 
   explicit TagList(std::uint32_t max_entries) : max_entries_(max_entries) {}
 
   // Executes an operation; returns the status of its completion.
   ib::WcStatus execute(TagOperation&& operation);
-  // The program has handled every unexpected message.
+  // Whether the program has handled every unexpected message.
   bool is_synchronized() const { return unexpected_ == dealt_with_; }
-  // Number of entries that have left the list.
+  // Number of entries removed so far, modulo 2^32.
   std::uint32_t left() const { return left_; }
   std::size_t size() const { return entries_.size(); }
 
-  // Takes the tagged receive for the message with this first packet payload out of the list; none: a receive
-  // of the ring takes the message. `can_read`: the queue pair may read an announced message.
+  // Removes and returns the tagged receive that matches the message whose first packet has this payload;
+  // nullopt: a receive of the ring takes the message. `can_read`: the queue pair may read an announced
+  // message.
   std::optional<RecvWork> take(std::span<const std::byte> payload, bool ends_message, bool can_read);
-  // The message has taken a receive of the ring.
+  // Called after a receive of the ring has taken the message: counts it as unexpected if it has a tag.
   TagMatch take_unmatched(std::span<const std::byte> payload);
 
  private:

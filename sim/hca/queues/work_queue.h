@@ -1,5 +1,5 @@
-// The adapter's view of one ring of work requests in the arena. All numbers are free-running. A producer
-// number of the program that exceeds the length of the ring is refused.
+// The adapter's view of one ring of work requests in the arena. Entry numbers count up modulo 2^32; the ring
+// index is the number modulo `entries`.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,9 @@ class WorkQueue {
   std::uint32_t to_fetch() const { return producer_ - fetched_; }
 
   enum class Announcement { kNew, kOld, kImpossible };
-  // A producer number from the program. One that is further ahead than the ring is long is impossible; one
-  // that is not ahead is old (doorbells of two threads may overtake each other).
+  // Takes a producer number from the program. kImpossible: more entries than the ring has would be in use.
+  // kOld: not ahead of the last one, because doorbells of two threads may overtake each other. Both change
+  // nothing.
   Announcement announce(std::uint32_t producer) {
     const std::uint32_t ahead = producer - producer_;
     if (ahead == 0 || ahead >= (1u << 31)) return Announcement::kOld;
@@ -37,7 +38,7 @@ class WorkQueue {
     return Announcement::kNew;
   }
 
-  // How many entries from the next to fetch on, at most `count`, are contiguous in memory.
+  // Number of entries to fetch next that are contiguous in memory, at most `count`.
   std::uint32_t run_length(std::uint32_t count) const {
     return std::min({count, to_fetch(), entries_ - (fetched_ & (entries_ - 1))});
   }

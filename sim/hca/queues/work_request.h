@@ -1,5 +1,5 @@
-// Work requests in the adapter: copied out of the ring once, and checked. Later changes of the ring have no
-// effect on them.
+// Work requests in the adapter: each is copied from its ring entry once, and checked. Later changes of the
+// entry have no effect.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,17 @@ struct SendWork {
   std::uint32_t immediate = 0;
   std::uint32_t length = 0;  // bytes of the message
   std::uint32_t number = 0;  // number of its ring entry
-  std::uint32_t sequence = 0;  // number among all requests of the requester
-  bool is_own = false;         // the adapter made it for a rendezvous: it has no ring entry
+  std::uint32_t sequence = 0;  // number among all requests of the requester, own ones included
+  bool is_own = false;         // created by the adapter for a rendezvous, without a ring entry
   std::uint32_t address_handle = 0;
   std::uint32_t remote_qpn = 0;
   std::uint32_t remote_qkey = 0;
   std::uint32_t remote_srqn = 0;  // XRC
   protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
   std::uint8_t flags = 0;
-  // Not kSuccess: the request cannot be executed, and completes with this status when all before it are
-  // complete.
+  // Not kSuccess: the request cannot be executed and completes with this status after all earlier ones.
   ib::WcStatus fault = ib::WcStatus::kSuccess;
-  ScatterList sges;               // once checked, with addresses in the program, unless it has a response
+  ScatterList sges;               // after the check: program addresses, except for a request with a response
   ib::PayloadBuffer inline_data;  // in place of sges
   std::unique_ptr<protocol::AddressVector> path;  // UD: path of the address handle, once checked
 
@@ -48,8 +47,8 @@ struct SendWork {
   ib::Psn first_psn;
   std::uint32_t packets = 0;  // PSNs it takes
 
-  // For observers: the trail up to the making of packets; the trail of the newest packet sent since; and
-  // whether `trail` includes the first sending, because it was lost.
+  // For observers: the trail until packets are made; the trail of the newest packet sent since then; whether
+  // `trail` includes the first transmission, because that was lost.
   Trail trail, sent;
   bool was_lost = false;
 
@@ -57,7 +56,7 @@ struct SendWork {
     return opcode == protocol::WqeOpcode::kAtomicCompareSwap ||
            opcode == protocol::WqeOpcode::kAtomicFetchAdd;
   }
-  // The adapter executes it, and sends nothing.
+  // Executed in the adapter, without packets.
   bool is_local() const {
     return opcode == protocol::WqeOpcode::kLocalInvalidate || opcode == protocol::WqeOpcode::kBindMemoryWindow;
   }
@@ -65,9 +64,9 @@ struct SendWork {
   std::uint64_t bound_length() const { return compare_add; }
   std::uint32_t bound_lkey() const { return static_cast<std::uint32_t>(swap); }
   std::uint32_t bound_access() const { return immediate; }
-  // It writes 8 bytes, which are in the request (IBA 1.6).
+  // ATOMIC WRITE: writes the 8 bytes in the request (IBA 1.6).
   bool is_atomic_write() const { return opcode == protocol::WqeOpcode::kAtomicWrite; }
-  // It completes with a response, not with an acknowledgement.
+  // Completes by a response instead of an acknowledgement.
   bool has_response() const { return opcode == protocol::WqeOpcode::kRdmaRead || is_atomic() || is_atomic_write(); }
   bool is_fenced() const { return (flags & protocol::kWqeFence) != 0; }
   bool is_inline() const { return (flags & protocol::kWqeInline) != 0; }
@@ -81,11 +80,11 @@ struct RecvWork {
   std::uint64_t posted_ps = 0;  // as in the ring entry
   bool malformed = false;  // names more scatter entries than the ring entry holds
   ScatterList sges;
-  std::uint64_t capacity = 0;       // greatest length of a message, bytes
+  std::uint64_t capacity = 0;       // maximum length of a message, bytes
   std::unique_ptr<TagMatch> match;  // null: no tag matching
 };
 
-// For people.
+// Names for messages and reports.
 std::string_view name_of(protocol::WqeOpcode opcode);
 std::string_view name_of(ib::QpType type);
 
@@ -96,13 +95,13 @@ constexpr std::uint32_t send_entry_bytes(std::uint32_t data) {
   return (static_cast<std::uint32_t>(sizeof(protocol::SendWqe)) + data + kUnit - 1) / kUnit * kUnit;
 }
 
-// `entry` is one ring entry, read once.
+// Decodes one ring entry, which is read once.
 SendWork parse_send(std::span<const std::byte> entry, std::uint32_t number);
-// Bytes behind the header of a send entry, within the entry: scatter entries or inline data.
+// Bytes of scatter entries or inline data after the header of a send entry, limited to the entry.
 std::uint32_t send_data_bytes(std::span<const std::byte> entry);
-// Bytes of its inline data; none when its data is not inline.
+// Bytes of inline data of a send entry; nullopt: its data is not inline.
 std::optional<std::uint32_t> inline_bytes(std::span<const std::byte> entry);
-// Bytes of a receive's scatter entries within the ring entry; at least those of one.
+// Bytes of scatter entries of a receive entry, limited to the entry; at least one scatter entry.
 std::uint32_t recv_data_bytes(std::span<const std::byte> entry);
 RecvWork parse_recv(std::span<const std::byte> entry, std::uint32_t number);
 

@@ -1,6 +1,6 @@
-// A cache in the adapter of a table in host memory: contexts of queue pairs, memory protection entries, or
-// translations of pages. A missing entry is read over PCI Express, a limited number at a time, and its
-// clients wait. Only the time is modelled: entries have no contents.
+// A cache in the adapter for a table in host memory: queue pair contexts, memory protection entries or page
+// translations. A missing entry is read over PCI Express, a limited number at a time, and its clients wait.
+// Only time is modelled: entries have no contents.
 //
 // The least recently used entry is replaced. Replaced entries are not written back.
 #pragma once
@@ -32,9 +32,9 @@ class AdapterCache final : public host::DmaClient {
  public:
   AdapterCache(AdapterBase& adapter, host::DmaEngine& dma, const CacheProfile& profile);
 
-  // Misses are possible.
+  // Whether misses are possible.
   bool is_limited() const { return profile_.entries > 0; }
-  // Whether the entry of `key` is in the cache; it is the most recently used then. If not,
+  // True: the entry of `key` is in the cache, and becomes the most recently used one. False: fetches it;
   // client.on_cached(cookie) is called by an event when it has been read, for clients of one key in the order
   // of their calls.
   bool use(std::uint64_t key, CacheClient& client, std::uint64_t cookie);

@@ -1,5 +1,5 @@
-// Packets of one direction of a queue pair that wait: the first for something that it needs, the others
-// behind it, in their order of arrival. Packets of other queue pairs, and of the other direction, pass.
+// Waiting packets of one direction of a queue pair, in order of arrival: the first waits for a resource, the
+// others for the first. Packets of other queue pairs and of the other direction are not affected.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class HeldPackets {
 
   Wait wait() const { return wait_; }
   bool empty() const { return wait_ == Wait::kNothing; }
-  // Whether the first waits for this lookup. It may have been dropped meanwhile.
+  // Whether the first packet waits for the lookup with this number; false if it has been dropped.
   bool awaits(std::uint64_t lookup) const { return wait_ == Wait::kLookUp && lookup == lookup_; }
   const Incoming& first() const { return first_; }
 
@@ -32,8 +32,8 @@ class HeldPackets {
   }
   void hold_behind(Incoming&& incoming) { behind_.push_back(std::move(incoming)); }
 
-  // The first has got what it waited for: calls deal(packet, true) for it, and deal(packet, false) for each
-  // behind it until one is held again.
+  // The first packet's resource is available: calls deal(packet, true) for it, then deal(packet, false) for
+  // the others until one is held again.
   template <class Deal>
   void resume(Deal deal) {
     wait_ = Wait::kNothing;

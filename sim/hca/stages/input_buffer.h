@@ -1,5 +1,5 @@
-// The port's input buffer as the adapter uses it: space that received packets hold until their payload has left for the root
-// complex, or they are dropped.
+// The port's input buffer: a received packet occupies space until its payload has left for the root complex,
+// or the packet is dropped.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ class InputBuffer {
   explicit InputBuffer(AdapterBase& adapter);
 
   void attach(fabric::Port& port) { port_ = &port; }
-  // The adapter is destroyed, perhaps after its port: no space is given back after that.
+  // The adapter is being destroyed, perhaps after its port: later releases have no effect.
   void detach() { port_ = nullptr; }
 
-  // The last byte of a packet arrives from the port at `tail`. Returns false when the packet is dropped: there is no space, or
-  // its lane is not active.
+  // The last byte of a packet arrives from the port at `tail`. False: there is no space, or its lane is not
+  // active; the drop has been recorded.
   bool admit(const ib::Packet& packet, Instant tail);
-  // Whether the buffer is as full, with this packet, as the profile wants for a congestion notification
-  // (CongestionControl::cnp_receive_buffer_bytes).
-  bool is_full_enough(const ib::Packet& packet) { return notify_bytes_ > 0 && fills(packet); }
+  // Counts an admitted packet; call exactly once. True: the buffer has reached the fill level for a
+  // congestion notification (CongestionControl::cnp_receive_buffer_bytes).
+  bool count_arrival(const ib::Packet& packet) { return notify_bytes_ > 0 && fills(packet); }
   // Header bytes of a frame on the port's link; 0: there is no port.
   std::uint32_t header_bytes() const { return port_ != nullptr ? port_->link().header_bytes : 0; }
   // A damaged packet has arrived (PortRcvErrors).
@@ -38,7 +38,7 @@ class InputBuffer {
     if (port_ != nullptr) ++port_->counters().rcv_errors;
   }
 
-  // The packet's space is free from `when` on.
+  // Frees the packet's space at `when`.
   void release(const ib::Packet& packet, Instant when);
   void record_drop(const ib::Packet& packet, DropReason reason);
   Instant now() const;
@@ -52,7 +52,7 @@ class InputBuffer {
 
   AdapterBase& adapter_;
   fabric::Port* port_ = nullptr;
-  const std::uint32_t notify_bytes_;  // 0: fullness makes no notifications
+  const std::uint32_t notify_bytes_;  // 0: the fill level causes no notifications
   std::uint64_t held_bytes_ = 0;
   Ring<Release> releases_;  // in the order in which packets were executed
 };
@@ -64,7 +64,7 @@ struct Incoming {
   InputBuffer* buffer = nullptr;
   Instant checked_at{};
   std::uint32_t flow_tag = 0;      // tag of the flow rule that took a frame
-  bool finds_full_buffer = false;  // InputBuffer::is_full_enough()
+  bool finds_full_buffer = false;  // result of InputBuffer::count_arrival()
 
   void release(Instant when) {
     if (!in_buffer) return;

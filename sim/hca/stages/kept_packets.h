@@ -1,6 +1,6 @@
-// Requests of one queue pair that arrived behind a missing one, by PSN (selective repeat, or a fabric whose
-// switches give each packet a route of its own). They have left the port's input buffer; the responder's
-// window limits their number.
+// Requests of one queue pair that arrived after a missing one, by PSN (selective repeat, or per-packet
+// routing in switches). They occupy no space in the port's input buffer; the responder's window limits their
+// number.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace verbatim::hca {
 
-// Name in trails of the time in which a packet was kept.
+// Trail name of the time for which a packet was kept.
 inline constexpr char kMissingPackets[] = "responder: earlier packets are missing";
 
 template <class Packet>

@@ -1,6 +1,6 @@
-// A pipeline stage in the adapter's core clock: work enters at a clock edge, the next may enter `interval`
-// cycles later, and each leaves `latency` cycles after it entered. In order. With a capacity of n, work
-// enters at or after the edge at which the n-th before it left: one enters and one leaves in the same cycle.
+// An in-order pipeline stage in the adapter's core clock: work enters at a clock edge, the next may enter
+// `interval` cycles later, and each leaves `latency` cycles after it entered. With a capacity of n, work
+// enters at or after the edge at which the n-th work before it leaves.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,12 @@ class Pipeline {
  public:
   Pipeline(const ClockDomain& clock, const Stage& stage) : clock_(clock), stage_(stage), room_at_(stage.capacity) {}
 
-  // False: work leaves the stage when it arrives, or at the edge at which the next stage takes it.
+  // False: the stage has latency 0 and interval 1, which adds no time to that of the next stage.
   bool takes_time() const { return stage_.latency_cycles > 0 || stage_.interval_cycles > 1; }
 
   // Work arrives at `arrival`; returns the time at which it leaves the stage. Calls are in the order of the
-  // work. The time is added to its trail, which ends at `arrival`, under the stage's name, a string that is
-  // never destroyed. The work occupies the entrance for `occupied_cycles` when that is more than the
-  // interval.
+  // work. Adds the time to its trail, which ends at `arrival`, under `name`, a string that is never
+  // destroyed. The next work may enter after `occupied_cycles` if that is more than the interval.
   Instant accept(Instant arrival, Trail& trail, ComponentId where, const char* name,
                  std::uint32_t occupied_cycles = 0) {
     const std::int64_t first = clock_.next_edge_number(arrival);

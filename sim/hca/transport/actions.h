@@ -1,9 +1,9 @@
-// Requests of a transport state machine to the data path, which executes them in their order
-// (datapath/action_executor.h). A machine is given a packet, a work request or the expiry of a timer, and the
-// time; it changes itself and nothing else.
+// Actions that a transport state machine requests from the data path, which executes them in order
+// (datapath/action_executor.h). The input of a machine is a packet, a work request or the expiry of a timer,
+// and the time; it changes only its own state.
 //
-// The executor of an action may call the machine again, because the machine has finished its step. Actions
-// carry all data that their executor needs: it reads nothing from the machine.
+// The executor may call the machine again while it executes actions, because the machine has finished its
+// step. Actions contain all data that their executor needs; it reads nothing from the machine.
 #pragma once
 
 #include <array>
@@ -28,8 +28,7 @@
 
 namespace verbatim::hca {
 
-// A step of the recovery from a lost packet that is taken after a delay from the profile
-// (`HcaProfile::loss_recovery`).
+// A step of loss recovery that follows a delay from the profile (`HcaProfile::loss_recovery`).
 enum class RecoveryStep : std::uint8_t {
   kNak,          // Responder::on_nak_due()
   kRepeat,       // Requester::on_repeat_due()
@@ -37,19 +36,19 @@ enum class RecoveryStep : std::uint8_t {
   kAnswerAgain,  // ResponseQueue::on_answer_due()
 };
 
-// A work request of the send queue that is complete.
+// A completed work request of the send queue.
 struct FinishedRequest {
   std::uint64_t wr_id = 0;
   std::uint32_t number = 0;  // number of its ring entry
   std::uint32_t length = 0;  // bytes of the message
   protocol::WqeOpcode opcode = protocol::WqeOpcode::kSend;
   ib::WcStatus status = ib::WcStatus::kSuccess;
-  bool has_entry = true;  // false: no completion is written, only observers learn of it
+  bool has_entry = true;  // false: no completion is written; only observers are notified
   bool is_own = false;    // a READ of the adapter itself (Requester::on_own_work)
   Trail trail;
 };
 
-// A receive that is complete. Other fields of its completion are those of the message's last packet.
+// A completed receive. Other fields of its completion come from the message's last packet.
 struct FinishedReceive {
   std::uint64_t wr_id = 0;
   std::uint32_t number = 0;  // number of its ring entry
@@ -60,7 +59,7 @@ struct FinishedReceive {
   std::unique_ptr<TagMatch> match;  // null: no tag matching
 };
 
-// The requests that one step finishes. The first few take no memory of the heap.
+// The requests that one step finishes. The first kFew use no heap memory.
 class FinishedRequests {
  public:
   FinishedRequests() {}
@@ -99,7 +98,7 @@ struct Action {
     kTakePushed,  // entry `number` arrived with its doorbell (BlueFlame)
     kFetchMore,   // as many entries as there is room for when this is executed
     kComplete,    // `count` of finished(), from `number` on
-    // Packets. "The packet" is the one that the step is about.
+    // Packets. "The packet" is the input of the step.
     kActivate,         // the queue pair may have a packet to send
     kAcknowledge,      // send an acknowledgement with PSN `number` and `values`: syndrome, MSN
     kRelease,          // the packet's input buffer space
@@ -140,13 +139,13 @@ struct Action {
   std::array<std::uint32_t, 3> values;
 };
 
-// The actions of one step, and the data that they are about. A step gives at most kCapacity actions: an action that may be
+// The actions of one step and their data. A step has at most kCapacity actions: an action that may be
 // repeated any number of times has a count.
 class Actions {
  public:
   static constexpr std::size_t kCapacity = 16;
 
-  Actions() {}  // actions and the data that they own are written before they are read
+  Actions() {}  // leaves actions_ and the unions uninitialised; they are written before they are read
   Actions(Actions&& other) noexcept { take(std::move(other)); }
   Actions& operator=(Actions&& other) noexcept {
     destroy_owned();
@@ -203,13 +202,12 @@ class Actions {
     has_received_ = true;
     next(Action::Kind::kCompleteReceive);
   }
-  // The step answers the request packet that has this trail. The packet outlives the execution of the
-  // actions.
+  // Trail of the request packet that the step answers. It outlives the execution of the actions.
   void set_cause(const Trail& trail) { cause_ = &trail; }
 
-  // The trail of the request that the step answers; empty when it answers none.
+  // A copy of that trail; empty if the step answers no request.
   Trail cause() const { return cause_ != nullptr ? *cause_ : Trail(); }
-  // The data of kComplete and kCompleteReceive. Without such an action they must not be called.
+  // Data of kComplete, and of kCompleteReceive. Call only if there is such an action.
   FinishedRequests& finished() { return finished_; }
   const FinishedReceive& received() const { return received_; }
 

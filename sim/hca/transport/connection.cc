@@ -77,7 +77,7 @@ ib::PacketPtr Connection::make_packet(ib::Opcode opcode, ib::Psn psn, const prot
   packet->bth.pkey = pkey();
   packet->bth.destination = to;
   packet->bth.psn = psn;
-  if (address.takes_any_way) packet->may_take_any_path = is_reliable() && is_write(opcode);
+  if (address.accepts_any_path) packet->may_take_any_path = is_reliable() && is_write(opcode);
   if (!address.roce) {
     if (path.is_global != 0) add_global_headers(*packet, path);
     return packet;

@@ -1,5 +1,5 @@
-// The state of a queue pair, and of its adapter, that the queue pair's requester and responder read. The
-// queue pair changes it.
+// State of a queue pair, and data of its adapter, that requester and responder read and the queue pair
+// changes.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace verbatim::hca {
 
-// Name in trails of a wait for the queue pair's rate (`sim/hca/congestion/pacer.h`).
+// Trail name of a wait for the pacer (`sim/hca/congestion/pacer.h`).
 inline constexpr char kRateLimit[] = "queue pair: rate limit";
 
 // Values of ibv_mig_state.
@@ -37,7 +37,7 @@ class Connection {
   const PortAddress& address;
   const std::uint32_t number;
   const ib::QpType type;
-  const bool signal_all;  // each request completes with an entry
+  const bool signal_all;  // every request is signaled
   protocol::QpAttributes attributes{};
 
   ib::QpState state() const { return state_; }
@@ -59,17 +59,17 @@ class Connection {
            state_ == ib::QpState::kSqe;
   }
 
-  // Headers that every packet of this connection has.
+  // A packet with the headers of this connection.
   ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn) const {
     return make_packet(opcode, psn, attributes.path, ib::Qpn{attributes.dest_qp_num});
   }
   ib::PacketPtr make_packet(ib::Opcode opcode, ib::Psn psn, const protocol::AddressVector& path,
                             ib::Qpn to) const;
-  // A congestion notification to the peer (IBA A17.9.3), of the class and priority that the profile gives it.
+  // A congestion notification to the peer (IBA A17.9.3), with the profile's DSCP and priority.
   ib::PacketPtr make_notification() const;
   // On InfiniBand, to the sender of a packet (IBA A10.3.2): with BECN, on the packet's service level.
   ib::PacketPtr make_notification_for(const ib::Packet& marked) const;
-  // The flow that a packet with BECN belongs to, as far as the packet names it.
+  // The flow of a packet with BECN, as far as its headers identify it, for the log.
   ib::InjectionEvent flow_of(const ib::Packet& packet, Instant now) const;
   // InfiniBand: a packet with FECN has arrived that will be acknowledged; the next answer has BECN.
   void owe_backward_mark() { owes_backward_mark_ = true; }
@@ -90,11 +90,11 @@ class Connection {
   // Whether the packet is from the other end of a path.
   bool is_from(const ib::Packet& packet, const protocol::AddressVector& path) const;
 
-  // Adds to the trail of a packet, which is made now, that it waited for `turn`.
+  // Adds a wait for `turn` to the trail of a packet that is made now.
   void add_wait(Trail& trail, Instant now, const TrailPart& turn) const {
     if (trail) [[unlikely]] add_wait_of(trail, now, turn);
   }
-  // Time since which the next packet waits for the queue pair's rate alone; kNever: it does not.
+  // Time since which only the pacer delays the next packet; kNever: it does not.
   Instant limited_since = kNever;
 
   // IBA 17.2.8, migration state: Migrated, the connection uses its only path; Armed, it may change its path.
@@ -119,10 +119,10 @@ class Connection {
   };
   void add_global_headers(ib::Packet& packet, const protocol::AddressVector& path) const;
   void add_wait_of(Trail& trail, Instant now, const TrailPart& turn) const;
-  // Requests and READ responses of connections carry ECT(0), and nothing else does.
+  // Sets ECT(0) in requests and READ responses of connections, and in no other packets.
   void set_ecn(ib::Packet& packet) const;
 
-  mutable EthernetHeaders newest_;  // the headers that were made last
+  mutable EthernetHeaders newest_;  // cache of the last headers
   mutable bool owes_backward_mark_ = false;
   std::unique_ptr<ib::Telemetry> telemetry_;  // telemetry of the newest request; null: no request had any
 

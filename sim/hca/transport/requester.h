@@ -1,14 +1,15 @@
-// The sending half of a queue pair (IBA 9.7.2, 9.7.7): takes work requests in order, cuts them into packets with ascending
-// PSNs, and starts again at the oldest unacknowledged packet when it must. Requests complete in order up to the acknowledged
-// PSN; NAKs and silence become retries and, in the end, a completion in error, after which everything is flushed.
+// The sending half of a queue pair (IBA 9.7.2, 9.7.7): takes work requests in order, cuts them into packets
+// with ascending PSNs, and resends from the oldest unacknowledged packet after a loss. Requests complete in
+// order up to the acknowledged PSN. NAKs and timeouts cause retries and, when these are used up, a completion
+// in error; then all requests are flushed.
 //
 // A state machine: it knows neither engine nor memory, and returns actions for the data path to execute
 // (actions.h).
 //
-// Invariants: works_ holds the requests from the oldest not completed to the newest decoded; those before the
-// cursor and the one at it (when begun) have PSNs; unacknowledged <= next <= highest in serial order, where
-// `next` is the PSN the cursor would send and `highest` is one past the highest ever made. A READ takes the
-// PSNs of its response; those acknowledged are the ones that have arrived.
+// Invariants: works_ contains the requests from the oldest incomplete to the newest decoded one. Those before
+// the cursor, and the one at the cursor if it has begun, have PSNs. unacknowledged <= next <= highest in
+// serial order: `next` is the PSN of the packet at the cursor, `highest` one past the highest PSN ever made.
+// A READ occupies the PSNs of its response, of which the arrived ones count as acknowledged.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@
 
 namespace verbatim::hca {
 
-// Mark in the trail of a request packet: the port has taken it.
+// Trail mark of a request packet at its hand-over to the port.
 inline constexpr char kHandedOver[] = "handed to the port";
 // Value of rnr_retry: no limit.
 inline constexpr std::uint8_t kEndlessRnrRetry = 7;
@@ -54,19 +55,18 @@ class Requester {
   // A doorbell leaves the processor; `inline_bytes` of data are in the newest ring entry, if its data is inline. Returns the
   // bytes of the one work request that the processor pushes with the doorbell; 0: it rings the doorbell alone.
   std::uint32_t on_ring(std::uint32_t producer, std::optional<std::uint32_t> inline_bytes);
-  // The doorbell arrives in the adapter, with the work request when it `has_work`. `trail` is the trail of
+  // The doorbell arrives in the adapter; `has_work`: together with the work request (BlueFlame). `trail`: of
   // the work requests that it announces.
   void on_doorbell(std::uint32_t producer, bool has_work, Trail trail, Actions& actions);
   // The trail of a work request that is about to be decoded. Called for ascending numbers.
   Trail trail_of(std::uint32_t number);
-  // Error of a request that the transport finds before any packet of it is made, or kSuccess.
+  // kSuccess, or the transport's reason to fail a request before its first packet.
   ib::WcStatus check(const SendWork& work) const;
-  // A request has been decoded. One with a fault fails when all before it are complete.
+  // A request has been decoded. One with a fault fails after all earlier ones are complete.
   void on_work(SendWork&& work, Instant now, Actions& actions);
-  // A request of the adapter itself, which queues behind all others: for a rendezvous (tag_match.h), a READ
-  // and then a SEND.
+  // Appends a request of the adapter itself: for a rendezvous (tag_match.h), a READ and then a SEND.
   void on_own_work(SendWork&& work, Instant now, Actions& actions);
-  // Requests that are decoded in this state are flushed.
+  // Whether requests that are decoded in this state are flushed.
   bool is_flushing() const {
     return connection_.state() == ib::QpState::kErr || connection_.state() == ib::QpState::kSqe;
   }
@@ -78,23 +78,24 @@ class Requester {
   void flush_all(Instant now, Actions& actions);
   // The queue pair is reset.
   void reset();
-  // From RTR to RTS: the PSN of the first packet.
+  // Transition from RTR to RTS; `first`: PSN of the first packet.
   void start(ib::Psn first);
   // PSN of the first packet that has never been sent.
   ib::Psn next_new_psn() const { return highest_psn_; }
-  // The oldest PSN that is not acknowledged; the PSN of the next packet, unless a missing one is sent again.
+  // The oldest PSN that is not acknowledged; the PSN of the next packet unless is_repeating().
   ib::Psn unacknowledged() const { return unacknowledged_; }
   ib::Psn next_psn() const { return next_psn_; }
-  bool repeats() const { return repeats_.has_next(); }
+  // Whether the next packet resends a missing one (selective repeat).
+  bool is_repeating() const { return repeats_.has_next(); }
   // Sets the retry counters to the attributes' values.
   void reload_retries();
-  // No request that was begun is outstanding.
+  // Whether no begun request is outstanding.
   bool is_drained() const { return works_.empty() || !works_.front().begun; }
   // For inspection: whether the RNR timer runs; RNR NAKs received; timeouts since the last answer.
   bool waits_for_receive() const { return rnr_waiting_; }
   std::uint64_t rnr_naks() const { return rnr_naks_; }
   std::uint32_t timeouts() const { return timeouts_; }
-  // Changes when the requester goes back: packets of an earlier epoch are not sent.
+  // Increases when the requester goes back; packets of an earlier epoch are not sent.
   std::uint32_t epoch() const { return epoch_; }
 
   // Packets to send; see QueuePair.
@@ -106,8 +107,7 @@ class Requester {
   }
   Outgoing next_packet(Instant now, Actions& actions);
   bool is_current(const Outgoing& outgoing) const { return outgoing.epoch == epoch_; }
-  // The request that the packet belongs to; null when an earlier sending of the packet has been acknowledged
-  // meanwhile.
+  // The request of the packet; null if an earlier transmission of the packet has been acknowledged since.
   const SendWork* work_of(const Outgoing& outgoing) const {
     const std::uint32_t index = index_of(outgoing);
     return index < works_.size() ? &works_[index] : nullptr;
@@ -115,21 +115,21 @@ class Requester {
   // The packet has been handed to the port.
   void on_transmit(const Outgoing& outgoing, Instant now, Actions& actions);
 
-  // Answers (requester_answers.cc). After a response with payload to place, the next call is on_placed(), or
-  // receive() of the same packet when it had to wait.
+  // Processes an answer (requester_answers.cc). If the result has payload to place, the next call is
+  // on_placed(), or receive() with the same packet if placement had to wait.
   Placement receive(const ib::Packet& packet, Instant now, Actions& actions);
   // `allowed`: the payload has been placed; false: the keys of the request do not allow it now.
   void on_placed(const ib::Packet& packet, bool allowed, Instant now, Actions& actions);
   // All actions that followed from the packet have been executed.
-  void on_dealt_with() { cause_ = {}; }
+  void on_packet_done() { cause_ = {}; }
 
-  // The connection uses another path, whose timeout counts.
+  // The connection has migrated to another path: restarts the transport timer with that path's timeout.
   void on_migrated(Actions& actions) {
     if (connection_.is_reliable()) restart_ack_timer(actions);
   }
 
-  // A step that was delayed in `epoch` is due: the reaction to a NAK, with `seen` (selective repeat), or to a
-  // missing response.
+  // A recovery step that was delayed in `epoch` is due: the reaction to a NAK that reported `seen` (selective
+  // repeat), or the repeated request for a missing response.
   void on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions);
   void on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions);
 
@@ -145,14 +145,14 @@ class Requester {
 
   // Index into works_; beyond its end when the request is complete.
   std::uint32_t index_of(const Outgoing& outgoing) const { return outgoing.work - first_sequence_; }
-  // Whether a request that arrived with its doorbell is used: no entry before it is to be fetched.
+  // Whether a request that arrived with its doorbell is used: no entry before it remains to be fetched.
   bool takes_pushed() const;
   TrailPart turn_of(std::uint32_t offset) const;
   void begin(SendWork& work);
-  // The request packet of a READ, atomic or ATOMIC WRITE. A READ asks for all bytes from the cursor on: all
-  // of them the first time, then those that have not arrived.
+  // The request packet of a READ, atomic or ATOMIC WRITE. A READ requests all bytes from the cursor on: first
+  // all of them, later those that have not arrived.
   Outgoing next_response_request(const SendWork& work, Instant now, Actions& actions);
-  // PSNs that the next packet takes when it is a request with a response.
+  // Number of PSNs of the next packet if it is a request with a response.
   std::uint32_t response_psns(const SendWork& work) const;
   void take_psns(std::uint32_t count);
   // Executes local requests at the cursor. A local request has the PSN of the next packet and takes none; at
@@ -174,11 +174,11 @@ class Requester {
   Outgoing make_packet(Instant now, Actions& actions);
   // The next missing packet (selective repeat). The cursor stays.
   Outgoing make_repeated(Instant now, Actions& actions);
-  // Takes one of the retries left. When none is left, go_back(), which the caller calls next, moves an armed
-  // connection to its alternate path, with all retries (IBA 17.2.8). False: there is no alternate path, and
-  // the request has failed.
+  // Consumes one retry. If none is left and the connection is armed, the caller's next go_back() migrates to
+  // the alternate path with all retries (IBA 17.2.8). False: no retry and no alternate path; the request has
+  // failed.
   bool take_retry(Instant now, Actions& actions);
-  // Sends all packets from `psn` on again.
+  // Resends all packets from `psn` on.
   void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions);
   // Adds the time since their last step to the trails of begun requests, as lost. `name` names it; null: the
   // cause does.
@@ -188,7 +188,7 @@ class Requester {
   Duration ack_interval() const;
 
   // requester_answers.cc
-  // Whether an acknowledgement of no outstanding request grants more credits.
+  // Whether an acknowledgement, which acknowledges no outstanding request, grants more credits.
   bool brings_credits(const ib::Packet& packet);
   void on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions);
   Placement on_read_response(const ib::Packet& packet, const ib::OpcodeInfo& operation, Instant now, Actions& actions);
@@ -202,14 +202,14 @@ class Requester {
   void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions);
   // A packet of an unreliable queue pair has been handed to the port.
   void on_sent(const ib::Packet& packet, Instant now, Actions& actions);
-  // The responder has executed all requests up to `psn`: they are complete. False when the response of a READ
-  // or atomic among them is missing: it is asked for again.
+  // The responder has executed all requests up to `psn`: completes them. False: the response of a READ or
+  // atomic among them is missing and is requested again.
   bool retire_through(ib::Psn psn, Instant now, Actions& actions);
   // All PSNs before `psn` are acknowledged.
   void advance_to(ib::Psn psn, Actions& actions);
   void ask_again(Instant now, Actions& actions);
   void ask_again_now(Instant now, Actions& actions);
-  // After an acknowledgement: sends more, and executes local requests that waited for it.
+  // After an acknowledgement: sends further packets, and executes local requests that waited for it.
   void on_progress(Instant now, Actions& actions);
   void retire_front(Instant now, Actions& actions);
   // Completes the oldest request, which is local.
@@ -219,7 +219,7 @@ class Requester {
   void fail(ib::WcStatus status, Instant now, Actions& actions);
   // Completes the oldest request in error when it has a fault.
   void fail_front_if_faulty(Instant now, Actions& actions);
-  // The trail of a request that is complete now, because of a packet that arrived or left.
+  // The trail of a request that completes now by a packet that arrived or was sent.
   Trail trail_of(const SendWork& work, Instant now) const;
 
   const Connection& connection_;
@@ -227,7 +227,7 @@ class Requester {
   LocalOperations& local_;
   Ring<SendWork> works_;
   std::uint32_t first_sequence_ = 0;  // SendWork::sequence of the front of works_
-  Ring<Post> posts_;  // doorbells whose requests are not decoded yet; empty unless trails are observed
+  Ring<Post> posts_;  // doorbells whose requests are not yet decoded; empty unless trails are observed
   Trail cause_;       // trail of the packet that is being handled
   std::uint32_t rung_ = 0;           // producer number of the last doorbell that left the processor
   std::uint32_t fetching_ = 0;       // entries that are being fetched
@@ -249,7 +249,7 @@ class Requester {
   bool ack_timer_runs_ = false;
   bool rnr_waiting_ = false;    // its timer runs
   std::uint64_t rnr_naks_ = 0;
-  bool was_idle_ = false;       // the first expiry since the last progress, which does nothing (AckTimerProfile), has been
+  bool was_idle_ = false;       // the expiry without effect (AckTimerProfile) has happened since the last progress
   std::uint32_t timeouts_ = 0;  // since the last progress
 };
 

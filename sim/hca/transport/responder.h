@@ -1,10 +1,10 @@
-// The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a row of checks, one
-// function per step, in the order in which the specification gives precedence to their errors, and is then
-// executed and acknowledged.
+// The receiving half of a queue pair (IBA 9.7.4, 9.7.5): each request packet passes a series of checks, one
+// function per step, in the specification's order of precedence of their errors, and is then executed and
+// acknowledged.
 //
 // A state machine: it knows neither engine nor memory. It returns actions for the data path to execute
-// (actions.h), and a verdict that names what a packet needs before it can be executed. A packet that must
-// wait for it waits at the driver (datapath/responder_driver.h), and all packets behind it.
+// (actions.h), and a verdict with the need of a packet that cannot be executed yet. Until the need is met,
+// that packet and all later ones wait in the driver (datapath/responder_driver.h).
 #pragma once
 
 #include <cstdint>
@@ -33,23 +33,23 @@ using ib::DropReason;
 
 class Responder {
  public:
-  // Need of the packet, and the next call.
+  // Need of the packet, and the call that must follow.
   enum class Need : std::uint8_t {
     kNothing,    // none: the packet is finished
     kReceive,    // a receive work request: on_receive(), on_no_receive() or on_failed_queue()
-    kAtomics,    // earlier atomics must change memory first: receive() again
-    kOthers,     // earlier packets are missing: it is kept; receive() again when expected() is its PSN
-    kPlacement,  // its payload must be placed: execute(), or receive() again when it had to wait
+    kAtomics,    // earlier atomics must change memory first: receive() again after them
+    kOthers,     // missing earlier packets: keep the packet; receive() again when expected() is its PSN
+    kPlacement,  // placement of its payload: execute(), or receive() again if placement had to wait
   };
   // Memory that a packet writes, or an atomic changes. `length` is 0 when it writes nothing.
   struct Placement {
-    const RecvWork* receive = nullptr;  // receive whose scatter list takes the bytes; null: `address` and `key` do
+    const RecvWork* receive = nullptr;  // its scatter list is the destination; null: `address` and `key` are
     host::ProgramAddress address = 0;
     std::uint32_t key = 0;     // R_Key
     std::uint64_t offset = 0;  // in the scatter list
-    std::uint32_t skipped = 0;  // bytes at the packet's beginning that are not written
-    std::uint32_t length = 0;   // bytes that are written
-    bool is_atomic = false;     // the atomic unit changes them
+    std::uint32_t skipped = 0;  // bytes at the beginning of the payload that are not written
+    std::uint32_t length = 0;   // bytes to write
+    bool is_atomic = false;     // changed by the atomic unit
   };
   struct Verdict {
     Need need = Need::kNothing;
@@ -59,29 +59,31 @@ class Responder {
   Responder(const Connection& connection, ResponseQueue& responses, ResponderSurroundings& surroundings)
       : connection_(connection), responses_(responses), surroundings_(surroundings) {}
 
-  // From INIT to RTR: the first PSN expected.
+  // Transition from INIT to RTR; `expected`: the first expected PSN.
   void start(ib::Psn expected);
   void reset();
-  // To ERR: returns the receive of the message in progress, which is flushed.
+  // Transition to ERR: returns the receive of the message in progress, for the caller to flush; nullopt:
+  // none.
   std::optional<RecvWork> abandon();
   ib::Psn expected() const { return expected_; }
 
   Verdict receive(ib::Packet& packet, Instant now, Actions& actions);
-  // For a packet that needs a receive: `work` is the receive; there is none; the queue has failed.
+  // Answers to Need::kReceive: the receive is `work`; there is none; the receive queue has failed.
   Verdict on_receive(RecvWork&& work, const ib::Packet& packet, Actions& actions);
   void on_no_receive(const ib::Packet& packet, Actions& actions);
   void on_failed_queue(const ib::Packet& packet, Actions& actions);
-  // `allowed`: the payload has been placed; false: the keys of the receive do not allow it.
+  // Follows Need::kPlacement. `allowed`: the payload has been placed; false: the keys of the receive do not
+  // allow it.
   void execute(const ib::Packet& packet, const Placement& placement, bool allowed, Actions& actions);
 
-  // The NAK is due that was delayed when the request with PSN `seen` arrived behind a gap.
+  // The delayed NAK is due for the gap before the request with PSN `seen`.
   void on_nak_due(ib::Psn seen, Actions& actions);
 
-  // There are receives again: sends an acknowledgement to a peer whose newest answer granted no credits (IBA
+  // Receives have been posted: sends an acknowledgement if the newest answer granted no credits (IBA
   // 9.7.7.2.5).
   void on_receives(Actions& actions);
 
-  // The write of the oldest atomic has been handed to the DMA engine, or there is none. True when it was the last.
+  // The write of the oldest atomic, if it writes, has been handed to the DMA engine. True: no atomic is left.
   bool on_atomic_done() { return --atomics_ == 0; }
 
  private:
@@ -109,7 +111,7 @@ class Responder {
   };
 
   static std::uint32_t right_of(Message kind);
-  // Whether the queue pair gives its peer the right to such a request.
+  // Whether the queue pair's access flags permit the request.
   bool has_right(Message kind) const;
 
   Need take_steps(const Request& request, Step step);
@@ -140,10 +142,10 @@ class Responder {
   void send_ack(std::uint8_t syndrome, ib::Psn psn, Actions& actions);
   void send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions);
   bool repeats_selectively() const { return connection_.profile.loss_recovery.selective_repeat; }
-  bool keeps_packets() const { return repeats_selectively() || connection_.address.takes_any_way; }
+  bool keeps_packets() const { return repeats_selectively() || connection_.address.accepts_any_path; }
   void report_gap(ib::Psn seen, Actions& actions);
   void send_gap_nak(ib::Psn seen, Actions& actions);
-  // AETH that acknowledges all executed requests and grants credits for the receives that are left.
+  // AETH that acknowledges all executed requests and grants credits for unused receives.
   ib::Aeth acknowledgement(Actions& actions);
   void complete_receive(ib::WcStatus status, bool has_message, std::uint32_t bytes, Actions& actions);
 
@@ -152,16 +154,16 @@ class Responder {
   ResponderSurroundings& surroundings_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
-  // A gap or a missing receive was answered: no further NAK until the expected PSN arrives. With selective
-  // repeat this counts for a missing receive alone.
+  // A NAK for a gap or an RNR NAK was sent: no further one until the expected PSN arrives. With selective
+  // repeat only an RNR NAK counts.
   bool nak_sent_ = false;
-  PsnWindow kept_;  // requests that arrived behind a gap, when they are kept
+  PsnWindow kept_;  // PSNs of kept requests behind a gap
   bool established_ = false;
   bool granted_none_ = false;  // the newest answer granted no end-to-end credits
   Message message_ = Message::kNone;  // kind of the message that is being received
   Message kind_ = Message::kNone;     // kind of the packet that is being handled
   std::uint32_t received_ = 0;        // bytes of the message
-  std::uint32_t atomics_ = 0;         // atomics that are executed and have not changed memory yet
+  std::uint32_t atomics_ = 0;         // executed atomics whose write is not yet handed to the DMA engine
   ib::Reth reth_;                     // RETH of the WRITE that is being received
   std::optional<RecvWork> current_;   // receive work request of the message
 };

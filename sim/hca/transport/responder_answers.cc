@@ -212,7 +212,7 @@ void Responder::send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions)
 void Responder::report_gap(ib::Psn seen, Actions& actions) {
   // Where packets may overtake each other, a gap means a loss only after `gap_time`.
   const LossRecoveryProfile& recovery = connection_.profile.loss_recovery;
-  const Duration generation = connection_.address.takes_any_way ? recovery.gap_time : recovery.nak_generation;
+  const Duration generation = connection_.address.accepts_any_path ? recovery.gap_time : recovery.nak_generation;
   if (generation == Duration::zero()) return send_gap_nak(seen, actions);
   actions.recover_later(RecoveryStep::kNak, generation, seen, 0);
 }
@@ -223,7 +223,7 @@ void Responder::on_nak_due(ib::Psn seen, Actions& actions) {
   if (!connection_.can_receive() || distance(expected_, seen) < 0) return;
   if (!repeats_selectively()) {
     // Where packets may overtake each other, several requests may each have been the first behind the gap.
-    if (connection_.address.takes_any_way && nak_sent_) return;
+    if (connection_.address.accepts_any_path && nak_sent_) return;
     nak_sent_ = true;
   }
   send_gap_nak(seen, actions);

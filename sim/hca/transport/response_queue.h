@@ -1,12 +1,11 @@
-// Answers that a responder owes its peer: the responses to RDMA READs and atomics, and the acknowledgements
-// that must not pass them, in the order of their PSNs (IBA 9.5: responses return in the order of the
-// requests). READ responses are cut into packets only when the send pipeline has room for one, so the port
-// paces them.
+// Answers that a responder must send: responses to RDMA READs and atomics, and acknowledgements that must not
+// overtake them, in the order of their PSNs (IBA 9.5: responses return in the order of the requests). A
+// packet of a READ response is made only when the send pipeline has room for it, so the port paces them.
 //
 // A state machine like the responder: it returns actions for the data path to execute.
 //
-// Invariant: whenever a response waits here or is on its way to the port, acknowledgements queue behind it;
-// otherwise they take the acknowledge stage and this queue stays empty.
+// Invariant: while a response waits here or is between this queue and the port, acknowledgements are queued
+// here; otherwise they pass the acknowledge stage, and this queue is empty.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +28,13 @@ class ResponseQueue {
   ResponseQueue(const Connection& connection, ResponderSurroundings& surroundings)
       : connection_(connection), surroundings_(surroundings) {}
 
-  // No answer waits here or is between here and the port.
+  // Whether no answer waits here or is between here and the port.
   bool is_idle() const { return owed_.empty() && on_the_way_ == 0; }
-  // READs and atomics whose last response has not reached the port: responder resources in use. A READ that
-  // is executed again takes none: its requester may have received the first response meanwhile and sent the
-  // next READ.
+  // Responder resources in use: READs and atomics whose last response has not reached the port. A repeated
+  // READ uses none, because its requester may have received the first response and sent the next READ.
   std::uint32_t resources_in_use() const { return resources_in_use_; }
 
-  // `target`: the queue whose owner's memory an XRC receiver reads.
+  // Adds the response to a READ. `target`: of an XRC receiver, the queue whose owner's memory is read.
   void add_read(ib::Psn psn, const ib::Reth& reth, const ib::Aeth& aeth, const Ref<SharedReceiveQueue>& target,
                 Actions& actions);
   // IBA 9.7.5.1.4: whether the range of a duplicate READ is within an executed READ that is remembered.
@@ -45,10 +43,10 @@ class ResponseQueue {
                    Actions& actions);
   // A delayed response may begin, unless a later duplicate of its READ has replaced it.
   void on_answer_due(ib::Psn psn, Actions& actions);
-  // The response follows when the result is known.
+  // Adds the response to an atomic, which is sent after on_atomic_result().
   void add_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
   void on_atomic_result(ib::Psn psn, std::uint64_t original, const Trail& trail, Actions& actions);
-  // IBA 9.7.5.1.4: answers a duplicate atomic with the saved result, once; false when none is saved.
+  // IBA 9.7.5.1.4: answers a duplicate atomic with the saved result, once. False: none is saved.
   bool repeat_atomic(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
   void add_acknowledgement(ib::Psn psn, const ib::Aeth& aeth, Actions& actions);
   // A NAK with `psn` follows: answers from `psn` on are discarded.
@@ -75,7 +73,7 @@ class ResponseQueue {
     ib::Reth reth;             // range of a READ
     std::uint32_t offset = 0;  // bytes of it that are in packets already
     bool holds_resource = false;
-    bool ready = true;               // false: the result of an atomic is not known, or a repeated READ is delayed
+    bool ready = true;               // false: the result of an atomic is unknown, or a repeated READ is delayed
     std::uint64_t result = 0;        // original value of an atomic
     Ref<SharedReceiveQueue> target;  // READ of an XRC receiver: the queue whose owner's memory is read
     Trail trail;                     // trail of the request
@@ -91,10 +89,10 @@ class ResponseQueue {
 
   Outgoing make(ib::PacketPtr packet, const Response& response, Instant now);
   Outgoing next_read_packet(Instant now, Actions& actions);
-  // The region of the READ has been deregistered, or lost its rights.
+  // Makes the NAK of a READ whose region has been deregistered or lost its access rights.
   Outgoing refuse_read(Instant now, Actions& actions);
   void add(Response response, Actions& actions);
-  // Inserts ahead of answers with its PSN or a later one.
+  // Inserts before answers with the same or a later PSN.
   void insert(Response response, Actions& actions);
   void remember(const Executed& request);
   ib::Psn end_of(ib::Psn psn, const ib::Reth& reth) const;

@@ -17,7 +17,7 @@ std::uint16_t PortAddress::vlan_of(const ib::Gid& gid) const {
   return found == vlan_entries.end() ? 0 : found->vlan;
 }
 
-bool PortAddress::takes_tag_of(const ib::Packet& packet) const {
+bool PortAddress::has_vlan_of(const ib::Packet& packet) const {
   const std::uint16_t vlan = packet.ethernet->vlan & ib::kVlanIdentifier;
   if (!ib::is_to_group(packet)) return (packet.grh ? vlan_of(packet.grh->destination) : 0) == vlan;
   return vlan == 0 || std::ranges::find(vlan_entries, vlan, &VlanEntry::vlan) != vlan_entries.end();

@@ -1,7 +1,6 @@
-// Chooses the packets to send again when only missing packets are repeated (IRN, Mittal et al., SIGCOMM 2018,
-// 3.1): each NAK names the first PSN that is missing and one behind it that has arrived. A PSN is lost when a
-// later one has arrived and it has not. It is sent again once; if that is lost, too, the transport timer
-// sends everything again.
+// Chooses the packets to resend if only missing packets are repeated (IRN, Mittal et al., SIGCOMM 2018, 3.1).
+// Each NAK names the first missing PSN and a later one that has arrived. A PSN that has not arrived counts as
+// lost if a later one has. It is resent once; if that is lost too, the transport timer resends everything.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +12,18 @@ namespace verbatim::hca {
 
 class SelectiveRepeat {
  public:
-  // At most `window` PSNs are outstanding; 0: there is no selective repeat.
+  // `window`: maximum number of outstanding PSNs; 0: no selective repeat. `first`: the first PSN.
   void start(std::uint32_t window, ib::Psn first) {
     window_ = window;
     forget(first);
   }
   bool is_on() const { return window_ > 0; }
-  // Whether a packet may be sent when `outstanding` PSNs are not acknowledged.
+  // Whether a packet may be sent whose PSN is `distance` after the oldest unacknowledged one.
   bool allows(std::int32_t distance) const { return window_ == 0 || distance < static_cast<std::int32_t>(window_); }
   std::uint32_t window() const { return window_; }
 
   // A NAK: all PSNs before `missing`, and `count` PSNs from `seen` on, have arrived, `missing` has not; PSNs
-  // from `end` on have not been sent. True when it begins a recovery: no PSN was known to be missing.
+  // from `end` on have not been sent. True: it begins a recovery, as no PSN was known to be missing.
   bool on_gap(ib::Psn missing, ib::Psn seen, std::uint32_t count, ib::Psn end) {
     seen_.advance(missing);
     // Otherwise `seen` was not sent: the peer does not use selective repeat.
@@ -52,16 +51,17 @@ class SelectiveRepeat {
     settle();
   }
 
-  // All packets from `psn` on are sent again.
+  // All packets from `psn` on will be resent.
   void forget(ib::Psn psn) {
     seen_.start(window_, psn);
     next_ = seen_end_ = recovery_end_ = psn;
     is_recovering_ = false;
   }
 
+  // Whether a missing packet must be resent; its PSN.
   bool has_next() const { return is_recovering_ && distance(next_, seen_end_) > 0; }
   ib::Psn next() const { return next_; }
-  // All missing packets before `end` have been sent again.
+  // All missing packets before `end` have been resent.
   void on_repeated(ib::Psn end) {
     next_ = end;
     settle();
@@ -73,9 +73,9 @@ class SelectiveRepeat {
   }
 
   std::uint32_t window_ = 0;
-  PsnWindow seen_;         // PSNs that have arrived behind a missing one
-  ib::Psn seen_end_;       // the last of them
-  ib::Psn next_;           // PSNs before it are acknowledged, have arrived, or have been sent again
+  PsnWindow seen_;         // PSNs that have arrived after a missing one
+  ib::Psn seen_end_;       // the last one reported by a NAK
+  ib::Psn next_;           // PSNs before it are acknowledged, have arrived, or have been resent
   ib::Psn recovery_end_;   // its acknowledgement ends the recovery
   bool is_recovering_ = false;
 };

@@ -1,4 +1,4 @@
-// Search results for the files whose code programs run; each file is searched once in a run.
+// Results of searching files with code for instructions to replace. Each file is searched once.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct FileCode {
   SearchResult found;   // addresses are those of the file, before relocation
 };
 
-// `length` bytes of the file that is at its path now, from `offset` on. Empty: it has not as many.
+// Reads `length` bytes at `offset` of the file that is at the path now. Empty: it is shorter or cannot be
+// read.
 std::vector<std::byte> read_part(const FileCode& file, std::uint64_t offset, std::uint64_t length);
 
 class CodeFiles {
@@ -37,19 +38,19 @@ class CodeFiles {
   // Files in the table need not be searched. Called first, if at all. Saves time and changes no result.
   void use_table(CodeTable table) { table_ = std::move(table); }
 
-  // Result for the file that `path` leads to (a link in /proc/PID/fd will do). nullptr: it cannot be read
-  // or is no ELF file.
+  // Result for the file at `path`, which may be a link in /proc/PID/fd. nullptr: the file cannot be read or
+  // is no ELF file.
   const FileCode* of(const std::string& path);
   // Replaceable system calls of `file`, once its calls have trapped kTrapsWorthSearch times in the run;
   // nullptr: not yet. `traps`: number of traps since the last report.
   const std::vector<CallSite>* calls_of(const FileCode& file, std::uint64_t traps);
   // Instructions of `file` that access memory which others may access; searched at the first request.
   const std::vector<AccessSite>& accesses_of(const FileCode& file);
-  // Searches these files in a thread of its own, on any core but `busy_core`. of() searches those that are
-  // not begun, and waits for those that are. Called at most once, before of(). Saves time if a second core is
-  // free, and changes no result.
+  // Starts a thread that searches these files, on any core but `busy_core`. of() searches a file that the
+  // thread has not begun, and waits for one that it has. Called at most once, before of(). Saves time if a
+  // second core is free, and changes no result.
   void search_ahead(const std::vector<std::string>& paths, int busy_core);
-  // Searches the file for later runs.
+  // Searches the file now, for later runs.
   void prepare(const std::string& path) { find(path); }
   // Begins another run: keeps results, and forgets which files were requested and how often
   // calls have trapped.

@@ -20,7 +20,7 @@
 
 namespace verbatim::code {
 
-// An instruction, or a possible one, that was not replaced.
+// An instruction that was not replaced, or bytes that may be one.
 struct Unpatched {
   protocol::DecidedInstruction kind;
   std::string object;        // file, or "memory"
@@ -29,29 +29,32 @@ struct Unpatched {
 
 class CodePatches {
  public:
-  // `jumps`: false: every replaced instruction traps.
+  // `jumps` false: every replacement is a trap.
   explicit CodePatches(bool jumps = true) : jumps_(jumps) {}
 
-  // Writes the first instructions and the header of the area at `address`, which is mapped.
+  // Adds the patch area at `address`, which is mapped, and writes its header and entry instructions. False:
+  // the memory cannot be written, and the area is not added.
   bool open_area(host::ProgramMemory& memory, std::uint64_t address);
-  // The same, when the first replacement needs the area.
+  // Adds the area; its header is written when the first replacement uses it.
   void add_area(std::uint64_t address) { areas_.push_back({address, kAreaStart, false}); }
   // Entry points of the shim for stubs of instructions and of system calls.
   struct Entries {
     std::uint64_t instruction = 0, call = 0;
   };
-  // The shim is loaded: open areas and those opened later lead to its entry points. False: a header cannot be written.
+  // The shim is loaded: writes its entry points to the headers of areas, of later ones when they are opened.
+  // False: a header cannot be written.
   bool set_entries(host::ProgramMemory& memory, Entries entries);
 
-  // `length` bytes at `address` are mapped from `file` at `offset`. Forgets previous data about the range.
+  // Code of `file` is mapped: replaces its instructions in `length` bytes at `address`, which have file
+  // offset `offset`. Forgets previous data about the range.
   void patch_file(host::ProgramMemory& memory, const FileCode& file, std::uint64_t address, std::uint64_t length,
                   std::uint64_t offset);
-  // The range contains code that was generated or changed at run time. Replacements that the program has
-  // not overwritten stay, and results for a file hold where memory equals it. False: some bytes may be an
-  // instruction that was not replaced.
+  // Replaces instructions in code that was generated or changed at run time. Replacements that the program
+  // has not overwritten stay; where memory equals its file, the search results of the file are used. False:
+  // some bytes may be an instruction that was not replaced, or cannot be read.
   bool patch_memory(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
-  // Whether all bytes of the range that may be such an instruction are replaced, or equal their file, in
-  // which they are none. Changes nothing.
+  // Whether the range needs no patch_memory(): bytes that may be an instruction to replace are replaced, or
+  // equal those of a file in which they are no such instruction.
   bool is_known(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) const;
   // The range has other contents: forgets origins, replacements and traps there, without writing code.
   void forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length);
@@ -75,13 +78,13 @@ class CodePatches {
   // Files with mapped code.
   std::vector<const FileCode*> files() const;
 
-  // Makes the jump at `address` trap (protocol::DecidedInstruction::kLoopJump). False: it comes from no file,
-  // is already replaced, or the table is full.
+  // Replaces the jump at `address` by a trap (protocol::DecidedInstruction::kLoopJump). False: its code is
+  // not from a file, it is already replaced, or the table of traps is full.
   bool trap_jump(host::ProgramMemory& memory, std::uint64_t address, protocol::PatchedInstruction jump);
   // Restores the jump if trap_jump() has replaced it.
   void release_jump(host::ProgramMemory& memory, std::uint64_t address);
 
-  // Reserves `length` bytes of the last area for the caller's code; 0: the area is full.
+  // Reserves `length` bytes of the last area for the caller's code, and returns their address; 0: it is full.
   std::uint64_t take_room(std::uint64_t length);
 
   // The instruction that the HLT at an address replaces.
@@ -91,7 +94,7 @@ class CodePatches {
   // partial ones included.
   void show_original(std::uint64_t address, std::span<std::byte> bytes) const;
 
-  // Instructions not replaced since the last call.
+  // Removes and returns the instructions that were found and not replaced since the last call.
   std::vector<Unpatched> take_unpatched() { return std::exchange(unpatched_, {}); }
 
   struct Counts {

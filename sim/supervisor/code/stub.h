@@ -53,12 +53,13 @@ inline constexpr unsigned kEarlyCallEntry = 11;
 // Replacement of the loader's "mov $9, %eax; syscall" while it is traced: the call, and a breakpoint if it
 // requested executable memory. At least one jump long.
 std::vector<std::uint8_t> make_memory_map_stub(std::uint64_t site, std::uint64_t at);
+// Bytes of these two instructions.
 inline constexpr unsigned kMemoryMapSize = 7;
 
 // Permanent code before the loader's mmap: a file that the loader maps completely and read-only (ld.so.cache)
 // is mapped away from the libraries, so that its length does not move them. Continues at `next`.
 std::vector<std::uint8_t> make_whole_file_stub(std::uint64_t at, std::uint64_t next);
-// Replaces the "mov"; the "syscall" after it stays.
+// Bytes of the jump that replaces the "mov"; the "syscall" after it stays.
 inline constexpr unsigned kMemoryMapJump = 5;
 
 }  // namespace verbatim::code

@@ -115,6 +115,7 @@ class DeviceContext final : public hca::EventListener {
 
   hca::Hca& hca() { return hca_; }
   std::uint32_t handle() const { return handle_; }
+  // Whether close() has not been called.
   bool open() const { return opening_ != nullptr; }
   // The process stops using the device. Its objects exist as long as the opening, which is returned
   // (nullptr: already closed).
@@ -126,9 +127,9 @@ class DeviceContext final : public hca::EventListener {
   std::uint32_t owner() const { return owner_; }
 
   const std::shared_ptr<AsyncEventFile>& async_file() const { return async_file_; }
-  // The adapter's number for a completion channel; one number for each file.
+  // The adapter's number for a completion channel; assigns one at the first call for a file.
   std::uint32_t channel_number(const std::shared_ptr<CompletionChannelFile>& file);
-  // 0: not a channel of this context.
+  // The number assigned by channel_number(); 0: none.
   std::uint32_t known_channel(const VirtualFilePtr& file) const;
   // nullptr: no such channel, or it is closed.
   std::shared_ptr<CompletionChannelFile> channel(std::uint32_t number) const {

@@ -63,7 +63,7 @@ void Terminal::set(const TerminalSettings& settings) {
   changed();
 }
 
-void Terminal::stop(bool on) {
+void Terminal::stop_output(bool on) {
   discipline_.stop(on);
   changed();
 }
@@ -72,12 +72,12 @@ IoResult Terminal::write(std::span<const std::byte> bytes) {
   if (is_hung_up_) return -EIO;
   if (bytes.empty()) return 0;
   if (discipline_.is_stopped()) return std::nullopt;
-  if (!is_persons()) {
+  if (!has_screen()) {
     if (for_master_.size() >= kMostForMaster) return std::nullopt;
     bytes = bytes.first(std::min(bytes.size(), kMostForMaster - for_master_.size()));
   }
   show(discipline_.to_screen(text_of(bytes)));
-  if (!is_persons()) changed();
+  if (!has_screen()) changed();
   return static_cast<std::int64_t>(bytes.size());
 }
 
@@ -99,7 +99,7 @@ std::uint32_t TerminalFile::readiness() const {
   if (terminal_->is_hung_up_) return POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLHUP | POLLERR;
   std::uint32_t events = 0;
   if (terminal_->discipline_.is_readable()) events |= POLLIN | POLLRDNORM;
-  const bool is_full = !terminal_->is_persons() && terminal_->for_master_.size() >= Terminal::kMostForMaster;
+  const bool is_full = !terminal_->has_screen() && terminal_->for_master_.size() >= Terminal::kMostForMaster;
   if (!terminal_->discipline_.is_stopped() && !is_full) events |= POLLOUT | POLLWRNORM;
   return events;
 }

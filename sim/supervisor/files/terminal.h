@@ -34,7 +34,8 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   std::string path() const { return "/dev/pts/" + std::to_string(number_); }
   std::uint64_t device() const { return makedev(kMajor, number_); }
   void set_screen(Screen screen) { screen_ = std::move(screen); }
-  bool is_persons() const { return screen_ != nullptr; }
+  // Whether the other side is a person's screen, not a master.
+  bool has_screen() const { return screen_ != nullptr; }
 
   // Opens the terminal: a new open file with its own flags.
   std::shared_ptr<TerminalFile> open();
@@ -52,14 +53,15 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
 
   // `session` 0: not a controlling terminal; `foreground`: its foreground process group.
   std::uint32_t session = 0, foreground = 0;
-  bool is_locked = false;  // until unlockpt()
-  std::uint64_t waits = 0;  // number of times that a thread has begun to wait for it
+  bool is_locked = false;   // until unlockpt()
+  std::uint64_t waits = 0;  // number of waits for it that threads have begun
 
   LineDiscipline& discipline() { return discipline_; }
   const LineDiscipline& discipline() const { return discipline_; }
   void set(const TerminalSettings& settings);
   bool stops_background_output() const { return (discipline_.settings().local & TOSTOP) != 0; }
-  void stop(bool on);
+  // Stops output, or restarts it (tcflow(3)).
+  void stop_output(bool on);
   void signal(std::uint32_t group, int which) {
     if (group != 0) signal_(*this, group, which);
   }

@@ -52,7 +52,8 @@ class VirtualFile {
   virtual IoResult read(std::size_t limit, std::vector<std::byte>& bytes);
   virtual IoResult write(std::span<const std::byte> bytes);
 
-  // Operations of single kinds of files. The default is the answer of all other kinds.
+  // Operations that only some kinds of files have. The default returns the error of files without the
+  // operation.
   //
   // write() by a process. `wait_for`: the file to wait for if there is no room; unchanged: this file.
   virtual IoResult write_by(Process& process, std::span<const std::byte> bytes,
@@ -82,7 +83,7 @@ class VirtualFile {
   virtual const std::string& tree_path() const;
   // Text of its link in /proc/PID/fd; empty: the usual text for its mode.
   virtual std::string link_text() const { return {}; }
-  // The file as the kind that a group of requests, or a report, needs; nullptr: another kind.
+  // This file if it is of that kind; else nullptr.
   virtual EpollFile* as_epoll() { return nullptr; }
   virtual Pipe* as_pipe() { return nullptr; }
   virtual RdmaCmFile* as_rdma_cm() { return nullptr; }
@@ -97,8 +98,8 @@ class VirtualFile {
 
   bool nonblocking() const { return nonblocking_; }
   void set_nonblocking(bool on) { nonblocking_ = on; }
-  // True if an operation on the file may have an immediate effect outside of the host: on an adapter, or in
-  // the run's output.
+  // Whether an operation on the file may have an immediate effect outside the host: on an adapter or in the
+  // run's output.
   virtual bool reaches_beyond_host() const { return false; }
   // O_RDONLY, O_WRONLY or O_RDWR, as fcntl(F_GETFL).
   virtual int access_mode() const;
@@ -121,7 +122,7 @@ class VirtualFile {
   void set_follower(std::shared_ptr<Waiter> follower) { follower_ = std::move(follower); }
   // Counts changes that may have made the file more ready; edge-triggered epoll compares it.
   std::uint64_t generation() const { return generation_; }
-  // Counts as a new change: edge-triggered epoll reports the file again.
+  // Makes edge-triggered epoll report the file again.
   void report_again() { notify(); }
 
  protected:

@@ -75,7 +75,8 @@ class CallContext {
   std::shared_ptr<File> file_of_kind(std::int64_t fd) const {
     return std::dynamic_pointer_cast<File>(process.file(fd));
   }
-  // As above. `error`: -EBADF if the descriptor is closed, `other_kind` if it is another file.
+  // As above. `error`, valid if the result is null: -EBADF if the descriptor is closed, `other_kind` if it is
+  // another file.
   template <class File>
   std::shared_ptr<File> file_of_kind(std::int64_t fd, int other_kind, int* error) const {
     const VirtualFilePtr found = process.file(fd);
@@ -102,13 +103,14 @@ class CallContext {
   // `error`.
   std::optional<Instant> load_deadline(std::uint64_t timespec_address, int* error) const;
 
-  // Blocks the thread until one of `files` changes, or the deadline. Returns nullopt.
+  // Blocks the thread until one of `files` changes, or the deadline. Always returns nullopt.
   CallOutcome wait_for(std::vector<VirtualFilePtr> files, Instant deadline, const std::string& what) const;
-  // A read or write that made no progress: blocks, or answers EAGAIN or the partial count.
+  // A read or write that cannot progress: blocks; with `dont_wait` or after `timeout` (zero: none), returns
+  // the number of bytes transferred, or -EAGAIN if none.
   CallOutcome wait_or_give_up(std::vector<VirtualFilePtr> files, bool dont_wait, Duration timeout,
                               const std::string& what) const;
 
-  // Opens `file` with the lowest free number.
+  // Opens `file` with the lowest free number. Returns the answer: the number or -EMFILE.
   CallOutcome install(VirtualFilePtr file, bool nonblocking) const;
   // Opens two files and stores their numbers in the program's int[2] at `address`.
   CallOutcome install_pair(const VirtualFilePtr& first, const VirtualFilePtr& second, bool nonblocking,

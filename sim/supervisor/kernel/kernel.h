@@ -40,8 +40,8 @@ class Kernel {
 
   // Tries the pending system call of the thread.
   CallOutcome execute(Thread& thread);
-  // The threads that may notice the pending call at its time of execution, or take part in its answer: only
-  // the caller; also waiting threads of the host; any thread.
+  // Threads that the execution of the pending call may affect or depend on: the caller only; also waiting
+  // threads of the host; any thread.
   enum class Concerns : std::uint8_t { kCaller, kWaiting, kAnybody };
   Concerns concerns(Thread& thread) const;
   // A call of class kRefused: warns with its name.
@@ -62,16 +62,16 @@ class Kernel {
   void release(Process& process);
   // `child` is a new copy of `parent`: it inherits System V attachments, unless both share memory (vfork).
   void inherit(Process& parent, Process& child);
-  // nullopt: `path` can be executed; a /proc/PID/fd link has been replaced by its target. Otherwise the
-  // call's answer.
+  // For exec: nullopt if `path` can be executed, which is replaced by its target if it is a /proc/PID/fd
+  // link. Otherwise the call's answer.
   CallOutcome find_executable(Thread& thread, std::string& path);
 
-  // See RealDescriptors.
+  // Functions of RealDescriptors (real_descriptors.h).
   Passage& passage();
   void use_passage(Passage& passage);
   void copy_descriptors(bool copies);
   int take_descriptor(Process& process, pid_t asking, int fd);
-  // Chooses which calls fail without need; without it, none. `calls` outlives the kernel.
+  // `calls` selects calls that fail although they could succeed; without it none does. Outlives the kernel.
   void use_failing_calls(FailingCalls& calls);
   // As TcpNetwork::host_of.
   int host_of(const IpAddress& address, std::size_t from) const;
@@ -83,7 +83,8 @@ class Kernel {
 
   // Watches of files in the host's own folders (files/inotify_file.h, inotify_calls.cc).
   bool watches_files(std::size_t host) const { return state_of(host).file_watches->are_of_files(); }
-  // Fetches new events; returns the number of events not yet delivered.
+  // Fetches new events from the machine; returns the number of events not yet delivered. `own_work`: since
+  // the last call only the simulator has accessed files; events of reads and attribute changes are dropped.
   std::size_t fetch_file_events(std::size_t host, bool own_work = false) {
     return state_of(host).file_watches->fetch(own_work);
   }
@@ -96,7 +97,7 @@ class Kernel {
         : supervisor::OwnFileWork(*kernel.state_of(host).file_watches) {}
   };
 
-  // See terminals.h.
+  // Functions of terminals.h.
   std::shared_ptr<Terminal> make_terminal(std::size_t host);
   static void control_session(Process& process, Terminal& terminal);
   void end_session(Process& process);

@@ -337,7 +337,7 @@ std::optional<CallOutcome> control_terminal(CallContext& call, VirtualFile& file
       return answer(0);
     case TCXONC:
       if (a[2] < TCOOFF || a[2] > TCION) return answer(-EINVAL);
-      if (a[2] == TCOOFF || a[2] == TCOON) terminal.stop(a[2] == TCOOFF);
+      if (a[2] == TCOOFF || a[2] == TCOON) terminal.stop_output(a[2] == TCOOFF);
       return answer(0);
     case TCSBRK:
     case TCSBRKP:

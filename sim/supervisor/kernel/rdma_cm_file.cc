@@ -90,7 +90,7 @@ IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes)
       case RDMA_USER_CM_CMD_SET_OPTION:
         return set_option(command);
       case RDMA_USER_CM_CMD_NOTIFY:
-        return notify_of(command);
+        return notify_established(command);
       case RDMA_USER_CM_CMD_MIGRATE_ID:
         return migrate(command);
       case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
@@ -492,7 +492,7 @@ IoResult RdmaCmFile::set_option(const Command& command) {
   }
 }
 
-IoResult RdmaCmFile::notify_of(const Command& command) {
+IoResult RdmaCmFile::notify_established(const Command& command) {
   rdma_ucm_notify notification;
   if (!load(command.in, notification)) return -EINVAL;
   constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST

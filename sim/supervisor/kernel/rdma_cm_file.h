@@ -34,7 +34,7 @@ class RdmaCmNumbers {
     in_use_.erase(number);
     numbers_.give_back(number);
   }
-  // The operation that took the number has failed.
+  // Returns the number that was taken last, because its operation has failed: the next take() may return it.
   void undo(std::uint32_t number) {
     in_use_.erase(number);
     numbers_.undo(number);
@@ -117,7 +117,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   IoResult get_event(const Command& command);
   IoResult set_option(const Command& command);
   IoResult set_path(cm::RdmaId& id, std::span<const std::byte> given);
-  IoResult notify_of(const Command& command);
+  IoResult notify_established(const Command& command);  // rdma_notify(3)
   IoResult migrate(const Command& command);
   IoResult join(const Command& command, bool ip);
   IoResult leave(const Command& command);

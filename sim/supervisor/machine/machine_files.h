@@ -1,5 +1,5 @@
-// The machine's files as a run sees them: the machine itself, the machine with a record of all answers, or the
-// answers of an earlier record.
+// The machine's files as a run sees them: real_files() of the machine, the machine with a record of all
+// answers, or only the answers of an earlier record.
 #pragma once
 
 #include <sys/stat.h>
@@ -25,26 +25,28 @@ class MachineFiles {
   virtual int target(const std::string& path, std::string& target) = 0;
   // Names in a folder, sorted, without "." and "..". Returns 0 or an errno.
   virtual int names(const std::string& path, std::vector<std::string>& names) = 0;
-  // Native path of the regular file's content.
+  // Native path of a regular file with the content; it may not exist (unknown(), damage()).
   virtual std::string content(const std::string& path) = 0;
-  // Native path for exec of the program that programs see at `path`, perhaps a link, and that is stored at
-  // `native`; its loader is the one of these files.
+  // Native path to pass to exec for the program that programs see at `path`, which may be a link, and that is
+  // stored at `native`. It makes exec use the loader of these files.
   virtual std::string executable(const std::string& path, const std::string& native) {
     return native == path ? path : native;
   }
-  // The name of a file that is used in place at `native`; "": it is none.
+  // The path that programs see for the native file `native`; "": it is not one of these files.
   virtual std::string name_of(const std::string& native) const { return native.substr(0, 0); }
   // Whether the caller of the run may write to the file.
   virtual bool may_change(const std::string& path) = 0;
-  // access(2); follows links.
+  // access(2) as root: returns 0 or an errno. Checks existence and, for X_OK of a file that is no folder,
+  // that some execute bit is set. Follows links.
   virtual int access(const std::string& path, int mode);
   // Path without links; components that do not exist stay as they are. `path` may have "." and "..".
   virtual std::string real_path(const std::string& path);
   // Native folders below which files have the names that programs see below "/".
   virtual std::vector<std::string> roots() const { return {}; }
-  // The first path that a record lacks an answer for; empty: none. The answer was ENOENT.
+  // The first path for which the record has no answer, and which was reported as missing (ENOENT); empty:
+  // none.
   virtual std::string unknown() const { return {}; }
-  // A sentence about the first content that could not be put into place; empty: none.
+  // A sentence about the first content that Fetch could not provide; empty: none.
   virtual std::string damage() const { return {}; }
   virtual void forget_unknown() {}
 
@@ -55,12 +57,12 @@ class MachineFiles {
 // The machine's files, without a record. Shared; has no state.
 MachineFiles& real_files();
 
-// Passes the questions to `source` and records the answers as programs see them: files of the caller belong to
-// root.
+// Passes requests to `source` and records the answers as programs see them, with root as owner of the
+// caller's files.
 class RecordedFiles : public MachineFiles {
  public:
   explicit RecordedFiles(MachineFiles& source = real_files()) : source_(&source) {}
-  // Passes further questions to another source.
+  // Uses another source from now on; the record continues.
   void record(MachineFiles& source) { source_ = &source; }
 
   int status(const std::string& path, struct stat& status) override;
@@ -92,8 +94,9 @@ void add_looks(const MachineLooks& more, MachineLooks& looks);
 // Answers from a record; contents are below `folder`/root, which has the shape of the machine's root.
 class FilesOfRecord : public MachineFiles {
  public:
-  // `folder` exists, is absolute and without links; programs for exec are made in `folder`/exec. `fetch`, if
-  // not empty, puts the content of a path there when it is first needed; it returns "" or a sentence.
+  // `folder` exists, is absolute and without links; programs for exec are created in `folder`/exec. `fetch`,
+  // if not empty, stores the content of a path below `folder`/root when it is first needed; it returns "" or
+  // a sentence.
   using Fetch = std::function<std::string(const std::string& path)>;
   FilesOfRecord(MachineLooks looks, std::string folder, Fetch fetch = {});
 

@@ -27,7 +27,7 @@ class ProcessMemory final : public host::ProgramMemory {
   explicit ProcessMemory(pid_t pid) : bytes_(pid) {}
   ~ProcessMemory() override;
 
-  // Thread id through which the address space is accessed; a process's first thread may end
+  // Id of the native thread through which the address space is accessed: a process's first thread may end
   // before the others.
   pid_t reached_through() const { return bytes_.reached_through(); }
   void reach_through(pid_t tid) { bytes_.reach_through(tid); }
@@ -37,8 +37,8 @@ class ProcessMemory final : public host::ProgramMemory {
   bool read(host::ProgramAddress from, std::span<std::byte> to) override;
   // Writes regardless of page protection, as an adapter writes to pinned pages.
   bool write(host::ProgramAddress to, std::span<const std::byte> from) override;
-  // As write(), for mapped memory; the write may be delayed until the memory is read or a
-  // program of the host runs.
+  // As write(), for mapped memory; may delay the write until the memory is read or a program of the host
+  // runs.
   void write_later(host::ProgramAddress to, std::span<const std::byte> from);
   // Writes only runs that differ from memory.
   void write_changed(std::span<const spin::ByteRun> runs);
@@ -76,8 +76,9 @@ class ProcessMemory final : public host::ProgramMemory {
     epoch_ = &epoch;
   }
   std::uint64_t epoch() const { return *epoch_; }
-  const std::uint64_t* host() const { return epoch_; }
-  // Enables touches by threads (touches()); `engine` gives the adapters' time.
+  // The epoch's address, which identifies the host.
+  const std::uint64_t* epoch_of_host() const { return epoch_; }
+  // Enables touches(): DMA accesses that threads ahead of the engine execute themselves.
   void use(const Engine& engine) { engine_ = &engine; }
   TouchesAhead& touches() { return touches_; }
   // Lines that read_ranges() has read in this epoch, or in the last one in which it read any.
@@ -88,7 +89,7 @@ class ProcessMemory final : public host::ProgramMemory {
   void keep(std::span<const protocol::PageLines> pages, const std::uint8_t* lines) {
     if (cache_ != nullptr) cache_->keep(*this, pages, lines);
   }
-  // Copies mapped bytes from the beginning. Returns their number.
+  // Copies bytes up to the first unmapped one. Returns their number.
   std::size_t read_present(host::ProgramAddress from, std::span<std::byte> to) const;
   // A write; bytes that are not mapped are missing if not is_complete.
   struct Written {
@@ -99,7 +100,7 @@ class ProcessMemory final : public host::ProgramMemory {
   // Called after every write.
   void set_write_listener(std::function<void(const Written&)> listener) { write_listener_ = std::move(listener); }
 
-  // Called after a write by write() or place() to memory that the process itself may not write.
+  // Called after write() or place() has written to a page that the process itself may not write.
   void set_regardless_listener(std::function<void()> listener) { regardless_listener_ = std::move(listener); }
   // Called before every read and write.
   void set_access_listener(std::function<void()> listener) { access_listener_ = std::move(listener); }
@@ -135,7 +136,7 @@ class ProcessMemory final : public host::ProgramMemory {
   std::uint64_t* epoch_ = nullptr;
   const Engine* engine_ = nullptr;
   TouchesAhead touches_;
-  // by read_ranges() in an earlier epoch; owned by the cache
+  // Lines read by read_ranges() in an earlier epoch; PageCache writes it.
   mutable std::vector<protocol::PageLines> looked_at_;
   std::function<void(const Written&)> write_listener_;
   std::function<void()> access_listener_;

@@ -73,7 +73,8 @@ bool ReadAhead::copy_short(const ProcessMemory& memory, std::uint64_t from, std:
 void ReadAhead::note_placement(const ProcessMemory& memory, std::uint64_t to, std::size_t length) {
   const std::uint64_t now = memory.epoch();
   const auto stays = [&](auto& read, std::uint64_t start, std::size_t bytes) {
-    if (read.epoch != now - 1 || read.memory == nullptr || read.memory->host() != memory.host() || bytes == 0) return false;
+    if (read.epoch != now - 1 || read.memory == nullptr || bytes == 0) return false;
+    if (read.memory->epoch_of_host() != memory.epoch_of_host()) return false;
     if (read.memory == &memory && to < start + bytes && start < to + length) return false;
     if (!read.is_private) read.is_private = read.memory->is_private(start, bytes);
     return *read.is_private;

@@ -1,6 +1,6 @@
-// Folders of each host's own: /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages and the home folders of its
-// programs. They are stored below one folder of the run. It is removed with the run; if the simulator is
-// killed, a small program that waits for this removes it. The next run removes leftovers.
+// Private folders of each host: /tmp, /var/tmp, /dev/shm, /run, /dev/hugepages and the home folders of its
+// programs. They are stored below one folder of the run, which is removed with the run. If the simulator is
+// killed, a keeper program (tools/keeper) removes it; the next run removes leftovers.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ namespace verbatim::supervisor {
 // Parent of the folders of runs: TMPDIR if it is an absolute path, otherwise /tmp.
 std::string temporary_folder();
 
-// Whether `name` is a name of run folders.
+// Whether `name` has the form of a run folder's name.
 bool is_run_folder(const std::string& name);
 
 class RunFolder {
@@ -37,7 +37,7 @@ class RunFolder {
   // Removes the folders of all hosts with their content; other hosts can be added.
   void clear();
 
-  // Waits for the keepers of folders that are removed, so that none of them is a child afterwards.
+  // Waits until the keepers of removed folders have ended, so that none of them remains as a child process.
   static void await_ended_keepers();
 
   // Adds the folders of one host for `programs` on it, their files, and rows in `paths`. Unless a program is
@@ -47,8 +47,8 @@ class RunFolder {
   void add_host(const HostSpec& host, const std::vector<const ProgramSpec*>& programs, std::int64_t epoch_seconds,
                 HostPaths& paths);
 
-  // Makes programs see copies of their working folders; called before add_host(). `expected`:
-  // as in FolderViews.
+  // Makes programs see copies of their working folders; called before add_host(). `expected`: modification
+  // times that replace the machine's (folder_views.h), or nullptr.
   void view_working_folders(const std::vector<ProgramSpec>& programs, const FolderSnapshot* expected);
   // Makes programs see all files of the machine as `files` has them, through a view of "/"; called before
   // add_host(). `files` outlives the views.
@@ -63,7 +63,7 @@ class RunFolder {
   struct Host {
     std::string name;
     std::string folder;                // parent of all folders of its own
-    std::set<std::string> made_first;  // relative paths of folders that no program has created
+    std::set<std::string> made_first;  // relative paths of folders created by the simulator, not by a program
     std::shared_ptr<const OwnFolders> to_make;
   };
   const std::vector<Host>& hosts() const { return hosts_; }

@@ -19,14 +19,14 @@ WriteBehind::Kept& WriteBehind::start(ProcessMemory& memory) {
   Kept& kept = free != hosts_.end() ? *free : hosts_[next_++ % kHosts];
   if (kept.memory != nullptr) write(kept);
   kept.memory = &memory;
-  kept.host = memory.host();
+  kept.host = memory.epoch_of_host();
   ++kept_;
   return kept;
 }
 
 bool WriteBehind::keep(ProcessMemory& memory, host::ProgramAddress to, std::span<const std::byte> from,
                        host::PlacementFault fault) {
-  Kept* kept = kept_of(memory.host());
+  Kept* kept = kept_of(memory.epoch_of_host());
   const bool has_room = kept != nullptr && kept->memory == &memory && kept->bytes.size() + from.size() <= kMost &&
                         kept->parts.size() < kMostParts;
   if (kept != nullptr && !has_room) {
@@ -62,7 +62,7 @@ void WriteBehind::forget(const ProcessMemory& memory) {
 }
 
 std::uint32_t WriteBehind::hand_to(ProcessMemory& memory, protocol::PlacementList& list) {
-  Kept* const kept = kept_ == 0 ? nullptr : kept_of(memory.host());
+  Kept* const kept = kept_ == 0 ? nullptr : kept_of(memory.epoch_of_host());
   if (kept == nullptr || kept->memory != &memory || kept->bytes.size() > protocol::kPlacedBytes) return 0;
   std::uint32_t count = 0, offset = 0;
   for (const Part& part : kept->parts) {

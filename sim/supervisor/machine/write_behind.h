@@ -1,6 +1,6 @@
 // Write-behind of program memory for adapters. A message of megabytes is placed packet by packet while its
 // program waits, and a system call costs as much as copying some pages: one call writes many packets. Kept
-// writes are performed before a program of the host runs or anybody reads memory of the host. A thread that
+// writes are performed before a program of the host runs or memory of the host is read. A thread that
 // gets the token can perform a small number itself (verbs_shim/protocol/placements.h). See MEMORY_ACCESS.md.
 #pragma once
 
@@ -22,7 +22,7 @@ class WriteBehind {
   // Keeps a write. False: too long; the caller must write at once, and earlier writes kept for its host
   // have been performed.
   bool keep(ProcessMemory& memory, host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
-  // Performs the kept writes: all, or those of the host with that ProcessMemory::epoch().
+  // Performs the kept writes: all, or those of one host. `host`: its ProcessMemory::epoch_of_host().
   void flush();
   void flush(const std::uint64_t* host);
   // Hands the writes kept for this memory to the thread that gets the token, if they are few bytes. Returns

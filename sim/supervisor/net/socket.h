@@ -72,7 +72,7 @@ class Socket : public VirtualFile {
   virtual int protocol() const { return 0; }
   bool keeps_boundaries() const final { return type_ != SOCK_STREAM; }
 
-  // Results of these functions: 0 or more, or -errno.
+  // The following functions return 0 or more, or -errno.
   virtual int bind(Process& process, Name name) = 0;
   // The backlog is limited to kLongestBacklog.
   virtual int listen(Process& process, int backlog);
@@ -94,7 +94,7 @@ class Socket : public VirtualFile {
   virtual std::optional<int> set_structured_option(int, int, std::span<const std::byte>) { return std::nullopt; }
   // Value of an option that is not an int; empty: another option.
   virtual std::vector<std::byte> structured_option(int level, int option) const;
-  // SO_ERROR: returns and clears the error.
+  // SO_ERROR: returns the pending error, 0 or a positive errno, and clears it.
   virtual int take_error() { return 0; }
   // SO_PEERCRED.
   virtual ucred peer() const { return {0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)}; }

@@ -49,13 +49,15 @@ class TcpNetwork {
   IpAddress source_for(const IpAddress& remote, std::size_t host) const;
 
   bool port_in_use(std::size_t host, const Binding& wanted, bool reuse, bool reuse_port) const;
+  // A free port of the host; 0: none is free.
   std::uint16_t ephemeral_port(std::size_t host);
   void bind(std::size_t host, TcpSocket* socket) { bound_[host].push_back(socket); }
   void unbind(std::size_t host, TcpSocket* socket) { std::erase(bound_[host], socket); }
-  // The listening socket for `destination`: an exact address has precedence. Sockets that share the port
-  // (SO_REUSEPORT) divide the clients.
+  // The listening socket for `destination`; an exact address has precedence. nullptr: none. Of sockets that
+  // share the port (SO_REUSEPORT), `source` selects one.
   TcpSocket* listener(std::size_t host, const Endpoint& destination, const Endpoint& source) const;
 
+  // Creates a connection and sends the SYN. Errors, also an unreachable host, are reported to `client` later.
   std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
                                          TcpSocket& client);
   std::uint64_t next_connection() { return ++connections_made_; }
@@ -86,9 +88,10 @@ class TcpStream {
   // receiver.
   TcpStream(TcpNetwork& network, TcpConnection& connection, int direction, ComponentId sender, ComponentId receiver);
 
-  // Bytes sent and not read by the receiver; and bytes that may be sent.
+  // Bytes sent and not yet read by the receiver, as known to the sender; bytes that may be sent.
   std::size_t outstanding() const { return outstanding_; }
   std::size_t room() const { return kWindow - std::min(outstanding_, kWindow); }
+  // Sends a segment with an additional delay `extra`. `error`: errno that arrives with it; 0: none.
   void send(Kind kind, std::vector<std::byte> bytes = {}, int error = 0, Duration extra = Duration::zero());
   // The receiver has read `bytes`: the sender's window opens one latency later.
   void consumed(std::size_t bytes);
@@ -106,8 +109,8 @@ class TcpStream {
   };
   void on_arrival();
   void on_credit();
-  // Delay by losses and faults of a segment first transmitted at `when`; nullopt: the sender gives up after
-  // `*waited`.
+  // Delay by losses and faults of a segment first transmitted at `when`; nullopt: the sender gives up,
+  // `*waited` after `when`.
   std::optional<Duration> held_up(Kind kind, Instant when, Duration* waited) const;
 
   TcpNetwork& network_;

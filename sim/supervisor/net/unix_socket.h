@@ -21,9 +21,11 @@ class UnixNetwork {
   using Key = std::pair<std::size_t, std::string>;  // host; "\0name" or "device:inode"
 
   std::shared_ptr<UnixSocket> find(const Key& key) const;
-  bool bound_elsewhere(const Key& key) const;  // by other hosts only
+  // Whether the path or name of `key` is bound on another host and not on the host of `key`.
+  bool bound_elsewhere(const Key& key) const;
   void bind(const Key& key, std::weak_ptr<UnixSocket> socket) { bound_[key] = std::move(socket); }
   void unbind(const Key& key, const UnixSocket* socket);
+  // A free abstract name, as autobind assigns (unix(7)).
   std::string automatic_name(std::size_t host);
 
  private:
@@ -81,6 +83,7 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
                UnixSocket& to, VirtualFilePtr& wait_for);
   void take_message(std::size_t limit, bool peek, IncomingMessage& message);
   void take_bytes(std::size_t limit, bool peek, IncomingMessage& message);
+  // Bytes of the sender's buffer that a message occupies in Linux.
   std::size_t charge_of(std::size_t bytes) const;
   Message take_front();
   bool peer_gone() const { return connected_ && (peer_.expired() || peer_.lock()->closed_); }

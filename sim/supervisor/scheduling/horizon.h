@@ -5,8 +5,8 @@
 // Every future effect is a scheduled event or follows from one. The horizon is therefore the minimum over the
 // engine's queue of each event's time plus the least latency from the event to the thread's host:
 //   event                                least latency
-//   a fault or a timeout, except one of  0 (it may take something away)
-//   another adapter
+//   a timeout or fault of this adapter   0 (it may remove an object that the thread uses)
+//   or of the fabric
 //   an effect that a program can see     0: Hca::next_effect()
 //   another event of this adapter        PCI Express one way and an access to host memory, because it
 //                                        must become a DMA request first; or the adapter's event latency
@@ -45,6 +45,7 @@ class Horizon {
   // `network_latency`: of the management network. `first_thread`: the id that add_thread() returns first.
   Horizon(const Engine& engine, const std::vector<HostSpec>& hosts, Duration network_latency, std::uint32_t first_thread);
 
+  // Returns the component id of a new thread.
   ComponentId add_thread(std::size_t host);
   // A program of the host has opened a device: from this call on the host can send, and receive from other
   // hosts.
@@ -53,7 +54,7 @@ class Horizon {
   void note_command(ComponentId thread, bool is_command);
 
   struct Bounds {
-    Instant until{};                    // events at or after it may concern the thread
+    Instant until{};                    // the horizon
     // By time, all before `until`: DMA accesses that the thread executes for adapters.
     std::vector<PlannedTouch> touches;
   };
@@ -61,8 +62,8 @@ class Horizon {
   // which the next thread or program of this host resumes or starts, if the caller knows it: most events of
   // the other threads, of which there may be thousands, need no visit then.
   Bounds of(std::size_t host, const host::ProgramMemory& memory, std::optional<Instant> own, Instant limit);
-  // On a host with an adapter, a horizon is at most this long after the next event of the fabric or another
-  // host.
+  // Maximum distance from the next event of the fabric or of another host to the horizon of a thread on a
+  // host with an adapter.
   Duration furthest_lead() const;
   // RegionHeader::own_effect_ps of a process on `host`.
   Duration own_effect(std::size_t host) const { return latencies_[host].mmio + latencies_[host].to_memory; }

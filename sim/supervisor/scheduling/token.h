@@ -43,7 +43,7 @@ class TokenWait {
   // `while_held` is called every 20 ms while a debugger holds the process; if it returns true, the result is
   // kInterrupted.
   Result wait(ProcessRegion& region, pid_t pid, pid_t tid, bool may_poke, const std::function<bool()>& while_held);
-  // Activity of the process after kStuck, for example "sleeps in the kernel in read(3)".
+  // After kStuck: the activity of the process, for example "sleeps in the kernel in read(3)".
   const std::string& stuck_doing() const { return stuck_doing_; }
   // True after SIGINT or a similar signal. During the lifetime of *this these signals have no other effect.
   bool interrupted() const { return Interruption::came(); }

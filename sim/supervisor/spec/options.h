@@ -31,7 +31,7 @@ struct Limits {
   Instant virtual_end = kEndOfTime;            // --time-limit; at most kEndOfTime
   // The run ends with Outcome::kDeadlock if only timers fire for this long (idle_watch.h); 0: it does not.
   Duration without_progress{0};
-  std::int64_t stuck_after_ms = 60'000;  // wall-clock time that a program may compute or sleep without a call
+  std::int64_t stuck_after_ms = 60'000;  // wall-clock limit of computing or sleeping without a call
   // Time at which a deadlock of the fabric was found; kNever: none. The run then ends with
   // Outcome::kDeadlock, later by the longest time that a thread may have run ahead. nullptr: not checked.
   const Instant* fabric_deadlock = nullptr;
@@ -72,7 +72,7 @@ struct MachineFacilities {
 // One line of `verbatim check --host`.
 struct Facility {
   enum class State { kWorks, kOtherMeans, kMissing };
-  std::string name, what;
+  std::string name, what;  // `what`: a description
   State state = State::kWorks;
   std::string consequence;  // reason for a failure, and the consequence or advice
 };
@@ -103,8 +103,8 @@ struct SupervisorOptions {
                                          const std::set<std::string>& made_first)>
       on_files;
   std::uint32_t checks = ~0u;  // checks to make: protocol::check_bit() of each
-  // Fate of packets to the addressee with this name (ib::addressee()), in words; "": unknown.
-  // Empty: unknown for all.
+  // Returns why packets to `addressee` (ib::addressee()) were dropped, as a phrase; "": unknown. Empty
+  // function: unknown for all.
   std::function<std::string(const std::string& addressee)> dropped_to;
   // Called for posted requests, armed completion queues and late threads. Empty: not reported.
   std::function<void(const CallPlace&)> on_place;
@@ -132,7 +132,7 @@ struct SupervisorOptions {
   // Search results for files, shared by runs of the same programs; outlives the run. nullptr: files are
   // searched in this run.
   code::CodeFiles* code_files = nullptr;
-  // State shared with earlier and later runs in the process, including code files; nullptr: none.
+  // State shared with earlier and later runs in the process, which includes `code_files`; nullptr: none.
   RunAfterRun* run_after_run = nullptr;
 };
 

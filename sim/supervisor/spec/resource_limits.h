@@ -12,13 +12,13 @@
 
 namespace verbatim::supervisor {
 
-// Numbers of the shim's own descriptors in each process (protocol/layout.h), as far as the
-// machine's limit permits.
+// First number of the shim's own descriptors in a process (protocol/layout.h), as far as the machine's limit
+// permits: at the start, and after they have moved because the program raised RLIMIT_NOFILE.
 struct OwnDescriptors {
   int at_first, later;
 };
 OwnDescriptors own_descriptors();
-// Numbers above them for inherited descriptors during a launch.
+// Number of descriptors above the shim's own ones that a launch needs for inherited descriptors.
 inline constexpr rlim_t kRoomForLaunching = 128;
 
 // Stack limit of a program's main thread, bytes, until it changes it.
@@ -41,7 +41,7 @@ class ResourceLimits {
   // Sets the limits that the Linux kernel enforces for process `pid`: file size, descriptors, stack, and
   // memory without the shim's own mappings. Descriptors from `own_descriptors` on are the shim's.
   void enforce(pid_t pid, int own_descriptors) const;
-  // RLIMIT_NOFILE, at most protocol::kMostDescriptors: new descriptors are below it.
+  // RLIMIT_NOFILE, at most protocol::kMostDescriptors. New descriptors have lower numbers.
   int descriptors() const;
 
   // /proc/PID/limits.

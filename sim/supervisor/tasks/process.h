@@ -61,8 +61,8 @@ class Process {
   // Number of programs it has executed by exec.
   unsigned executions() const { return executions_; }
 
-  // The file of virtual descriptor `fd`. The kernel's table has a placeholder with the same number, which the
-  // shim creates when it receives the answer to the call.
+  // The file of virtual descriptor `fd`; nullptr: not virtual. The kernel's table has a placeholder with the
+  // same number, which the shim creates when it receives the answer to the call.
   VirtualFilePtr file(std::int64_t fd) const;
   // First number of the shim's own descriptors. The program has none in the kernel's table from there on.
   int own_descriptors() const;
@@ -83,7 +83,8 @@ class Process {
   const std::map<int, VirtualFilePtr>& files() const { return files_; }
   DescriptorTable descriptor_table() const { return {pid_, files_}; }
 
-  // The native thread whose /proc entries represent the process. They change only while the process runs.
+  // The native thread whose /proc entries are read for the process. The entries change only while the process
+  // runs.
   void set_calling_thread(pid_t native_tid) { calling_tid_ = native_tid; }
   pid_t calling_thread() const { return calling_tid_; }
   // Credentials of the thread whose call is answered, or else of the first thread.
@@ -155,14 +156,15 @@ class Process {
   void set_owner(ThreadOwner& owner) { owner_ = &owner; }
   ThreadOwner& owner() const { return *owner_; }
 
-  bool ended_by_us = false;  // a fatal signal has been sent
+  bool ended_by_us = false;  // the supervisor has sent a fatal signal
   // Something that may outlive the process refers to it: an opened object that others inherit, an adapter, a
   // program start. Most children of a shell have none and are deleted when they have ended.
   bool outlives_its_end = false;
 
   bool alive = true;
   int exit_status = 0;  // after the end, as wait(2) returns it
-  bool attached = false;
+  bool attached = false;  // the shim has sent its first request (request::Attach)
+  // For a process created by fork.
   void begin_as_copy_of(const Process& parent, Instant now) {
     attached = true;
     family_.copy_of = parent.pid();

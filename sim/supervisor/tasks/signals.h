@@ -28,15 +28,16 @@ bool stops(Process& process, int signal);
 // Origin of SIGCHLD for a child with this `status` (wait(2)): ended, stopped or continued.
 SignalOrigin origin_of_child(std::uint32_t pid, int status, std::uint32_t user);
 
-// True if an earlier signal of the timer is still pending. Signals pending in the Linux kernel are compared
-// by number only.
+// True if an earlier signal of the timer with id `timer` is still pending. Signals pending in the Linux
+// kernel are compared by number only.
 bool is_pending(Process& process, int signal, int timer);
 
 // Removes and returns the signals that `thread` receives with its next token. Masked signals of a signalfd
 // remain.
 std::vector<QueuedSignal> take_signals(Thread& thread);
 
-// Signals to the thread or the process that are pending in the Linux kernel because they are masked.
+// Signals to the thread or the process that are pending in the Linux kernel because they are masked; bit n -
+// 1 for signal n.
 std::uint64_t kept_natively(Thread& thread);
 
 // The thread awaits `set`: pending process-wide signals of the set interrupt it.

@@ -107,7 +107,7 @@ class Thread final : public Waiter {
   Scheduling scheduling;
   Credentials credentials;  // per thread, as in Linux; libc keeps those of a process equal
 
-  // Address of the word that is cleared at the thread's end; 0: none.
+  // Address of the word that is cleared at the thread's end (set_tid_address(2)); 0: none.
   std::uint64_t clear_tid() const { return clear_tid_; }
   void set_clear_tid(std::uint64_t address) { clear_tid_ = address; }
 
@@ -135,7 +135,7 @@ class Thread final : public Waiter {
   // True from unpark() until the thread's next look at a completion queue.
   bool is_unparked() const { return unparked_; }
   bool take_unparked() { return std::exchange(unparked_, false); }
-  // While parked: writes the effects of all turns until now to memory.
+  // While parked: writes to memory the values that all skipped turns until now would have written.
   void show_growth();
   const Parked* parked() const { return parked_.get(); }
   // While parked: the process's memory was written.
@@ -159,8 +159,8 @@ class Thread final : public Waiter {
   void wake(bool by_adapter_event = false) override;
   // The component that makes the thread's choices.
   ComponentId component() const { return source_; }
-  // True if the current call, not yet made, repeats one of the series of empty calls and is no sleep. It is a
-  // repeated poll and is never delayed.
+  // Whether the current call, which is not yet executed, is no sleep and repeats a call of `empty_calls`, a
+  // series of calls that found nothing. Repeated polls are never delayed.
   bool is_repeated_poll() const;
   // Time of the current call: now, or earlier while a turn that was skipped is completed.
   Instant called_at() const { return called_at_; }
@@ -180,8 +180,8 @@ class Thread final : public Waiter {
     unsigned followed = 0;
   };
   std::optional<ClockRow> clock_row;
-  // The process is stopped. When it is continued, the thread gets `answer` as the result of its call; without
-  // `answer` its request is processed.
+  // The process is stopped (SIGSTOP). go_on(), after SIGCONT, makes the thread due at `when`: it then gets
+  // `answer`, or its request is processed.
   void hold(std::optional<Answer> answer);
   void go_on(Instant when);
   std::optional<Answer> take_held_answer() { return std::exchange(held_answer_, std::nullopt); }

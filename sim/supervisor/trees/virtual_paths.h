@@ -35,6 +35,7 @@ class RandomFile final : public VirtualFile {
 
 // A random version 4 UUID and a newline.
 std::string random_uuid(Rng& random);
+// Appends `count` random bytes.
 void fill_random(Rng& random, std::vector<std::byte>& bytes, std::size_t count);
 
 }  // namespace verbatim::supervisor

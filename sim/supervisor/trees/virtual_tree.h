@@ -29,7 +29,7 @@ struct VirtualNode {
   int descriptor = -1;         // of a link to an open file: the number in process `owner`
   std::uint32_t owner = 0;
   bool is_of_fabric = false;   // the content depends on the fabric, such as port counters
-  std::string written_at;      // of a writable file: its path on the machine, as seen by the process
+  std::string written_at;      // of a writable file: native path to which the process writes
   std::uint32_t mode() const;  // st_mode
 };
 
@@ -53,8 +53,9 @@ class VirtualTree {
   // Defers the nodes at `places` and below to the first lookup there, because few programs look. `make` is
   // called at most once, and must not add nodes that this tree already has.
   void add_when_asked(std::vector<std::string> places, std::function<void(VirtualTree&)> make);
-  // All files below `folder` exist in the tree: a missing one gives ENOENT without a warning.
+  // The tree contains all files below `folder`: a missing one gives ENOENT without a warning.
   void mark_complete(const std::string& folder);
+  // Whether `path` or its nearest marked parent is complete or absent.
   bool is_complete(const std::string& path) const;
   // Exception for a folder within a complete one.
   void mark_incomplete(const std::string& folder) { incomplete_.insert(folder); }
@@ -65,7 +66,7 @@ class VirtualTree {
   // Names and kinds of nodes in a folder, in byte order.
   std::vector<std::pair<std::string, VirtualNode::Kind>> names(const std::string& folder) const;
 
-  // Finds a node that was added to this tree itself.
+  // A node that was added to this tree itself, for changes; nullptr: none.
   VirtualNode* at(const std::string& path);
 
  private:
