@@ -66,7 +66,7 @@ void OutputScheduler::push_first(ib::PacketPtr&& packet, ib::VirtualLane number,
 Instant OutputScheduler::waiting_since() const {
   Instant since = kNever;
   for (std::uint32_t rest = waiting_; rest != 0; rest &= rest - 1) {
-    since = std::min(since, at(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(rest))}).head_since);
+    since = std::min(since, at(lowest_of(rest)).head_since);
   }
   return since;
 }
@@ -88,7 +88,7 @@ ib::PacketPtr OutputScheduler::take_first(ib::VirtualLane number, Instant now) {
 Instant OutputScheduler::next_expiry() const {
   Instant next = kNever;
   for (std::uint32_t rest = waiting_ & ~bit(kManagementLane); rest != 0; rest &= rest - 1) {
-    next = std::min(next, expiry(at(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(rest))})));
+    next = std::min(next, expiry(at(lowest_of(rest))));
   }
   return next;
 }

@@ -30,6 +30,11 @@
 
 namespace verbatim::fabric {
 
+// The lowest of the lanes with a bit in `lanes`, which is not 0.
+constexpr ib::VirtualLane lowest_of(std::uint32_t lanes) {
+  return ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(lanes))};
+}
+
 class OutputScheduler {
  public:
   struct Params {
@@ -74,7 +79,7 @@ class OutputScheduler {
   }
   // First packet of the lowest waiting lane; null: none waits.
   const ib::Packet* first_waiting() const {
-    return waiting_ == 0 ? nullptr : &first(ib::VirtualLane{static_cast<std::uint8_t>(std::countr_zero(waiting_))});
+    return waiting_ == 0 ? nullptr : &first(lowest_of(waiting_));
   }
   // Time since which the first packet of a lane has been first and ready; the lane must not be empty.
   Instant head_since(ib::VirtualLane lane) const { return at(lane).head_since; }

@@ -262,6 +262,10 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   LinkSide side();
   void attach(Port& peer, const SharedLinkParams& params);
   bool admit_counted(const ib::Packet& packet);
+  // Reports the changed output queue of a lane to observers.
+  void show_queue(ib::VirtualLane lane) {
+    if (tracer_.wants_facts()) [[unlikely]] tracer_.report_output_queue(id_, lane.value, out_.queued_bytes(lane));
+  }
   // Asks the far end to pause the lane if the lane has become full.
   void pause_if_full(ib::VirtualLane lane);
   // Resumes lanes that a packet leaves now if they have room again, and sends a due frame.
