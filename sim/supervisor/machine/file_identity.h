@@ -12,15 +12,23 @@
 
 namespace verbatim::supervisor {
 
-// Device, inode, size, mtime, ctime: differs for another or a changed file. The inode number of a file that is mapped
-// or open is not reused.
-using FileIdentity = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+// Device, inode, size, mtime, ctime: differs for another or a changed file. The inode number of a file that
+// is mapped or open is not reused.
+using FileIdentity = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t,
+                                std::int64_t, std::int64_t>;
 
 // Size and times of a folder do not matter.
 inline FileIdentity identity_of(const struct stat& status) {
-  const auto of_file = [is_file = S_ISREG(status.st_mode)](std::int64_t value) { return is_file ? value : 0; };
-  return {status.st_dev, status.st_ino, of_file(status.st_size), of_file(status.st_mtim.tv_sec), of_file(status.st_mtim.tv_nsec),
-          of_file(status.st_ctim.tv_sec), of_file(status.st_ctim.tv_nsec)};
+  const auto of_file = [is_file = S_ISREG(status.st_mode)](std::int64_t value) {
+    return is_file ? value : 0;
+  };
+  return {status.st_dev,
+          status.st_ino,
+          of_file(status.st_size),
+          of_file(status.st_mtim.tv_sec),
+          of_file(status.st_mtim.tv_nsec),
+          of_file(status.st_ctim.tv_sec),
+          of_file(status.st_ctim.tv_nsec)};
 }
 
 // What was found in files, for the runs that this process makes. Holds kMost files at most.
