@@ -54,10 +54,10 @@ class ProcessList {
   void expect_process_of(std::size_t program) { ++living_.at(program), ++living_in_all_; }
   void expected_process_started(std::size_t program) { --living_.at(program), --living_in_all_; }
 
-  // No other thread of the host runs before something outside happens. A thread about to poll that was not
-  // just unparked does not count: it is expected to find nothing, and if it finds something, its changes are
-  // noticed after its slice.
-  bool is_alone(Thread& thread) const;
+  // No other thread of the host runs before `soon` unless something outside happens. A thread about to poll that
+  // was not just unparked does not count: it is expected to find nothing, and if it finds something, its changes
+  // are noticed after its slice.
+  bool is_alone(Thread& thread, Instant soon) const;
   bool has_parked_thread(std::size_t host) const;
   // A thread of the host that a call wakes may run at the very time of the call, after it. True as well if
   // the host has too many threads to look at.
