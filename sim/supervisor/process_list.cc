@@ -53,12 +53,12 @@ Process* ProcessList::parent_of(Process& process) const {
   return nullptr;
 }
 
-bool ProcessList::is_alone(Thread& thread) const {
+bool ProcessList::is_alone(Thread& thread, Instant soon) const {
   for (Process* const process : on_host_[thread.process().host_index()]) {
     if (!process->alive) continue;
     for (const auto& other : process->threads()) {
       if (other.get() == &thread || other->state() != Thread::State::kPending) continue;
-      if (!other->requests<request::Poll>() || other->is_unparked()) return false;
+      if (other->requests<request::Poll>() ? other->is_unparked() : other->next_event_time() < soon) return false;
     }
   }
   return true;

@@ -54,10 +54,10 @@ class ProcessList {
   void expect_process_of(std::size_t program) { ++living_.at(program), ++living_in_all_; }
   void expected_process_started(std::size_t program) { --living_.at(program), --living_in_all_; }
 
-  // No other thread of the host runs before something outside happens. A thread about to poll that was not
-  // just unparked does not count: it is expected to find nothing, and if it finds something, its changes are
-  // noticed after its slice.
-  bool is_alone(Thread& thread) const;
+  // No other thread of the host runs before `soon` unless something outside happens. A thread about to poll that
+  // was not just unparked does not count: it is expected to find nothing, and if it finds something, its changes
+  // are noticed after its slice.
+  bool is_alone(Thread& thread, Instant soon) const;
   bool has_parked_thread(std::size_t host) const;
   // Whether another thread of the host is blocked: a call of `thread` may wake it, and it may run at the time
   // of the call, after it. Also true if the host has many threads, which are then not examined.

@@ -20,16 +20,20 @@ class RunAfterRun {
 
   // Called before each run: removes what the previous run left that a program could see.
   void begin_run() {
+    has_run_ = true;
     folder_.clear();
     code_files_.begin_run();
     passage_.clear();
   }
+  // Checks of the machine need not be repeated.
+  bool has_run() const { return has_run_; }
   code::CodeFiles& code_files() { return code_files_; }
   RunFolder& folder() { return folder_; }
   Passage& passage() { return passage_; }
   Zygotes& zygotes() { return zygotes_; }
 
  private:
+  bool has_run_ = false;
   code::CodeFiles code_files_;
   RunFolder folder_;
   Passage passage_;

@@ -362,6 +362,65 @@ TEST_F(PatchesTest, a_jump_that_traps_is_as_it_was_when_it_is_released) {
   EXPECT_EQ(memory_.get(kCode, 1), Bytes{0x90}) << "somebody else's by now";
 }
 
+// The process that is copied, and a copy of it, are both the memory of this test.
+TEST_F(PatchesTest, a_loop_in_which_a_copy_has_waited_traps_in_later_copies) {
+  CodePatches original;
+  FileCode file;
+  memory_.put(kCode, {0x75, 0xfe, 0xeb, 0xfc});
+  original.patch_file(memory_, file, kCode, kPage, 0);
+  const protocol::PatchedInstruction jump{
+      .kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2};
+  original.keep_waiting_jumps();
+  CodePatches first = original;
+  original.trap_waiting_jumps(memory_);
+  EXPECT_FALSE(original.trap_at(kCode)) << "no copy has waited";
+  first.note_waiting(kCode, jump);
+  first.note_waiting(kCode + 2 * kPage, jump);  // code of no file
+  original.trap_waiting_jumps(memory_);
+  EXPECT_EQ(memory_.get(kCode, 2), (Bytes{0xf4, 0xfe}));
+  CodePatches second = original;
+  ASSERT_TRUE(second.trap_at(kCode));
+  EXPECT_EQ(second.trap_at(kCode)->word(), jump.word());
+  EXPECT_FALSE(first.trap_at(kCode)) << "made before";
+  EXPECT_FALSE(second.trap_at(kCode + 2 * kPage));
+
+  second.note_not_waiting(kCode);
+  EXPECT_TRUE(second.trap_at(kCode)) << "its own traps are another's concern";
+  original.trap_waiting_jumps(memory_);
+  EXPECT_EQ(memory_.get(kCode, 2), (Bytes{0x75, 0xfe}));
+  second.note_waiting(kCode, jump);
+  original.trap_waiting_jumps(memory_);
+  EXPECT_FALSE(original.trap_at(kCode)) << "it has trapped in vain before";
+}
+
+TEST_F(PatchesTest, a_loop_of_another_file_at_the_same_address_does_not_trap_in_later_copies) {
+  CodePatches original;
+  FileCode file, other;
+  memory_.put(kCode, {0x75, 0xfe, 0xeb, 0xfc});
+  original.patch_file(memory_, file, kCode, kPage, 0);
+  original.keep_waiting_jumps();
+  CodePatches copy = original;
+  copy.patch_file(memory_, other, kCode, kPage, 0);
+  copy.note_waiting(kCode, {.kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2});
+  original.trap_waiting_jumps(memory_);
+  EXPECT_FALSE(original.trap_at(kCode));
+  EXPECT_EQ(memory_.get(kCode, 2), (Bytes{0x75, 0xfe}));
+}
+
+TEST_F(PatchesTest, a_copy_changes_no_replacement_of_the_original) {
+  CodePatches original;
+  FileCode file;
+  memory_.put(kCode, {0x75, 0xfe, 0xeb, 0xfc});
+  original.patch_file(memory_, file, kCode, kPage, 0);
+  const protocol::PatchedInstruction jump{
+      .kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2};
+  ASSERT_TRUE(original.trap_jump(memory_, kCode, jump));
+  CodePatches copy = original;
+  copy.forget(memory_, kCode, kPage);
+  EXPECT_FALSE(copy.is_replaced(kCode, 1));
+  EXPECT_TRUE(original.is_replaced(kCode, 1));
+}
+
 TEST_F(PatchesTest, an_instruction_that_traps_is_not_released_as_a_jump) {
   memory_.put(kCode, kShort);
   CodePatches patches(false);

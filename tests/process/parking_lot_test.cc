@@ -273,9 +273,24 @@ TEST_F(ParkingLotTest, no_poll_is_parked_while_another_thread_of_the_host_is_abo
   Thread& thread = add_thread(process);
   Thread& other = add_thread(process);
   other.set_request(request::Spend{});
+  other.run_at(Instant(std::chrono::microseconds(1)));
   EXPECT_TRUE(poll(thread, parking_one_return));
   other.set_request(request::Poll{});  // expected to find nothing
   EXPECT_FALSE(poll(thread, parking_one_return));
+}
+
+TEST_F(ParkingLotTest, a_poll_is_parked_while_another_thread_of_the_host_is_late) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  Thread& late = add_thread(process);
+  late.set_request(request::Spend{});
+  late.run_at(Instant(std::chrono::milliseconds(20)));
+  EXPECT_FALSE(poll(thread, parking_two_return, &word));
+  // It changes a word that the parked thread reads.
+  word = 1;
+  memory.begin_epoch(process);
+  lot.check_watched(process);
+  EXPECT_FALSE(is_parked(thread));
 }
 
 TEST_F(ParkingLotTest, no_poll_is_parked_call_by_call) {

@@ -26,6 +26,7 @@
 #include "sim/supervisor/machine/confinement.h"
 #include "sim/supervisor/machine/limit_check.h"
 #include "sim/supervisor/machine/run_folder.h"
+#include "sim/supervisor/run_after_run.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/call_line.h"
 #include "tools/verbatim/fabric_deadlock.h"
@@ -437,12 +438,15 @@ std::optional<std::pair<std::string, ExitCode>> lacking_for_programs(const RunPl
 }  // namespace
 
 int run_once(const RunPlan& plan, const RunOptions& options, RunReport* report, Answer* answer) {
-  if (const auto lacking = plan.programs.empty() ? std::nullopt : lacking_for_programs(plan, options)) {
+  const bool is_checked = plan.run_after_run != nullptr && plan.run_after_run->has_run();
+  if (const auto lacking = plan.programs.empty() || is_checked ? std::nullopt : lacking_for_programs(plan, options)) {
     complain(lacking->first + "; nothing was started");
     return lacking->second;
   }
   const MemoryEstimate estimate = estimate_memory(plan.scenario, CheckLevels(options.checks));
-  if (const std::string lacking = lacking_memory(estimate, available_memory()); !lacking.empty()) {
+  constexpr std::uint64_t kLittle = 64 << 20;
+  const bool is_little = is_checked && estimate.total() < kLittle;
+  if (const std::string lacking = is_little ? "" : lacking_memory(estimate, available_memory()); !lacking.empty()) {
     complain(lacking + "; nothing was started");
     return kUsage;
   }

@@ -33,6 +33,43 @@ std::vector<Row> unpacked(const Json& json) {
   return rows;
 }
 
+// Names of a stream, each followed by a zero byte.
+std::string names_of(const std::vector<explore::Questions::Stream>& streams) {
+  std::string names;
+  for (const auto& stream : streams) {
+    for (const std::string* name : {&stream.site, &stream.actor}) names.append(*name).push_back('\0');
+  }
+  return names;
+}
+struct StreamCounts {
+  std::uint64_t asked = 0, decided = 0;
+};
+std::vector<StreamCounts> counts_of(const std::vector<explore::Questions::Stream>& streams) {
+  std::vector<StreamCounts> counts;
+  for (const auto& stream : streams) counts.push_back({stream.asked, stream.decided});
+  return counts;
+}
+// Throws nlohmann::json::exception or std::out_of_range if the names are not complete.
+std::vector<explore::Questions::Stream> streams_of(const Json& names, const Json& counts) {
+  const auto& text = names.get_ref<const std::string&>();
+  std::size_t at = 0;
+  const auto next = [&] {
+    const std::size_t end = text.find('\0', at);
+    const std::string name = text.substr(at, end - at);
+    at = end == std::string::npos ? end : end + 1;
+    return name;
+  };
+  std::vector<explore::Questions::Stream> streams;
+  for (const StreamCounts& count : unpacked<StreamCounts>(counts)) {
+    explore::Questions::Stream& stream = streams.emplace_back();
+    stream.site = next();
+    stream.actor = next();
+    stream.asked = count.asked;
+    stream.decided = count.decided;
+  }
+  return streams;
+}
+
 // A decision without names.
 struct PackedDecision {
   explore::ChoicePoint point;
@@ -94,9 +131,6 @@ std::string to_bytes(const RunReport& report) {
   Json findings = Json::array();
   for (const RunReport::Finding& found : report.findings)
     findings.push_back({found.check, found.component, found.text, found.place, found.time_ps});
-  Json streams = Json::array();
-  for (const explore::Questions::Stream& stream : report.questions.streams)
-    streams.push_back({stream.site, stream.actor, stream.asked, stream.decided});
   Json places = Json::array();
   for (const auto& [component, call] : report.places)
     places.push_back({component, call.kind, call.time_ps, call.number, call.wr_id, call.site, call.occurrence, call.place,
@@ -110,7 +144,8 @@ std::string to_bytes(const RunReport& report) {
                      {"programs", programs},
                      {"findings", findings},
                      {"decisions", packed(without_names(report))},
-                     {"streams", streams},
+                     {"streams", names_of(report.questions.streams)},
+                     {"stream_counts", packed(counts_of(report.questions.streams))},
                      {"points", packed(report.wants_points ? report.questions.points : std::vector<explore::ChoicePoint>())},
                      {"places", places},
                      {"unused", to_json(report.unused)},
@@ -138,8 +173,7 @@ std::optional<RunReport> report_of(const std::string& bytes) {
     report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3), program.at(4)});
   for (const Json& found : json.at("findings"))
     report.findings.push_back({found.at(0), found.at(1), found.at(2), found.at(3), found.at(4)});
-  for (const Json& stream : json.at("streams"))
-    report.questions.streams.push_back({stream.at(0), stream.at(1), stream.at(2), stream.at(3)});
+  report.questions.streams = streams_of(json.at("streams"), json.at("stream_counts"));
   report.questions.digest = report.digest;
   report.questions.points = unpacked<explore::ChoicePoint>(json.at("points"));
   for (const auto& [point, answer, time_ps] : unpacked<PackedDecision>(json.at("decisions"))) {

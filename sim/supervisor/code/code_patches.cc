@@ -275,8 +275,10 @@ bool CodePatches::is_known(host::ProgramMemory& memory, std::uint64_t address, s
 
 void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std::uint64_t length) {
   forget_origins(address, length);
+  if (!has_sites(address, address + length)) return;
   Writer writer(memory);
-  for (auto it = sites_.lower_bound(address); it != sites_.end() && it->first < address + length; ++it) {
+  Sites& sites = own_sites();
+  for (auto it = sites.lower_bound(address); it != sites.end() && it->first < address + length; ++it) {
     if (!it->second.active) continue;
     it->second.active = false;
     if (it->second.stub == 0) clear_trap(writer, it->first);
@@ -286,7 +288,9 @@ void CodePatches::forget(host::ProgramMemory& memory, std::uint64_t address, std
 
 void CodePatches::forget_overwritten(Writer& writer, std::uint64_t address, std::span<const std::byte> bytes) {
   const std::uint64_t end = address + bytes.size(), first = address < kLongestSite ? 0 : address - kLongestSite;
-  for (auto it = sites_.lower_bound(first); it != sites_.end() && it->first < end; ++it) {
+  if (!has_sites(first, end)) return;
+  Sites& sites = own_sites();
+  for (auto it = sites.lower_bound(first); it != sites.end() && it->first < end; ++it) {
     auto& [at, patched] = *it;
     const std::uint64_t from = std::max(at, address), to = std::min(at + patched.written.size(), end);
     if (!patched.active || from >= to) continue;
@@ -297,7 +301,7 @@ void CodePatches::forget_overwritten(Writer& writer, std::uint64_t address, std:
 }
 
 bool CodePatches::is_replaced(std::uint64_t address) const {
-  for (auto it = sites_.upper_bound(address); it != sites_.begin() && address - (--it)->first < kLongestSite;) {
+  for (auto it = sites().upper_bound(address); it != sites().begin() && address - (--it)->first < kLongestSite;) {
     if (it->second.active && address - it->first < it->second.written.size()) return true;
   }
   return false;
@@ -340,8 +344,9 @@ bool CodePatches::patch_by_jump(Writer& writer, const Site& site) {
 
 // A library that is loaded again at the same address uses its existing stubs.
 bool CodePatches::use_stub_again(Writer& writer, std::uint64_t address, std::span<const std::uint8_t> original) {
-  const auto it = sites_.find(address);
-  if (it == sites_.end() || it->second.stub == 0 || !std::ranges::equal(it->second.original, original)) return false;
+  if (!sites().contains(address)) return false;
+  const auto it = own_sites().find(address);
+  if (it->second.stub == 0 || !std::ranges::equal(it->second.original, original)) return false;
   it->second.active = true;
   return writer.write(address, it->second.written);
 }
@@ -463,13 +468,39 @@ bool CodePatches::trap_jump(host::ProgramMemory& memory, std::uint64_t address, 
 void CodePatches::release_jump(host::ProgramMemory& memory, std::uint64_t address) {
   // Replacements of instructions whose result depends on the machine stay, whatever the program requests.
   const auto trap = trap_at(address);
-  const auto it = sites_.find(address);
-  if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump || it == sites_.end() || !it->second.active) return;
+  if (!trap || trap->kind != protocol::DecidedInstruction::kLoopJump || !sites().contains(address)) return;
+  const auto it = own_sites().find(address);
+  if (!it->second.active) return;
   Writer writer(memory);
   if (writer.held(address, bytes_of(it->second.written))) writer.write(address, it->second.original);
   clear_trap(writer, address);
   it->second.active = false;
   writer.finish();
+}
+
+void CodePatches::keep_waiting_jumps() { waiting_ = std::make_shared<WaitingJumps>(); }
+
+void CodePatches::note_waiting(std::uint64_t address, PatchedInstruction jump) {
+  const Origin origin = origin_of(address);
+  if (waiting_ == nullptr || origin.file == nullptr || waiting_->jumps().size() >= WaitingJumps::kMost) return;
+  waiting_->jumps().try_emplace(address, WaitingJumps::Jump{origin, jump});
+}
+
+void CodePatches::note_not_waiting(std::uint64_t address) {
+  if (waiting_ == nullptr) return;
+  const auto it = waiting_->jumps().find(address);
+  if (it == waiting_->jumps().end() || !it->second.waits) return;
+  it->second.waits = it->second.is_done = false;
+}
+
+void CodePatches::trap_waiting_jumps(host::ProgramMemory& memory) {
+  if (waiting_ == nullptr) return;
+  for (auto& [address, jump] : waiting_->jumps()) {
+    if (std::exchange(jump.is_done, true)) continue;
+    const Origin origin = origin_of(address);
+    if (origin.file != jump.origin.file || origin.offset != jump.origin.offset) continue;
+    jump.waits ? void(trap_jump(memory, address, jump.instruction)) : release_jump(memory, address);
+  }
 }
 
 std::uint64_t CodePatches::address_in(std::uint32_t slot) const {
@@ -533,7 +564,7 @@ std::optional<PatchedInstruction> CodePatches::trap_at(std::uint64_t address) co
 void CodePatches::note_site(std::uint64_t address, Patched patched) {
   for (std::uint64_t at = address / kLine; at <= (address + patched.written.size() - 1) / kLine; ++at)
     patched_lines_.set(at % patched_lines_.size());
-  sites_[address] = std::move(patched);
+  own_sites()[address] = std::move(patched);
 }
 
 bool CodePatches::may_be_patched(std::uint64_t address, std::uint64_t length) const {
@@ -548,7 +579,7 @@ bool CodePatches::may_be_patched(std::uint64_t address, std::uint64_t length) co
 void CodePatches::show_original(std::uint64_t address, std::span<std::byte> bytes) const {
   if (!may_be_patched(address, bytes.size())) return;
   const std::uint64_t end = address + bytes.size();
-  for (auto it = sites_.lower_bound(address < kLongestSite ? 0 : address - kLongestSite); it != sites_.end() && it->first < end;
+  for (auto it = sites().lower_bound(address < kLongestSite ? 0 : address - kLongestSite); it != sites().end() && it->first < end;
        ++it) {
     const auto& [at, patched] = *it;
     const std::uint64_t from = std::max(at, address), to = std::min(at + patched.written.size(), end);

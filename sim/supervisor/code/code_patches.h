@@ -10,6 +10,7 @@
 #include <bitset>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,9 @@ struct Unpatched {
   std::string object;        // file, or "memory"
   std::uint64_t offset = 0;  // in the file; address for "memory"
 };
+
+// Jumps back of loops in which a process was found to wait, for later copies of the same process.
+class WaitingJumps;
 
 class CodePatches {
  public:
@@ -83,6 +87,15 @@ class CodePatches {
   bool trap_jump(host::ProgramMemory& memory, std::uint64_t address, protocol::PatchedInstruction jump);
   // Restores the jump if trap_jump() has replaced it.
   void release_jump(host::ProgramMemory& memory, std::uint64_t address);
+
+  // The jumps noted in this object and in copies of it made from here on are kept together.
+  void keep_waiting_jumps();
+  // The process waited in the loop that jumps back at `address`. Has an effect after keep_waiting_jumps() only.
+  void note_waiting(std::uint64_t address, protocol::PatchedInstruction jump);
+  // The jump at `address` trapped repeatedly while the process did not wait.
+  void note_not_waiting(std::uint64_t address);
+  // The jumps that are kept trap in this process too, where its code is the same.
+  void trap_waiting_jumps(host::ProgramMemory& memory);
 
   // Reserves `length` bytes of the last area for the caller's code, and returns their address; 0: it is full.
   std::uint64_t take_room(std::uint64_t length);
@@ -150,7 +163,18 @@ class CodePatches {
   bool jumps_;
   std::optional<Entries> entries_;  // nullopt: the shim is not loaded yet
   std::vector<Area> areas_;
-  std::map<std::uint64_t, Patched> sites_;
+  using Sites = std::map<std::uint64_t, Patched>;
+  // Its own after the call: copies of this object share the sites until one of them changes.
+  Sites& own_sites() {
+    if (sites_.use_count() > 1) sites_ = std::make_shared<Sites>(*sites_);
+    return *sites_;
+  }
+  const Sites& sites() const { return *sites_; }
+  bool has_sites(std::uint64_t first, std::uint64_t end) const {
+    const auto it = sites_->lower_bound(first);
+    return it != sites_->end() && it->first < end;
+  }
+  std::shared_ptr<Sites> sites_ = std::make_shared<Sites>();
   std::bitset<4096> patched_lines_;  // lines of 64 bytes, by number modulo 4096
   std::map<std::uint64_t, Mapped> mapped_;  // by address
   std::map<std::uint64_t, std::uint32_t> traps_;  // address, PatchedInstruction::word()
@@ -158,7 +182,24 @@ class CodePatches {
   std::map<std::uint32_t, std::uint64_t> trap_slots_;    // non-empty slots of the process's table
   std::uint32_t trap_entries_ = protocol::kFewTrapEntries;
   std::vector<Unpatched> unpatched_;
+  std::shared_ptr<WaitingJumps> waiting_;  // shared with copies; nullptr: jumps are not kept
   Counts counts_;
+};
+
+class WaitingJumps {
+ public:
+  struct Jump {
+    CodePatches::Origin origin;
+    protocol::PatchedInstruction instruction;
+    bool waits = true;  // false: it trapped repeatedly while the process did not wait
+    bool is_done = false;  // the process that is copied traps there, or does not, as `waits` says
+  };
+  static constexpr std::size_t kMost = 64;
+
+  std::map<std::uint64_t, Jump>& jumps() { return jumps_; }
+
+ private:
+  std::map<std::uint64_t, Jump> jumps_;  // by address
 };
 
 }  // namespace verbatim::code

@@ -41,9 +41,7 @@ std::shared_ptr<const VirtualTree> HostTrees::tree_of(Thread& thread, const std:
   if (tree == nullptr) {
     if (hosts_file_ == nullptr) hosts_file_ = std::make_shared<const std::string>(hosts_file(hosts_));
     const HostSpec& host = thread.process().host();
-    auto& common = common_trees_[host.timestamp_counter_hz];
-    if (common == nullptr) common = make_common_tree(host.timestamp_counter_hz);
-    tree = make_host_tree(common, host, hosts_file_, own.huge_pages);
+    tree = make_host_tree(make_common_tree(host.timestamp_counter_hz), host, hosts_file_, own.huge_pages);
     for (const auto& [number, terminal] : own.terminals)
       tree->add_device("/dev/pts/" + std::to_string(number), Terminal::kMajor, number);
   }

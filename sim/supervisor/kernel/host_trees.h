@@ -35,7 +35,6 @@ class HostTrees {
   std::deque<HostKernel>& host_kernels_;
   const std::vector<HostSpec>& hosts_;
   VirtualNode::Text hosts_file_;  // shared by the trees: it is long with thousands of hosts
-  std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> common_trees_;  // by TSC frequency
   std::uint64_t refused_files_ = 0;
 };
 

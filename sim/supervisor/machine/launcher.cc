@@ -27,6 +27,7 @@
 #include "sim/core/sanitizer.h"
 #include "sim/supervisor/code/elf_tables.h"
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/file_identity.h"
 #include "sim/supervisor/machine/needed_libraries.h"
 #include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/machine/waiting.h"
@@ -103,6 +104,10 @@ Inspection inspect_file(const std::string& path, const NativeOf& native_of, int 
   if (access(native.c_str(), R_OK) != 0) {
     return {path + " may be executed but not read, so that its memory cannot be reached; make it readable (chmod a+r)"};
   }
+  // Consecutive runs of one process look at the same programs.
+  thread_local FoundInFiles<bool> usable;
+  const FileIdentity identity = identity_of(status);
+  if (usable.find(identity) != nullptr) return {};
   std::ifstream file(native, std::ios::binary);
   std::string bytes(4096, '\0');
   if (file.is_open()) file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -116,7 +121,9 @@ Inspection inspect_file(const std::string& path, const NativeOf& native_of, int 
     return inspect_file(bytes.substr(start, end - start), native_of, depth + 1);
   }
   if (!bytes.starts_with(ELFMAG)) return {path + " is neither a program nor a script that names its interpreter"};
-  return inspect_image(path, bytes, file);
+  Inspection inspection = inspect_image(path, bytes, file);
+  if (inspection.reason.empty()) usable.add(identity, true);
+  return inspection;
 }
 
 void fix_limits() {
@@ -371,7 +378,12 @@ bool asks_for_privilege(const std::string& path) {
 
 // LeakSanitizer stops the program by ptrace, and ends it with an error where that fails.
 void adapt_to_sanitizers(LaunchRequest& request) {
-  const DynamicNames names = dynamic_names_of(request.path);
+  thread_local FoundInFiles<DynamicNames> known;
+  struct stat status;
+  const bool is_there = stat(request.path.c_str(), &status) == 0;
+  const FileIdentity identity = is_there ? identity_of(status) : FileIdentity();
+  const DynamicNames* const found = is_there ? known.find(identity) : nullptr;
+  const DynamicNames& names = found != nullptr ? *found : known.add(identity, dynamic_names_of(request.path));
   request.trace.has_thread_sanitizer = names.has_thread_sanitizer();
   if (!names.has_address_sanitizer()) return;
   request.first_library = names.needed_first();

@@ -94,23 +94,17 @@ void Zygotes::end(Zygote& zygote) {
   end_child(std::exchange(zygote.pid, -1));
 }
 
-Zygotes::Identity Zygotes::identity_of(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) return {};
-  // Size and times of a folder do not matter.
-  const bool is_file = S_ISREG(status.st_mode);
-  const auto of_file = [is_file](std::int64_t value) { return is_file ? value : 0; };
-  return {status.st_dev, status.st_ino, of_file(status.st_size), of_file(status.st_mtim.tv_sec), of_file(status.st_mtim.tv_nsec),
-          of_file(status.st_ctim.tv_sec), of_file(status.st_ctim.tv_nsec)};
-}
-
-std::vector<Zygotes::Identity> Zygotes::identities_of(const Zygote& zygote, const LaunchRequest& request) {
-  std::vector<Identity> all;
-  for (const std::string& path : zygote.code_files) all.push_back(identity_of(path));
+std::vector<FileIdentity> Zygotes::identities_of(const Zygote& zygote, const LaunchRequest& request) {
+  const auto identity_at = [](const std::string& path) {
+    struct stat status;
+    return stat(path.c_str(), &status) == 0 ? identity_of(status) : FileIdentity();
+  };
+  std::vector<FileIdentity> all;
+  for (const std::string& path : zygote.code_files) all.push_back(identity_at(path));
   for (const std::string& path :
        {request.path, request.working_directory.empty() ? std::string(".") : request.working_directory,
         std::string("/etc/ld.so.cache"), std::string("/etc/ld.so.preload")}) {
-    all.push_back(identity_of(path));
+    all.push_back(identity_at(path));
   }
   return all;
 }
@@ -160,6 +154,7 @@ Zygotes::Zygote* Zygotes::make(const std::string& key, const LaunchRequest& requ
     end(zygote);
     return nullptr;
   }
+  zygote.patches->keep_waiting_jumps();
   // Searches and replaces system calls once here; in the copies none has to trap repeatedly first.
   if (zygote.patches->replaces_calls()) {
     ProcessMemory memory(zygote.pid);
@@ -182,6 +177,9 @@ LaunchedProcess Zygotes::launch(const LaunchRequest& request) {
   }
   Zygote* const zygote = found != zygotes_.end() ? &found->second : make(*key, request);
   if (zygote == nullptr) return supervisor::launch(request);
+  // Loops in which an earlier copy has waited trap in this one from the start.
+  ProcessMemory memory(zygote->pid);
+  zygote->patches->trap_waiting_jumps(memory);
   protocol::ThreadSlot& slot = zygote->region->slot(0);
   if (!passage_.put(dup(request.region_fd))) return supervisor::launch(request);
   if (protocol::hand_over(slot.go)) syscall(SYS_futex, &slot.go, FUTEX_WAKE, 1, nullptr, nullptr, 0);

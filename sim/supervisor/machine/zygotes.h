@@ -10,11 +10,11 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "sim/supervisor/code/code_patches.h"
+#include "sim/supervisor/machine/file_identity.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/machine/process_region.h"
 
@@ -38,9 +38,6 @@ class Zygotes {
   std::uint64_t copies() const { return copies_; }
 
  private:
-  // Device, inode, size, mtime, ctime: differs for another or a changed file. The inode number of a mapped
-  // file is not reused.
-  using Identity = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
   struct Zygote {
     pid_t pid = -1;
     std::unique_ptr<ProcessRegion> region;
@@ -48,12 +45,11 @@ class Zygotes {
     std::string early_output[2];
     std::vector<std::string> code_files;  // code files it was made from
     // of these, of the executable, the working folder and the loader's files in /etc
-    std::vector<Identity> identities;
+    std::vector<FileIdentity> identities;
   };
   static constexpr std::size_t kMost = 64;  // with more programs, the others are started
 
-  static Identity identity_of(const std::string& path);
-  static std::vector<Identity> identities_of(const Zygote& zygote, const LaunchRequest& request);
+  static std::vector<FileIdentity> identities_of(const Zygote& zygote, const LaunchRequest& request);
   // Starts a zygote and keeps it under `key`; nullptr: it cannot be made, and launch() starts the process itself.
   Zygote* make(const std::string& key, const LaunchRequest& request);
   // Waits until the zygote can be copied again. False: it has ended or does not answer.

@@ -12,14 +12,15 @@ void LoopTraps::note_poked(const spin::LoopJump& jump) {
   Loop& loop = loops_[jump.address];
   if (loop.traps && process_.patches()->trap_at(jump.address)) return;  // the poke preceded the trap
   if (std::exchange(loop.traps, false)) --traps_;  // the code was unmapped and mapped again
-  if (++loop.pokes < loop.pokes_before || traps_ >= kMostTraps) return;
-  loop.pokes = loop.vain = 0;
   protocol::PatchedInstruction instruction{.kind = protocol::DecidedInstruction::kLoopJump,
                                            .length = static_cast<std::uint8_t>(jump.length)};
   if (jump.condition) {
     instruction.source = protocol::kJumpsOnCondition;
     instruction.destination = static_cast<std::uint8_t>(*jump.condition);
   }
+  process_.patches()->note_waiting(jump.address, instruction);
+  if (++loop.pokes < loop.pokes_before || traps_ >= kMostTraps) return;
+  loop.pokes = loop.vain = 0;
   process_.patches()->release_jump(process_.memory(), jump.address);
   loop.traps = process_.patches()->trap_jump(process_.memory(), jump.address, instruction);
   loop.traps ? void(++traps_) : void(loop.pokes_before = kMostPokesBefore);
@@ -32,6 +33,7 @@ void LoopTraps::note_trapped(std::uint64_t address, bool waits) {
   Loop& loop = loops_[address];
   loop.vain = waits ? 0 : loop.vain + 1;
   if (loop.vain < kVainBefore) return;
+  process_.patches()->note_not_waiting(address);
   process_.patches()->release_jump(process_.memory(), address);
   if (std::exchange(loop.traps, false)) --traps_;
   loop.pokes = loop.vain = 0;

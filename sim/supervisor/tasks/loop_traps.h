@@ -4,6 +4,8 @@
 //
 // A jump executed while the loop is not waiting costs a trap each time. After a few of these traps in a row
 // the jump is restored, and the number of pokes required before it traps again is multiplied.
+//
+// Copies of a process (machine/zygotes.h) begin with traps in the loops in which earlier copies have waited.
 #pragma once
 
 #include <cstdint>

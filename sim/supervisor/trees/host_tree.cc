@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <map>
 
 #include "sim/supervisor/net/adapter_queries.h"
 #include "sim/supervisor/net/interfaces.h"
@@ -340,10 +341,18 @@ void add_hardware(VirtualTree& tree, const HostSpec& host, const std::vector<Ada
 }  // namespace
 
 std::shared_ptr<const VirtualTree> make_common_tree(std::uint64_t timestamp_counter_hz) {
-  auto tree = std::make_shared<VirtualTree>();
-  add_devices(*tree);
-  add_processor(*tree, timestamp_counter_hz);
-  return tree;
+  // Consecutive runs of one process share it.
+  constexpr std::size_t kMost = 64;
+  thread_local std::map<std::uint64_t, std::shared_ptr<const VirtualTree>> known;
+  if (known.size() >= kMost) known.clear();
+  auto& common = known[timestamp_counter_hz];
+  if (common == nullptr) {
+    auto tree = std::make_shared<VirtualTree>();
+    add_devices(*tree);
+    add_processor(*tree, timestamp_counter_hz);
+    common = std::move(tree);
+  }
+  return common;
 }
 
 std::shared_ptr<VirtualTree> make_host_tree(std::shared_ptr<const VirtualTree> common, const HostSpec& host,
