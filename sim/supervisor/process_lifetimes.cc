@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string>
 
+#include "sim/core/check.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/machine_watch.h"
@@ -98,6 +99,7 @@ void ProcessLifetimes::kill(Process& process) {
   parts_.kernel.release_robust_locks(process);
   process.ended_by_us = true;
   process.keep_registered_memory();
+  CHECK(process.native_pid() > 0);  // -1 and 0 name other processes
   ::kill(process.native_pid(), SIGKILL);
   end(process);
 }
@@ -118,7 +120,8 @@ void ProcessLifetimes::kill_corrupt(Process& process) {
 void ProcessLifetimes::kill_all() {
   parts_.memory.write_behind().flush();
   for (auto& process : parts_.processes.all()) {
-    if (!process->alive) continue;
+    // An exception has ended a start: there is no process yet, and kill(-1) would signal every process of the user.
+    if (!process->alive || process->native_pid() <= 0) continue;
     parts_.report.finish();
     ::kill(process->native_pid(), SIGKILL);
     reap(*process);

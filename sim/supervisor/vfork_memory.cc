@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/open_file.h"
 #include "sim/supervisor/process_fields.h"
 #include "sim/supervisor/process_list.h"
 
@@ -53,7 +54,7 @@ Variables variables_of(Process& process) {
 // child has grown the heap, heap and libc state are not copied.
 void return_variables(Process& child, Process& parent) {
   constexpr std::uint64_t kPage = 4096, kPresent = 1ull << 63, kOfOneProcess = 1ull << 56;
-  const int pages = open(fmt::format("/proc/{}/pagemap", child.native_pid()).c_str(), O_RDONLY | O_CLOEXEC);
+  const int pages = open_file(fmt::format("/proc/{}/pagemap", child.native_pid()), O_RDONLY | O_CLOEXEC);
   Variables variables = variables_of(child);
   std::vector<spin::MemoryRange>& ranges = variables.program;
   if (variables.heap == variables_of(parent).heap) {
