@@ -14,6 +14,7 @@
 #include "sim/core/check.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/machine_watch.h"
 #include "sim/supervisor/process_list.h"
 #include "sim/supervisor/run_memory.h"
@@ -28,7 +29,7 @@ namespace {
 
 // A process's first thread stays a zombie while other threads run.
 bool is_zombie(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  InputStream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t name_end = text.rfind(") ");
   return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/core/open_file.h"
+#include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/process_fields.h"
 #include "sim/supervisor/process_list.h"
 
@@ -33,7 +34,7 @@ Variables variables_of(Process& process) {
   const std::string program = std::filesystem::read_symlink(folder + "/exe", error);
   Variables variables;
   std::uint64_t end_of_program = 0;
-  std::ifstream maps(folder + "/maps");
+  InputStream maps(folder + "/maps");
   for (std::string line; std::getline(maps, line);) {
     const std::uint64_t start = number_of(line, 16), end = number_of(line.substr(line.find('-') + 1), 16);
     const std::string_view flags = std::string_view(line).substr(line.find(' ') + 1, 4);
