@@ -10,6 +10,7 @@
 #include "sim/bundle/checksum.h"
 #include "sim/bundle/descriptor_io.h"
 #include "sim/bundle/frames.h"
+#include "sim/core/open_file.h"
 
 namespace verbatim::bundle {
 
@@ -52,7 +53,7 @@ std::string read_index(int descriptor, std::uint64_t file_bytes, BundleIndex* in
 }  // namespace
 
 bool is_bundle(const std::string& path) {
-  const OwnedDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const OwnedDescriptor file(open_file(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
   char begin[kBundleMark.size()];
   return file.get() >= 0 && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -63,7 +64,7 @@ bool is_bundle(const std::string& path) {
 std::optional<Bundle> Bundle::open(const std::string& path, std::string* failure) {
   Bundle bundle;
   bundle.path_ = path;
-  bundle.file_ = OwnedDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  bundle.file_ = OwnedDescriptor(open_file(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
   if (bundle.file_.get() < 0 || ::fstat(bundle.file_.get(), &status) != 0) {
     *failure = printable(path) + " cannot be read: " + std::strerror(errno);

@@ -9,6 +9,7 @@
 #include "sim/bundle/checksum.h"
 #include "sim/bundle/descriptor_io.h"
 #include "sim/bundle/frames.h"
+#include "sim/core/open_file.h"
 
 namespace verbatim::bundle {
 
@@ -67,7 +68,7 @@ std::optional<ContentWriter::Found> ContentWriter::read(int descriptor, const st
 }
 
 std::optional<std::uint32_t> ContentWriter::add(const ContentSource& source) {
-  const OwnedDescriptor file(::open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const OwnedDescriptor file(open_file(source.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) {
     fail("cannot read " + printable(source.path) + ": " + std::strerror(errno));

@@ -11,6 +11,7 @@
 #include "sim/bundle/bundle_paths.h"
 #include "sim/bundle/descriptor_io.h"
 #include "sim/bundle/frames.h"
+#include "sim/core/open_file.h"
 
 namespace verbatim::bundle {
 
@@ -88,7 +89,7 @@ std::string failed(const std::string& path, int error) {
 
 std::string Bundle::extract(const std::string& folder) const {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed(folder, errno);
-  const OwnedDescriptor base(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const OwnedDescriptor base(open_file(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (base.get() < 0) return failed(folder, errno);
   for (const char* name : {"root", "extra"}) {
     if (::mkdirat(base.get(), name, 0700) != 0) return failed(folder + "/" + name, errno);
@@ -112,7 +113,7 @@ std::string Bundle::extract_file(const std::string& look, const std::string& fol
   for (const std::string& part : {folder, folder + "/root"}) {
     if (::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return failed(part, errno);
   }
-  const OwnedDescriptor base(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const OwnedDescriptor base(open_file(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (base.get() < 0) return failed(folder, errno);
   const supervisor::MachineLook& found = index_.looks.at(look);
   const NewFile file = {number->second, permissions_of(found), "root" + path, found.attributes.modified_ns};

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "sim/core/check.h"
+#include "sim/core/open_file.h"
 
 namespace verbatim::observe {
 namespace {
@@ -108,7 +109,7 @@ Content content_of(const std::string& path, const struct stat& status, int& erro
     content.hash = XXH3_128bits(target.data(), target.size());
   } else if (S_ISREG(status.st_mode)) {
     content.length = static_cast<std::uint64_t>(status.st_size);
-    const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open_file(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     const auto hash = fd < 0 ? std::nullopt : content_hash(fd);
     if (!hash) error = errno;
     if (fd >= 0) ::close(fd);
@@ -155,7 +156,7 @@ std::vector<std::string> record_folder(Tracer& tracer, ComponentId component, co
 }
 
 std::string content_digest(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int fd = open_file(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return "";
   struct stat status {};
   const bool is_file = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);  // a device may have endless content

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/core/open_file.h"
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/process_factory.h"
 #include "sim/supervisor/process_fields.h"
@@ -69,7 +70,7 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 void ProcessFactory::show_execution(std::size_t host, const std::vector<std::string>& files) {
   if (!parts_.kernel.watches_files(host)) return;
   for (const std::string& path : files) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = open_file(path, O_RDONLY | O_CLOEXEC);
     char beginning[256];
     const bool is_read = read(fd, beginning, sizeof beginning) >= 0;
     parts_.kernel.fetch_file_events(host);

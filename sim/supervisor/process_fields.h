@@ -7,11 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "sim/supervisor/machine/input_stream.h"
+
 namespace verbatim::supervisor {
 
 // Value of a field of /proc/PID/status or fdinfo; empty if there is none.
 inline std::string field_of(const std::string& path, std::string_view name) {
-  std::ifstream file(path);
+  InputStream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(name)) continue;
     const std::size_t start = line.find_first_not_of(" \t:", name.size());

@@ -11,8 +11,10 @@
 #include <iterator>
 #include <string>
 
+#include "sim/core/check.h"
 #include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/machine_watch.h"
 #include "sim/supervisor/process_list.h"
 #include "sim/supervisor/run_memory.h"
@@ -27,7 +29,7 @@ namespace {
 
 // A process's first thread stays a zombie while other threads run.
 bool is_zombie(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  InputStream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t name_end = text.rfind(") ");
   return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
@@ -106,6 +108,7 @@ void ProcessLifetimes::kill(Process& process) {
   parts_.kernel.release_robust_locks(process);
   process.ended_by_us = true;
   process.keep_registered_memory();
+  CHECK(process.native_pid() > 0);  // -1 and 0 name other processes
   ::kill(process.native_pid(), SIGKILL);
   end(process);
 }
@@ -126,7 +129,8 @@ void ProcessLifetimes::kill_corrupt(Process& process) {
 void ProcessLifetimes::kill_all() {
   parts_.memory.write_behind().flush();
   for (auto& process : parts_.processes.all()) {
-    if (!process->alive) continue;
+    // An exception has ended a start: there is no process yet, and kill(-1) would signal every process of the user.
+    if (!process->alive || process->native_pid() <= 0) continue;
     parts_.report.finish();
     ::kill(process->native_pid(), SIGKILL);
     reap(*process);

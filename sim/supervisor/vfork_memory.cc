@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/open_file.h"
+#include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/process_fields.h"
 #include "sim/supervisor/process_list.h"
 
@@ -32,7 +34,7 @@ Variables variables_of(Process& process) {
   const std::string program = std::filesystem::read_symlink(folder + "/exe", error);
   Variables variables;
   std::uint64_t end_of_program = 0;
-  std::ifstream maps(folder + "/maps");
+  InputStream maps(folder + "/maps");
   for (std::string line; std::getline(maps, line);) {
     const std::uint64_t start = number_of(line, 16), end = number_of(line.substr(line.find('-') + 1), 16);
     const std::string_view flags = std::string_view(line).substr(line.find(' ') + 1, 4);
@@ -53,7 +55,7 @@ Variables variables_of(Process& process) {
 // child has grown the heap, heap and libc state are not copied.
 void return_variables(Process& child, Process& parent) {
   constexpr std::uint64_t kPage = 4096, kPresent = 1ull << 63, kOfOneProcess = 1ull << 56;
-  const int pages = open(fmt::format("/proc/{}/pagemap", child.native_pid()).c_str(), O_RDONLY | O_CLOEXEC);
+  const int pages = open_file(fmt::format("/proc/{}/pagemap", child.native_pid()), O_RDONLY | O_CLOEXEC);
   Variables variables = variables_of(child);
   std::vector<spin::MemoryRange>& ranges = variables.program;
   if (variables.heap == variables_of(parent).heap) {

@@ -451,6 +451,19 @@ TEST_F(PatchesTest, what_has_been_replaced_stays_so_when_its_page_is_searched_ag
   EXPECT_TRUE(patches.take_unpatched().empty());
 }
 
+TEST_F(PatchesTest, a_range_is_known_if_all_its_instructions_are_replaced) {
+  CodePatches patches(false);
+  EXPECT_TRUE(patches.is_known(memory_, kCode, kPage)) << "there is none";
+  memory_.put(kCode + 32, kShort);
+  EXPECT_FALSE(patches.is_known(memory_, kCode, kPage));
+  patches.patch_memory(memory_, kCode, kPage);
+  EXPECT_TRUE(patches.is_known(memory_, kCode, kPage));
+  memory_.put(kCode + 64, kShort);
+  EXPECT_FALSE(patches.is_known(memory_, kCode, kPage));
+  EXPECT_TRUE(patches.is_known(memory_, kCode, 64)) << "the second one is behind it";
+  EXPECT_FALSE(patches.is_known(memory_, kCode + 64 * kPage, 16)) << "it is not mapped";
+}
+
 TEST_F(PatchesTest, code_that_cannot_be_written_is_told) {
   CodePatches patches;
   ASSERT_TRUE(patches.open_area(memory_, kArea));

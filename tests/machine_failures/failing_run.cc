@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <filesystem>
@@ -140,8 +141,8 @@ Outcome run_with(const Failure& failure, const Outcome* usual) {
     if (outcome.files.size() != usual->files.size()) wrong += "files are missing; ";
     for (const auto& [name, size] : outcome.files) {
       const auto found = usual->files.find(name);
-      // run.json has numbers of the machine. calls.txt lacks the names of places in a file that cannot be read.
-      const bool has_fixed_size = name != "run.json" && !(name == "calls.txt" && failure.function == "fopen64");
+      // run.json has numbers of the machine.
+      const bool has_fixed_size = name != "run.json";
       if (found == usual->files.end() || (size != found->second && has_fixed_size))
         wrong += name + " has another size; ";
     }
@@ -171,7 +172,9 @@ void expect_right_ends(const Function& of, bool every_use) {
   ASSERT_GT(most, 0u) << "the run does not call " << function << ": remove it from functions.h";
   std::set<unsigned> uses;
   for (unsigned use = 1; use <= most; ++use) {
-    if (every_use || use <= 2 || use == most / 2 || use == most) uses.insert(use);
+    // Uses of `open` differ most: the run's folder, files of /proc, descriptors of programs, code.
+    const unsigned step = function == "open" ? std::max(most / 12, 1u) : most;
+    if (every_use || use <= 2 || use == most / 2 || use == most || use % step == 0) uses.insert(use);
   }
   for (const std::string& error : errors) {
     std::map<int, unsigned> codes;

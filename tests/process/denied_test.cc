@@ -208,6 +208,60 @@ TEST(Credentials, are_the_same_for_every_caller) {
   }
 }
 
+// Files of the machine, and of the host's own folder, as a user without privilege finds them.
+constexpr const char* kUseFiles = R"(
+import errno, os
+
+def result(use):
+  try: return use() or "done"
+  except OSError as error: return errno.errorcode[error.errno]
+
+def open_nameless(folder): os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
+
+os.umask(0)
+os.chdir("/tmp")
+for folder, mode in ("no_read", 0o733), ("no_search", 0o766), ("all", 0o777):
+  os.mkdir(folder)
+  os.chmod(folder, mode)
+for file, mode in ("open", 0o666), ("closed", 0o644):
+  with open(file, "w") as out: out.write("four")
+  os.chmod(file, mode)
+read = lambda: open(GROUP_FILE).read().strip()
+for group in 4321, 0:
+  child = os.fork()
+  if child == 0:
+    os.setgroups([group])
+    os.setgid(1000)
+    os.setuid(1000)
+    print(group, result(read), flush=True)
+    os._exit(0)
+  os.waitpid(child, 0)
+os.setgroups([])
+os.setgid(1000)
+os.setuid(1000)
+for folder in "no_read", "no_search", "all": print(folder, result(lambda: open_nameless(folder)))
+for file in "open", "closed": print(file, result(lambda: os.truncate(file, 2)), os.stat(file).st_size)
+)";
+
+TEST(Credentials, decide_what_a_user_may_do_with_a_file) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to another group";
+  const support::TemporaryFolder folder;
+  const std::string file = folder.path() + "/of_group", script = folder.path() + "/use.py";
+  std::ofstream(file) << "text";
+  std::ofstream(script) << "GROUP_FILE = \"" << file << "\"\n" << kUseFiles;
+  ASSERT_EQ(chown(file.c_str(), 0, 4321), 0);
+  ASSERT_EQ(cli::run_command({"chmod", "755", folder.path()}).code, 0);
+  ASSERT_EQ(cli::run_command({"chmod", "640", file}).code, 0);
+  support::RunRequest request = {.commands = {"server=python3 use.py"}, .working_directory = folder.path()};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.output("server"),
+            "4321 text\n0 EACCES\n"
+            "no_read done\nno_search EACCES\nall done\n"
+            "open done 2\nclosed EACCES 4\n") << run.story();
+  request.options = {"--call-by-call"};
+  EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
 // The process belongs to the simulator, whatever user ids its program sets.
 TEST(Credentials, do_not_let_a_program_outlive_the_simulator) {
   const support::TemporaryFolder folder;

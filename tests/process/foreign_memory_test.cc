@@ -2,16 +2,21 @@
 // and errors.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <system_error>
 
+#include "sim/supervisor/machine/file_content.h"
 #include "sim/supervisor/machine/foreign_memory.h"
 
 namespace verbatim::supervisor {
@@ -179,6 +184,43 @@ TEST_P(ForeignMemoryTest, a_process_that_executes_another_program_has_other_memo
   EXPECT_EQ(memory.read(std::span(&after, 1), got_.data()), 0u);
   close(go[0]);
   close(go[1]);
+}
+
+// Unmapped memory would be an EFAULT for the program.
+TEST_P(ForeignMemoryTest, a_machine_without_descriptors_is_not_taken_for_unmapped_memory) {
+  const std::uint64_t at = pages(1);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  int error = 0;
+  try {
+    memory_.permitted(at, 1, ForeignMemory::kRead);
+  } catch (const std::system_error& refusal) {
+    error = refusal.code().value();
+  }
+  ForeignMemory gone(0x7fff'ffff);  // no process has this number
+  int other_error = 0;
+  try {
+    gone.mapping_at(at);
+  } catch (const std::system_error& refusal) {
+    other_error = refusal.code().value();
+  }
+  std::string sentence;
+  try {
+    content_of_file("/proc/self/exe");
+  } catch (const std::system_error& refusal) {
+    sentence = refusal.what();
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(error, EMFILE);
+  EXPECT_EQ(other_error, EMFILE);
+  EXPECT_EQ(sentence, "cannot read /proc/self/exe: Too many open files");
+  EXPECT_EQ(memory_.permitted(at, 1, ForeignMemory::kRead), 1u);
+  EXPECT_EQ(gone.mapping_at(at), std::nullopt);
+  EXPECT_FALSE(content_of_file("/proc/self/exe").empty());
+  EXPECT_TRUE(content_of_file("/proc/self/no_such_file").empty());
 }
 
 std::string name_of(const ::testing::TestParamInfo<Way>& test) {

@@ -1,7 +1,9 @@
 // Threads of a process without a program: waits, doorbells, delays, and calls that find nothing.
 #include "sim/supervisor/tasks/thread.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include "sim/supervisor/spec/host_spec.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
+#include "sim/supervisor/tasks/signal_file.h"
 
 namespace verbatim::supervisor {
 namespace {
@@ -158,6 +161,34 @@ TEST_F(ThreadTest, twice_as_many_choices_are_drawn_each_time) {
     drawn.push_back(slot().calls_until_late[0]);
   }
   EXPECT_EQ(drawn, (std::vector<std::int64_t>{16, 32, 64, 128, 256, 512, 1024, 1024, 1024}));
+}
+
+TEST_F(ThreadTest, a_late_store_waits_in_the_store_buffer_if_loads_follow_it) {
+  ThreadDelays& delays = thread().delays;
+  const Duration late = kBeforeAccess.delay(1);
+  const auto store = [&](protocol::AccessLateness lateness, std::size_t loads) {
+    slot().accesses_until_late = 0;
+    return delays.take_access(slot(), lateness, [loads] { return loads; });
+  };
+  choices_.answer = 1;
+  delays.draw_ahead(slot(), true);
+  EXPECT_EQ(slot().accesses_until_late, 1) << "the first access is late";
+  // One of three loads precedes the store, which is late instead of its thread.
+  EXPECT_EQ(store(protocol::AccessLateness::kMayBeBuffered, 3), Duration::zero());
+  EXPECT_EQ(delays.loads_before_store(), 1u);
+  EXPECT_FALSE(delays.take_late()) << "nothing is late yet";
+  EXPECT_EQ(store(protocol::AccessLateness::kBuffered, 0), late);
+  EXPECT_EQ(delays.loads_before_store(), 0u);
+  const auto cause = delays.take_late();
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->site, kBeforeAccess.name);
+  EXPECT_EQ(cause->occurrence, 0u);
+  // Without loads behind the store, or where it cannot be buffered, the thread is late.
+  for (const auto lateness : {protocol::AccessLateness::kMayBeBuffered, protocol::AccessLateness::kBefore}) {
+    EXPECT_EQ(store(lateness, lateness == protocol::AccessLateness::kBefore ? 3 : 0), late);
+    EXPECT_EQ(delays.loads_before_store(), 0u);
+    EXPECT_TRUE(delays.take_late());
+  }
 }
 
 TEST_F(ThreadTest, doorbells_ring_at_their_times) {
@@ -374,6 +405,35 @@ TEST(Parked, polls_are_of_a_queue_of_a_context) {
   EXPECT_TRUE(parked.polls(1, 7));
   EXPECT_TRUE(parked.polls(2, 8));
   EXPECT_FALSE(parked.polls(1, 8));
+}
+
+TEST_F(ThreadTest, a_closed_descriptor_is_free_and_watches_no_signals) {
+  process_->set_calling_thread(getpid());
+  const int lowest = process_->lowest_free_number();
+  ASSERT_GE(lowest, 0);
+  for (int fd = 0; fd < lowest; ++fd) EXPECT_NE(fcntl(fd, F_GETFD), -1) << fd << " is free";
+  EXPECT_EQ(fcntl(lowest, F_GETFD), -1);
+  constexpr std::uint64_t kTerm = 1ull << (SIGTERM - 1);
+  process_->install_at(lowest, std::make_shared<SignalFile>(*process_, kTerm));
+  EXPECT_EQ(process_->watched_signals(), kTerm);
+  EXPECT_GT(process_->lowest_free_number(), lowest);
+  const std::atomic<std::uint64_t>& shown = process_->region().header().virtual_fds[lowest / 64];
+  EXPECT_NE(shown.load() >> (lowest % 64) & 1, 0u);
+  EXPECT_TRUE(process_->close(lowest));
+  EXPECT_EQ(process_->watched_signals(), 0u);
+  EXPECT_EQ(shown.load() >> (lowest % 64) & 1, 0u);
+  EXPECT_EQ(process_->lowest_free_number(), lowest);
+  EXPECT_FALSE(process_->close(lowest));
+}
+
+TEST_F(ThreadTest, exec_closes_the_marked_descriptors_that_linux_does_not_have) {
+  const int first = process_->own_descriptors(), marked = (first / 64 + 1) * 64 + 3;
+  process_->region().high_descriptors().close_on_exec[marked / 64] = 1ull << (marked % 64);
+  EXPECT_TRUE(process_->closes_unknown_by_exec(marked));
+  EXPECT_FALSE(process_->closes_unknown_by_exec(marked - 1));
+  EXPECT_FALSE(process_->closes_unknown_by_exec(marked + 1));
+  process_->region().high_descriptors().close_on_exec[0] = 1 << 5;
+  EXPECT_FALSE(process_->closes_unknown_by_exec(5)) << "Linux has it";
 }
 
 }  // namespace

@@ -160,6 +160,20 @@ class CallingLoop : public testing::Test {
     EXPECT_EQ(proof.turns, left / (static_cast<std::uint64_t>(period) / 1'000) + 1)
         << "those that are within the second";
   }
+  // Six polls with different arguments are one turn, though fewer were tried first.
+  void expect_six(void (*loop)(LoopState*, long)) {
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 1'000));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.polls.size(), 6u);
+    EXPECT_EQ(proof.period_ps, 6 * clock_.poll_ps + clock_.gettime_ps);
+    EXPECT_EQ(proof.far_steps, 0u);
+  }
+  void expect_between(void (*loop)(LoopState*, long)) {
+    const PollLoopProof proof = prove(stack_.call(loop, address(&state_), 50));
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.period_ps, clock_.poll_ps + clock_.gettime_ps) << "the second of two readings in a row is free here";
+    EXPECT_TRUE(proof.remakes);
+  }
   // Many turns at once, because the end is further off.
   void expect_seconds(void (*loop)(LoopState*, long), long end, std::int64_t period, std::int64_t seconds) {
     const PollLoopProof proof = prove(stack_.call(loop, address(&state_), static_cast<std::uint64_t>(end)));
@@ -280,6 +294,11 @@ TEST_F(CallingLoop, yields_o0) { expect_yields(loops_o0::poll_yielding); }
 TEST_F(CallingLoop, yields_o2) { expect_yields(loops_o2::poll_yielding); }
 TEST_F(CallingLoop, asks_for_seconds_o0) { expect_second(loops_o0::poll_until_second); }
 TEST_F(CallingLoop, asks_for_seconds_o2) { expect_second(loops_o2::poll_until_second); }
+
+TEST_F(CallingLoop, six_queues_o0) { expect_six(loops_o0::poll_six_until_second); }
+TEST_F(CallingLoop, six_queues_o2) { expect_six(loops_o2::poll_six_until_second); }
+TEST_F(CallingLoop, a_time_in_a_register_is_written_anew_o0) { expect_between(loops_o0::poll_between_times); }
+TEST_F(CallingLoop, a_time_in_a_register_is_written_anew_o2) { expect_between(loops_o2::poll_between_times); }
 
 TEST_F(CallingLoop, milliseconds_o0) { expect_milliseconds(loops_o0::poll_until_millisecond); }
 TEST_F(CallingLoop, milliseconds_o2) { expect_milliseconds(loops_o2::poll_until_millisecond); }

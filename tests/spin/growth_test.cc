@@ -217,7 +217,7 @@ TEST(Growth, what_two_shifts_take_away_is_one_rest) {
   const std::vector<std::uint8_t> once = {0x48, 0xc1, 0xe8, 38};  // shr rax, 38
   // shr rax, 32; mov ecx, eax; shr ecx, 6; mov eax, ecx
   const std::vector<std::uint8_t> twice = {0x48, 0xc1, 0xe8, 32, 0x89, 0xc1, 0xc1, 0xe9, 6, 0x89, 0xc8};
-  for (const std::uint64_t i : {1u, 77u, 999u, 123'456u, 3'000'000u}) {
+  for (const std::uint64_t i : {0u, 1u, 77u, 999u, 123'456u, 3'000'000u}) {
     for (const auto& bytes : {once, twice}) {
       std::copy(bytes.begin(), bytes.end(), code_page);
       MachineState start;

@@ -255,7 +255,27 @@ void poll_until_second(LoopState* s, long end) {
   }
 }
 
+void poll_six_until_second(LoopState* s, long end) {
+  while (true) {
+    for (int queue = 0; queue < 6; ++queue) {
+      if (s->poll(const_cast<char*>(s->block) + queue, 1, s->wc) != 0) return;
+      if (queue == 0 && s->time(nullptr) >= end) return;
+    }
+  }
+}
+
 static __attribute__((noinline)) int look(LoopState* s) { return s->poll(s->cq[0], 1, s->wc) + (s->flag != 0); }
+
+// A register keeps the first time of a turn until the next turn writes it again.
+void poll_between_times(LoopState* s, long most) {
+  long first[2], second[2];
+  while (look(s) == 0) {
+    s->timeofday(first, nullptr);
+    const long before = first[1];
+    s->timeofday(second, nullptr);
+    if (second[1] - before > most) break;
+  }
+}
 
 // Times from gettimeofday: divided, and as floating point.
 void poll_until_millisecond(LoopState* s, long end) {

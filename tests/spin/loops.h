@@ -60,6 +60,8 @@ struct LoopState {
   void poll_timed(LoopState*, long end);        \
   void poll_yielding(LoopState*);              \
   void poll_until_second(LoopState*, long end); \
+  void poll_six_until_second(LoopState*, long end); \
+  void poll_between_times(LoopState*, long most); \
   void poll_until_millisecond(LoopState*, long end); \
   void poll_until_floating(LoopState*, long end); \
   void poll_until_scaled(LoopState*, long end); \

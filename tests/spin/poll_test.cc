@@ -289,6 +289,12 @@ BOTH(turns_of_many_polls_are_proven_as_one, {
     ASSERT_TRUE(proof.proven) << each << " " << passed << ": " << proof.refusal.describe();
     EXPECT_EQ(proof.polls.size(), is_elsewhere ? each + 1 : each);
     EXPECT_GT(proof.far_steps, each);
+    Limits known = far_limits();
+    known.far_polls = 0;
+    known.likely_polls = static_cast<unsigned>(proof.polls.size());
+    const PollLoopProof again = prove(later.entry, known);
+    ASSERT_TRUE(again.proven) << each << " " << passed << ": " << again.refusal.describe();
+    EXPECT_LT(again.far_steps, proof.far_steps) << "the length of the turn is not searched";
     for (int at = 0; at < 3; ++at) {
       const int turns = 1 + static_cast<int>(rng.next() % 20);
       expect_after(proof, later.entry, turns);

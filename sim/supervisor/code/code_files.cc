@@ -15,6 +15,8 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/core/open_file.h"
+
 namespace verbatim::code {
 
 namespace {
@@ -33,7 +35,7 @@ auto in_image(Result (*search)(const ElfImage&, std::span<const std::byte>)) {
 // An open file, mapped when its code is needed.
 class CodeFiles::File {
  public:
-  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit File(const std::string& path) : fd_(open_file(path, O_RDONLY | O_CLOEXEC)) {
     if (fd_ < 0 || fstat(fd_, &status_) != 0 || !S_ISREG(status_.st_mode) || status_.st_size <= 0) return;
     size_ = static_cast<std::size_t>(status_.st_size);
     key_ = {status_.st_dev, status_.st_ino, status_.st_size, status_.st_mtim.tv_sec, status_.st_mtim.tv_nsec};

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "sim/core/open_file.h"
+
 namespace verbatim::supervisor {
 
 namespace {
@@ -69,7 +71,7 @@ Confinement::Confinement(std::vector<std::string> folders) {
   ruleset_ = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size_of(known), 0));
   if (ruleset_ < 0) fail("landlock_create_ruleset");
   const auto add = [&](const std::string& path, std::uint64_t accesses) {
-    const int at = open(path.c_str(), O_PATH | O_CLOEXEC);
+    const int at = open_file(path, O_PATH | O_CLOEXEC);
     if (at < 0) return false;
     const landlock_path_beneath_attr rule{.allowed_access = accesses & files_of(known), .parent_fd = at};
     const long added = syscall(SYS_landlock_add_rule, ruleset_, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sim/core/open_file.h"
 #include "sim/supervisor/machine/file_copy.h"
 #include "sim/supervisor/machine/file_times.h"
 #include "sim/supervisor/machine/path_names.h"
@@ -122,7 +123,7 @@ int FolderViews::make_entry(const std::string& copy, const std::string& original
       met_[original] = {original, "file", status.st_size, ns_of(status.st_mtim), "", false};
       return 0;
     }
-    const Descriptor file(open(copy.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const Descriptor file(open_file(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.get() < 0) return errno;
     if (ftruncate(file.get(), status.st_size) != 0) {
       const int error = errno;
@@ -180,7 +181,7 @@ int FolderViews::expand(const std::string& copy, const struct stat& status, Know
 }
 
 int FolderViews::fill(const std::string& copy, Known& file) {
-  const Descriptor from(open(files_.content(file.original).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor from(open_file(files_.content(file.original), O_RDONLY | O_CLOEXEC));
   if (from.get() < 0) return errno;
   struct stat status;
   if (stat(copy.c_str(), &status) != 0) return errno;
@@ -188,7 +189,7 @@ int FolderViews::fill(const std::string& copy, Known& file) {
   if (is_closed) chmod(copy.c_str(), status.st_mode | S_IWUSR);
   int error = 0;
   {
-    const Descriptor to(open(copy.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+    const Descriptor to(open_file(copy, O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
     // FICLONE shares the blocks where the file system supports it.
     if (to.get() < 0)
       error = errno;
@@ -243,7 +244,7 @@ FolderViews::Prepared FolderViews::prepare(const std::string& path, std::int64_t
     }
     opened_[found->original] = true;
     const std::string content = files_.content(found->original);
-    const Descriptor original(open(content.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor original(open_file(content, O_RDONLY | O_CLOEXEC));
     if (original.get() < 0) return {errno, path};
     if (!writes && (found->status.st_size >= kLargeFile || is_elf(original.get()))) {
       if (content != found->original) note_in_place(original.get(), *found);
@@ -268,7 +269,7 @@ std::string FolderViews::executable(const std::string& seen, const std::string& 
   struct stat status;
   const Known* const found = program != native && lstat(native.c_str(), &status) == 0 ? known(status) : nullptr;
   if (found == nullptr) return program;
-  const Descriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(open_file(program, O_RDONLY | O_CLOEXEC));
   if (file.get() >= 0) note_in_place(file.get(), Known(*found));
   return program;
 }

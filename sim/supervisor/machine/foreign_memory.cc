@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <string>
+#include <system_error>
+
+#include "sim/core/open_file.h"
 
 namespace verbatim::supervisor {
 
@@ -28,10 +31,20 @@ std::uint64_t device_number(std::uint64_t major, std::uint64_t minor) { return m
 
 std::string path_of(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
+// Called after a file of /proc/PID could not be opened. A machine without descriptors or memory must not look like
+// unmapped memory, which the program would get as EFAULT.
+void throw_if_refused(pid_t pid) {
+  const int error = errno;
+  const bool is_gone = error == ENOENT || error == ESRCH, is_forbidden = error == EACCES || error == EPERM;
+  if (!is_gone && !is_forbidden)
+    throw std::system_error(error, std::generic_category(), "cannot access the memory of process " + std::to_string(pid));
+}
+
 }  // namespace
 
 int ForeignMemory::ProcessFile::open(pid_t pid) {
-  if (fd_ < 0) fd_ = ::open(path_of(pid, name_).c_str(), flags_ | O_CLOEXEC);
+  if (fd_ < 0) fd_ = open_file(path_of(pid, name_), flags_ | O_CLOEXEC);
+  if (fd_ < 0) throw_if_refused(pid);
   return fd_;
 }
 
@@ -172,6 +185,7 @@ std::optional<ForeignMapping> ForeignMemory::mapping_at(host::ProgramAddress add
 
 std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address) const {
   std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
+  if (maps == nullptr) throw_if_refused(pid_);
   if (maps == nullptr) return std::nullopt;
   std::optional<ForeignMapping> found;
   char line[512];
@@ -189,6 +203,7 @@ std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddres
 
 std::uint64_t ForeignMemory::permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const {
   std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
+  if (maps == nullptr) throw_if_refused(pid_);
   if (maps == nullptr) return 0;
   std::uint64_t length = 0;
   char line[512];

@@ -1,6 +1,7 @@
 // Memory of another process. Accessed by process_vm_readv and process_vm_writev; where a container refuses
 // these, through /proc/PID/mem. /proc/PID/mem ignores page protection: the rights of the mappings are checked
-// first, and both methods access the same bytes and fail at the same byte.
+// first, and both methods access the same bytes and fail at the same byte. std::system_error: the machine cannot
+// open a file of /proc/PID, such as for lack of descriptors.
 #pragma once
 
 #include <sys/types.h>

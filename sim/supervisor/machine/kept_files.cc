@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/core/open_file.h"
 #include "sim/supervisor/machine/file_copy.h"
 
 namespace verbatim::supervisor {
@@ -94,9 +95,9 @@ class Keeping {
   }
 
   void keep_data(const fs::path& from, const fs::path& to, const struct stat& is) {
-    const Descriptor source(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const Descriptor source(open_file(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (source.get() < 0) return fail(from, errno);
-    const Descriptor copy(open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const Descriptor copy(open_file(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (copy.get() < 0 || ftruncate(copy.get(), is.st_size) != 0) return fail(to, errno);
     fchmod(copy.get(), is.st_mode & 07777);
     const int error = copy_data(source.get(), copy.get(), is.st_size, [this](std::uint64_t bytes) {

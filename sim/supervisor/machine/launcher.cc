@@ -24,6 +24,7 @@
 #include <fstream>
 #include <span>
 
+#include "sim/core/open_file.h"
 #include "sim/core/sanitizer.h"
 #include "sim/supervisor/code/elf_tables.h"
 #include "sim/supervisor/machine/child_status.h"
@@ -396,9 +397,9 @@ void adapt_to_sanitizers(LaunchRequest& request) {
 LaunchedProcess launch(const LaunchRequest& request) {
   LaunchedProcess launched;
   int out[2], err[2], error_pipe[2];
-  const int stdin_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int stdin_fd = open_file("/dev/null", O_RDONLY | O_CLOEXEC);
   const int placeholder_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  const int directory_fd = open(request.shim_directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const int directory_fd = open_file(request.shim_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (stdin_fd < 0 || placeholder_fd < 0 || directory_fd < 0 || pipe2(out, O_CLOEXEC) != 0 ||
       pipe2(err, O_CLOEXEC) != 0 || pipe2(error_pipe, O_CLOEXEC) != 0) {
     launched.error = std::string("cannot open the descriptors a program needs: ") + std::strerror(errno);

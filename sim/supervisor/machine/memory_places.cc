@@ -12,6 +12,7 @@
 #include <limits>
 #include <sstream>
 
+#include "sim/supervisor/machine/input_stream.h"
 #include "verbs_shim/protocol/layout.h"
 
 namespace verbatim::supervisor {
@@ -62,7 +63,7 @@ std::optional<std::uint64_t> bias_of(const std::vector<Mapping>& all, const Load
 std::vector<std::string> lines_of_mappings(pid_t pid) {
   for (int tries = 0; tries < 2; ++tries) {
     std::vector<std::string> lines;
-    std::ifstream file(fmt::format("/proc/{}/maps", pid));
+    InputStream file(fmt::format("/proc/{}/maps", pid));
     for (std::string line; std::getline(file, line);) lines.push_back(line);
     if (!file.bad()) return lines;
   }
@@ -108,7 +109,7 @@ std::optional<Places> places_of(const std::vector<Mapping>& all, const LoadedIma
 }
 
 std::optional<prctl_mm_map> records_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  InputStream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   std::array<std::uint64_t, 52> field{};  // field numbers of proc(5)
   std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));

@@ -11,13 +11,15 @@
 #include <cstring>
 #include <string_view>
 
+#include "sim/core/open_file.h"
+
 namespace verbatim::supervisor {
 
 namespace {
 
 class ElfFile {
  public:
-  explicit ElfFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit ElfFile(const std::string& path) : fd_(open_file(path, O_RDONLY | O_CLOEXEC)) {}
   ~ElfFile() {
     if (fd_ >= 0) close(fd_);
   }

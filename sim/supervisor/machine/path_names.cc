@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "sim/core/open_file.h"
+
 namespace verbatim::supervisor {
 
 bool is_below(const std::string& path, std::string_view folder) {
@@ -42,7 +44,7 @@ std::string normal_path(const std::string& path) {
 
 std::string canonical_folder(const std::string& path) {
   // One system call, where the library needs one per component.
-  if (const int fd = open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); fd >= 0) {
+  if (const int fd = open_file(path, O_PATH | O_DIRECTORY | O_CLOEXEC); fd >= 0) {
     char name[PATH_MAX];
     const std::string link = "/proc/self/fd/" + std::to_string(fd);
     const ssize_t length = readlink(link.c_str(), name, sizeof name);

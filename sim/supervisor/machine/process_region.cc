@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "sim/core/open_file.h"
+
 namespace verbatim::supervisor {
 
 namespace {
@@ -32,7 +34,7 @@ ProcessRegion::ProcessRegion() {
 }
 
 ProcessRegion::ProcessRegion(const std::string& path) {
-  fd_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  fd_ = open_file(path, O_RDWR | O_CLOEXEC);
   struct stat status;
   if (fd_ < 0 || fstat(fd_, &status) != 0) fail("cannot open the memory of a copied process");
   const int seals = fcntl(fd_, F_GET_SEALS);

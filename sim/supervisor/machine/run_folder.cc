@@ -20,6 +20,7 @@
 #include <system_error>
 #include <vector>
 
+#include "sim/core/open_file.h"
 #include "sim/supervisor/machine/file_copy.h"
 #include "sim/supervisor/machine/launcher.h"
 #include "sim/supervisor/machine/path_names.h"
@@ -54,11 +55,19 @@ void remove_leftovers(const std::string& folder) {
     if (!is_run_folder(entry.path().filename().string())) continue;
     struct stat status;
     if (lstat(entry.path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
-    const int lock = open((entry.path().string() + kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const int lock = open_file(entry.path().string() + kLock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (lock < 0) continue;
     if (flock(lock, LOCK_EX | LOCK_NB) == 0) remove_folder(entry.path().c_str());
     close(lock);
   }
+}
+
+// A signal while another run holds the lock does not refuse it. False: see errno.
+bool lock_whole(int file) {
+  int result = 0;
+  do result = flock(file, LOCK_EX);
+  while (result != 0 && errno == EINTR);
+  return result == 0;
 }
 
 std::string random_name() {
@@ -173,7 +182,7 @@ pid_t RunFolder::other_run_in(const std::string& folder) const {
   for (const auto& entry : fs::directory_iterator(fs::path(path_).parent_path(), error)) {
     if (!is_run_folder(entry.path().filename().string()) || entry.path() == path_) continue;
     const std::string file = entry.path().string() + kLock;
-    const Descriptor lock(open(file.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    const Descriptor lock(open_file(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (lock.get() < 0 || flock(lock.get(), LOCK_EX | LOCK_NB) == 0) continue;  // its run has ended
     std::ifstream text(file);
     pid_t process = 0;
@@ -238,9 +247,9 @@ bool RunFolder::make_locked(const std::string& folder) {
     release_keeper();
     return false;
   }
-  lock_ = open((path_ + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  lock_ = open_file(path_ + kLock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   struct stat status;
-  if (lock_ < 0 || flock(lock_, LOCK_EX) != 0 || fstat(lock_, &status) != 0) {
+  if (lock_ < 0 || !lock_whole(lock_) || fstat(lock_, &status) != 0) {
     const int error = errno;
     remove_folder(path_.c_str());  // nobody else removes a folder that this run has made
     errno = error;

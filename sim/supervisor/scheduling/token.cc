@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "sim/core/open_file.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -67,7 +68,7 @@ Glance glance(pid_t pid, pid_t tid) {
 // True if the thread is in user mode or runnable, and not in a system call.
 bool is_computing(pid_t pid, pid_t tid) {
   char text[16] = {};
-  const int fd = open(fmt::format("/proc/{}/task/{}/syscall", pid, tid).c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open_file(fmt::format("/proc/{}/task/{}/syscall", pid, tid), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const ssize_t n = read(fd, text, sizeof text - 1);
   close(fd);

@@ -213,13 +213,14 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       return (known_bits(index, 8) & ~interpreter_.state.known) == 0;
     });
     if (knows_kept && same_at_entry(now, at_entry, *first) && memory_.reads_unchanged()) break;
+    if (polls > longer_than && may_be_next_turn(now, at_entry, *first)) {
+      turn = polls;
+      return proof;
+    }
+    // A likely turn has exactly limits.polls polls.
     if (polls == limits.polls) {
       proof.refusal = {Reason::kManyPolls, now.rip, ""};
       proof.steps = steps_;
-      return proof;
-    }
-    if (polls > longer_than && may_be_next_turn(now, at_entry, *first)) {
-      turn = polls;
       return proof;
     }
     met.push_back(poll_point(*poll));

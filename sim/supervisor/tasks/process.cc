@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/parking.h"
@@ -205,7 +206,7 @@ const Credentials& Process::credentials() const {
 }
 
 unsigned Process::file_mask() const {
-  std::ifstream status(fmt::format("/proc/{}/status", calling_tid_));
+  InputStream status(fmt::format("/proc/{}/status", calling_tid_));
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("Umask:")) return static_cast<unsigned>(std::strtoul(line.c_str() + 6, nullptr, 8));
   }

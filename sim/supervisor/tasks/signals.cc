@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/tasks/posix_timer.h"
 #include "sim/supervisor/tasks/process.h"
 #include "sim/supervisor/tasks/signal_file.h"
@@ -18,7 +19,7 @@ namespace {
 std::uint64_t native_set(Thread& thread, std::string_view name) {
   Process& process = thread.process();
   const pid_t tid = thread.native_tid();
-  std::ifstream status(fmt::format("/proc/{}/task/{}/status", process.native_pid(), tid));
+  InputStream status(fmt::format("/proc/{}/task/{}/status", process.native_pid(), tid));
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(name)) return std::stoull(line.substr(name.size() + 1), nullptr, 16);
   }

@@ -43,5 +43,6 @@ int main(void) {
   }
   int s[2];
   EXPECT(socketpair(AF_INET, SOCK_STREAM, 0, s) == -1 && errno == EOPNOTSUPP);
+  EXPECT(socketpair(AF_INET6, SOCK_STREAM, 0, s) == -1 && errno == EOPNOTSUPP);
   return 0;
 }
