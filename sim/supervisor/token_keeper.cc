@@ -138,6 +138,7 @@ void TokenKeeper::take_requests(Process& process) {
     } else {
       const auto& timed = std::get<request::Timed>(asked);
       const auto* const poke = std::get_if<request::Poke>(&timed);
+      parts_.places.note_values(process);
       const Taken taken = poke != nullptr ? take_poke(*thread, *poke) : take(*thread, timed);
       if (taken == Taken::kScheduled) return;
       if (taken == Taken::kNotWaiting) {
