@@ -145,8 +145,9 @@ void CallPlaces::report_change(Thread& thread) {
   auto& [reported, before, between] = late.mapped();
   const auto now = value_there(thread);
   if (!before || !now || (*before == *now && !between)) return;
-  reported.place += *before == *now ? fmt::format(", which become {:#x} meanwhile and then {:#x} again", *between, *now)
-                                    : fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
+  reported.place += *before == *now
+                        ? fmt::format(", which become {:#x} meanwhile and then {:#x} again", *between, *now)
+                        : fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
   options_.on_place(reported);
 }
 
@@ -172,7 +173,8 @@ std::string CallPlaces::access_of(Process& process, const request::Access& acces
   }
   if (access.lateness == protocol::AccessLateness::kHalfCopied)
     return text + fmt::format(", with half of {} bytes copied to {:#x}", access.size, access.address);
-  const std::string_view moment = access.lateness == protocol::AccessLateness::kReadNotWritten  ? "between reading and writing"
+  const std::string_view moment = access.lateness == protocol::AccessLateness::kReadNotWritten
+                                      ? "between reading and writing"
                                   : access.lateness == protocol::AccessLateness::kMayBeBuffered ? "before storing"
                                                                                                 : "before touching";
   return text + fmt::format(", {} {} bytes at {:#x}", moment, access.size, access.address);

@@ -45,7 +45,8 @@ class CallPlaces {
     CallPlace reported;
     // value before the delay; nullopt: not a number of 1, 2, 4 or 8 bytes, or unreadable
     std::optional<std::uint64_t> before;
-    std::optional<std::uint64_t> between;  // the last other value that was there during the delay; nullopt: none was seen
+    std::optional<std::uint64_t>
+        between;  // the last other value that was there during the delay; nullopt: none was seen
   };
   std::map<const Thread*, LateAccess> late_accesses_;
 };

@@ -133,12 +133,12 @@ void TokenKeeper::take_requests(Process& process) {
     if (immediate != nullptr && std::holds_alternative<request::NotPlaced>(*immediate))
       placements.finish_handed(process.memory());
     placements.drop_handed();
+    parts_.places.note_values(process);
     if (immediate != nullptr) {
       parts_.answers.answer(*thread, *immediate, slice_.horizon);
     } else {
       const auto& timed = std::get<request::Timed>(asked);
       const auto* const poke = std::get_if<request::Poke>(&timed);
-      parts_.places.note_values(process);
       const Taken taken = poke != nullptr ? take_poke(*thread, *poke) : take(*thread, timed);
       if (taken == Taken::kScheduled) return;
       if (taken == Taken::kNotWaiting) {

@@ -104,7 +104,8 @@ std::string decision_text(const explore::Decision& decision, std::size_t number,
   if (const ThreadCall* const call = late_call(decision, places, calls)) text += ", in " + call->name + "(" + call->arguments + ")";
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
   text += "\n";
-  if (effect != nullptr) text += "     " + effect->text + (effect->is_needed ? "" : "; the run fails without it, too") + "\n";
+  if (effect != nullptr)
+    text += "     " + effect->text + (effect->is_needed ? "" : "; the run fails without it, too") + "\n";
   return text;
 }
 

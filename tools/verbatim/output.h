@@ -47,9 +47,11 @@ class ProgramOutput final : public supervisor::OutputListener {
   const std::string& kept_errors(std::size_t program) const { return streams_.at(2 * program + 1).kept; }
   // The last line that is not blank of the program's standard error, else of its standard output.
   std::string last_words(std::size_t program) const;
-  // The first report of a sanitizer in the program's standard error: the lines from "ERROR: AddressSanitizer: …" to its
-  // summary, at most kLongestReport bytes; empty: none.
-  const std::string& sanitizer_report(std::size_t program) const { return streams_.at(2 * program + 1).sanitizer_report; }
+  // The first report of a sanitizer in the program's standard error: the lines from "ERROR: AddressSanitizer: …" to
+  // its summary, at most kLongestReport bytes; empty: none.
+  const std::string& sanitizer_report(std::size_t program) const {
+    return streams_.at(2 * program + 1).sanitizer_report;
+  }
   // Number of lines of programs that could not be written to standard error.
   std::uint64_t lost_lines() const { return lost_lines_; }
   const std::string& label(std::size_t program) const { return labels_.at(program); }

@@ -64,7 +64,9 @@ std::uint64_t relaxed_region(const Evidence& evidence, const TraceLine& write) {
   std::uint64_t rkey = 0;
   for (const TraceLine& fact : evidence.facts()) {
     if (fact.time_ps > write.time_ps) break;
-    if (fact.event != "region" || fact.component != write.component || fact.value("process") != write.value("process")) continue;
+    if (fact.event != "region" || fact.component != write.component ||
+        fact.value("process") != write.value("process"))
+      continue;
     const std::uint64_t begin = number_of(fact, "va");
     const bool is_inside = va >= begin && va - begin < number_of(fact, "length");
     if (is_inside && (number_of(fact, "access") & kRelaxedOrdering) != 0) rkey = number_of(fact, "rkey");
@@ -151,12 +153,13 @@ Found bytes_in_any_order(const Evidence& evidence) {
       return "";
     }();
     return Advice{
-        join(
-            "a message for QP ", message->qpn, " of ", host_in(decision.actor), posted(evidence.places().of(*first)), " reaches memory in ",
-            pieces, " pieces from ", time_text(first->time_ps), " to ", time_text(last->time_ps), ": ", message->write->value("length"),
-            " bytes at ", message->write->value("va"), ", the last of them ", last->value("length"), " bytes at ", last->value("va"),
-            ". The program goes on without a completion, because it has seen other bytes of the message change",
-            checks),
+        join("a message for QP ", message->qpn, " of ", host_in(decision.actor), posted(evidence.places().of(*first)),
+             " reaches memory in ", pieces, " pieces from ", time_text(first->time_ps), " to ",
+             time_text(last->time_ps), ": ", message->write->value("length"), " bytes at ",
+             message->write->value("va"), ", the last of them ", last->value("length"), " bytes at ",
+             last->value("va"),
+             ". The program goes on without a completion, because it has seen other bytes of the message change",
+             checks),
         "do not conclude from bytes in memory that a message is complete: wait for a completion (of a WRITE with immediate data, or of a "
         "SEND that follows the WRITE on the same queue pair), or make each part recognisable by itself, for example by a checksum"};
   }
@@ -180,7 +183,8 @@ Found writes_unordered(const Evidence& evidence) {
       if (!is_message(with[i])) continue;
       const auto early = evidence.placed_by(with[i]);
       const auto early_without = find_other(with[i]);
-      if (!early || early->is_response || early_without == without.end() || has_polled(evidence, with[i].time_ps)) continue;
+      if (!early || early->is_response || early_without == without.end() || has_polled(evidence, with[i].time_ps))
+        continue;
       for (std::size_t k = i + 1; k < with.size(); ++k) {
         if (!is_message(with[k])) continue;
         const auto late = evidence.placed_by(with[k]);
@@ -190,14 +194,19 @@ Found writes_unordered(const Evidence& evidence) {
         const std::string host = host_in(decision.actor);
         const std::uint64_t rkey = relaxed_region(evidence, with[k]);
         return Advice{
-            join("two WRITEs for QP ", early->qpn, " of ", host, " become visible in the opposite order: ", with[i].value("length"),
-                 " bytes at ", with[i].value("va"), " at ", time_text(with[i].time_ps), ", then ", with[k].value("length"), " bytes at ",
-                 with[k].value("va"), " of an earlier WRITE, at ", time_text(with[k].time_ps),
-                 rkey == 0 ? "" : join(". The region of the earlier one (rkey ", Hex{rkey}, ") is registered with IBV_ACCESS_RELAXED_ORDERING, so its WRITEs "
-                      "have no order before a completion"),
-                 ". The program of ", host, " has polled no completion and takes the later bytes for a sign of the earlier ones"),
+            join("two WRITEs for QP ", early->qpn, " of ", host,
+                 " become visible in the opposite order: ", with[i].value("length"), " bytes at ",
+                 with[i].value("va"), " at ", time_text(with[i].time_ps), ", then ", with[k].value("length"),
+                 " bytes at ", with[k].value("va"), " of an earlier WRITE, at ", time_text(with[k].time_ps),
+                 rkey == 0 ? ""
+                           : join(". The region of the earlier one (rkey ", Hex{rkey},
+                                  ") is registered with IBV_ACCESS_RELAXED_ORDERING, so its WRITEs "
+                                  "have no order before a completion"),
+                 ". The program of ", host,
+                 " has polled no completion and takes the later bytes for a sign of the earlier ones"),
             join(rkey == 0 ? "" : "register the region without IBV_ACCESS_RELAXED_ORDERING, or ",
-                 "let the program of ", host, " wait for a completion instead of polling memory: the second WRITE with immediate data, or a SEND "
+                 "let the program of ", host,
+                 " wait for a completion instead of polling memory: the second WRITE with immediate data, or a SEND "
                  "behind both")};
       }
     }

@@ -34,8 +34,8 @@ std::string_view without_blanks(std::string_view line) {
 
 bool is_frame(std::string_view line) { return line.starts_with("#"); }
 
-// "main at app.c:42" for "#0 0x5555 in main /home/me/app.c:42 (app+0x3d)"; empty for functions of the sanitizer and of libraries
-// without source locations.
+// "main at app.c:42" for "#0 0x5555 in main /home/me/app.c:42 (app+0x3d)"; empty for functions of the sanitizer and
+// of libraries without source locations.
 std::string place_in(std::string_view frame) {
   std::string_view text = frame.substr(std::min(frame.find(' '), frame.size()));
   if (const std::size_t in = text.find(" in "); in != text.npos) text.remove_prefix(in + 3);
@@ -49,7 +49,8 @@ std::string place_in(std::string_view frame) {
   return join(text.substr(0, path), " at ", slash == file.npos ? file : file.substr(slash + 1));
 }
 
-// The accesses and allocations of the report, each with its place in the program: "Previous write of size 1 … by thread T1, send at app.c:9".
+// The accesses and allocations of the report, each with its place in the program: "Previous write of size 1 … by
+// thread T1, send at app.c:9".
 std::vector<std::string> accesses_in(const std::vector<std::string_view>& lines) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> accesses;
@@ -57,7 +58,8 @@ std::vector<std::string> accesses_in(const std::vector<std::string_view>& lines)
   for (const std::string_view raw : lines) {
     const std::string_view line = without_blanks(raw);
     if (!is_frame(line)) {
-      head = line;
+      // Warnings of the sanitizer may be in between.
+      if (raw.ends_with(':') || line.find(" thread ") != line.npos) head = line;
     } else if (const std::string place = place_in(line); !head.empty() && !place.empty() && accesses.size() < kMost) {
       accesses.push_back(join(head, ", ", place));
       head = "";
@@ -93,11 +95,14 @@ Found sanitizer_reports(const Evidence& evidence) {
   kind = kind.substr(0, std::min(kind.find(" ("), kind.find(" on ")));
   std::string places;
   for (const std::string& access : accesses_in(lines)) places += (places.empty() ? ": " : "; ") + access;
-  const std::string sanitizer(first.substr(begin == first.npos ? 0 : begin + 1, name + kSanitizer.size() - 2 - (begin == first.npos ? 0 : begin + 1)));
+  const std::string sanitizer(first.substr(begin == first.npos ? 0 : begin + 1,
+                                           name + kSanitizer.size() - 2 - (begin == first.npos ? 0 : begin + 1)));
   // Other programs go on after a report.
-  const bool ends_program = failed->last_words.find("Sanitizer") != std::string::npos || failed->last_words.ends_with("ABORTING");
-  return Advice{join(sanitizer, ", which is built into the program of ", evidence.end().host, ", reports ", kind, places),
-                std::string(remedy_of(kind)), ends_program};
+  const bool ends_program =
+      failed->last_words.find("Sanitizer") != std::string::npos || failed->last_words.ends_with("ABORTING");
+  return Advice{
+      join(sanitizer, ", which is built into the program of ", evidence.end().host, ", reports ", kind, places),
+      std::string(remedy_of(kind)), ends_program};
 }
 
 }  // namespace verbatim::cli::rules

@@ -86,16 +86,17 @@ Found accesses_of_threads(const Evidence& evidence) {
     if (!access->is_changed) continue;
     const std::string is_held = join(who, " is held at ", access->place, ", ", access->text, ": ");
     const auto written = std::ranges::find_if(evidence.trace(), [&](const TraceLine& line) {
-      return line.time_ps >= from_ps && line.time_ps <= *end_ps && line.event == "dma-write" && host_in(line.component) == host &&
-             covers(line, access->address, access->size);
+      return line.time_ps >= from_ps && line.time_ps <= *end_ps && line.event == "dma-write" &&
+             host_in(line.component) == host && covers(line, access->address, access->size);
     });
     Advice advice;
     if (written != evidence.trace().end()) {
-      advice = {join(is_held, "the adapter writes there at ", time_text(written->time_ps),
-                     access->stores ? ", and the thread works with what was there before"
-                                    : ", so the thread reads other bytes than it would have without this time"),
-                "the adapter and the processor use these bytes at the same time: wait for the completion of the message before the program "
-                "reads or changes them, and give what each of them writes a place of its own"};
+      advice = {
+          join(is_held, "the adapter writes there at ", time_text(written->time_ps),
+               access->stores ? ", and the thread works with what was there before"
+                              : ", so the thread reads other bytes than it would have without this time"),
+          "the adapter and the processor use these bytes at the same time: wait for the completion of the message before the program "
+          "reads or changes them, and give what each of them writes a place of its own"};
     } else {
       std::set<std::uint32_t> others;
       for (const ThreadCall& call : evidence.calls()) {
@@ -103,12 +104,13 @@ Found accesses_of_threads(const Evidence& evidence) {
         if (mine != evidence.calls().end() && call.pid == mine->pid && call.tid != tid && is_meanwhile)
           others.insert(call.tid);
       }
-      advice = {join(is_held, others.size() == 1 ? join("thread ", *others.begin()) : std::string("another thread"),
-                     " changes them in this time, ",
-                     access->stores ? "so the thread works with an outdated value"
-                                    : "so what the thread reads here does not fit what it has read before"),
-                "hold one lock from the first access to the last, in every thread that uses these bytes; for a single counter or flag an atomic "
-                "read-modify-write operation is enough (atomic_fetch_add, atomic_compare_exchange)"};
+      advice = {
+          join(is_held, others.size() == 1 ? join("thread ", *others.begin()) : std::string("another thread"),
+               " changes them in this time, ",
+               access->stores ? "so the thread works with an outdated value"
+                              : "so what the thread reads here does not fit what it has read before"),
+          "hold one lock from the first access to the last, in every thread that uses these bytes; for a single counter or flag an atomic "
+          "read-modify-write operation is enough (atomic_fetch_add, atomic_compare_exchange)"};
     }
     if (access->stores) return advice;
     advice.is_proven = false;
@@ -205,7 +207,8 @@ Found use_after_destroy(const Evidence& evidence) {
 Found sleep_is_no_order(const Evidence& evidence) {
   for (const Evidence::Difference& difference : evidence.differences()) {
     const explore::Decision& decision = difference.decision;
-    if (!decision.site.starts_with("thread-")) continue;
+    // A thread that is woken late may have slept itself.
+    if (!decision.site.starts_with("thread-before-")) continue;
     const auto end_ps = evidence.places().end_of(decision);
     const std::int64_t from_ps = evidence.held_from(decision);
     const std::uint32_t tid = evidence.places().thread_of(decision);
@@ -227,11 +230,14 @@ Found sleep_is_no_order(const Evidence& evidence) {
     if (next == evidence.calls().end() || next->begin_ps >= *end_ps) continue;
     const std::string place = evidence.places().of(decision);
     return Advice{
-        join("thread ", tid, " of ", mine->host, " is held", place.empty() ? "" : " at " + place, " from ", time_text(from_ps), " to ",
-             time_text(*end_ps), "; meanwhile thread ", sleep->tid, " has slept for ", time_text(sleep->end_ps - sleep->begin_ps),
-             " and goes on at ", time_text(sleep->end_ps), " with ", evidence.text_of(*next), ": the sleep does not wait for thread ", tid),
-        join("do not take a time that has passed for a sign that another thread is done, because a thread may be held for milliseconds: let thread ",
-             sleep->tid, " wait for thread ", tid, " itself (pthread_join, a condition variable, or a count of the users of what both use)"),
+        join("thread ", tid, " of ", mine->host, " is held", place.empty() ? "" : " at " + place, " from ",
+             time_text(from_ps), " to ", time_text(*end_ps), "; meanwhile thread ", sleep->tid, " has slept for ",
+             time_text(sleep->end_ps - sleep->begin_ps), " and goes on at ", time_text(sleep->end_ps), " with ",
+             evidence.text_of(*next), ": the sleep does not wait for thread ", tid),
+        join(
+            "do not take a time that has passed for a sign that another thread is done, because a thread may be held for milliseconds: let thread ",
+            sleep->tid, " wait for thread ", tid,
+            " itself (pthread_join, a condition variable, or a count of the users of what both use)"),
         false};
   }
   return std::nullopt;
