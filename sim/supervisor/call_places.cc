@@ -136,17 +136,29 @@ void CallPlaces::note_access(Thread& thread, Instant due) {
                         .place = call_of(thread),
                         .thread = thread.tid()};
   options_.on_place(place);
-  late_accesses_[&thread] = {place, value_there(thread)};
+  late_accesses_[&thread] = {place, value_there(thread), std::nullopt};
 }
 
 void CallPlaces::report_change(Thread& thread) {
   const auto late = late_accesses_.extract(&thread);
   if (late.empty() || !thread.requests<request::Access>()) return;
-  auto& [reported, before] = late.mapped();
+  auto& [reported, before, between] = late.mapped();
   const auto now = value_there(thread);
-  if (!before || !now || *before == *now) return;
-  reported.place += fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
+  if (!before || !now || (*before == *now && !between)) return;
+  reported.place += *before == *now
+                        ? fmt::format(", which become {:#x} meanwhile and then {:#x} again", *between, *now)
+                        : fmt::format(", which become {:#x} meanwhile and were {:#x}", *now, *before);
   options_.on_place(reported);
+}
+
+void CallPlaces::note_values(Process& process) {
+  if (late_accesses_.empty()) return;
+  for (const auto& thread : process.threads()) {
+    const auto late = late_accesses_.find(thread.get());
+    if (late == late_accesses_.end() || !late->second.before || !thread->requests<request::Access>()) continue;
+    const auto value = value_there(*thread);
+    if (value && *value != *late->second.before) late->second.between = value;
+  }
 }
 
 std::string CallPlaces::access_of(Process& process, const request::Access& access) {
@@ -161,9 +173,11 @@ std::string CallPlaces::access_of(Process& process, const request::Access& acces
   }
   if (access.lateness == protocol::AccessLateness::kHalfCopied)
     return text + fmt::format(", with half of {} bytes copied to {:#x}", access.size, access.address);
-  const bool has_read = access.lateness == protocol::AccessLateness::kReadNotWritten;
-  return text + fmt::format(", {} {} bytes at {:#x}", has_read ? "between reading and writing" : "before touching", access.size,
-                            access.address);
+  const std::string_view moment = access.lateness == protocol::AccessLateness::kReadNotWritten
+                                      ? "between reading and writing"
+                                  : access.lateness == protocol::AccessLateness::kMayBeBuffered ? "before storing"
+                                                                                                : "before touching";
+  return text + fmt::format(", {} {} bytes at {:#x}", moment, access.size, access.address);
 }
 
 // Searches the stack upwards for the first return address in the program: the frames of the C library are

@@ -25,6 +25,8 @@ class CallPlaces {
   // The thread is late before a memory access, until `due`. Reports its place, and again in report_lateness
   // if another thread or an adapter changes the accessed bytes meanwhile.
   void note_access(Thread& thread, Instant due);
+  // A thread of the process has given the token back: notes the bytes that late threads are about to access.
+  void note_values(Process& process);
   // The thread has given the token back. Reports a late call, or a late return from a wait.
   void report_lateness(Thread& thread, Instant now);
 
@@ -43,6 +45,8 @@ class CallPlaces {
     CallPlace reported;
     // value before the delay; nullopt: not a number of 1, 2, 4 or 8 bytes, or unreadable
     std::optional<std::uint64_t> before;
+    std::optional<std::uint64_t>
+        between;  // the last other value that was there during the delay; nullopt: none was seen
   };
   std::map<const Thread*, LateAccess> late_accesses_;
 };

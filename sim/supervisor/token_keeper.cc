@@ -133,6 +133,7 @@ void TokenKeeper::take_requests(Process& process) {
     if (immediate != nullptr && std::holds_alternative<request::NotPlaced>(*immediate))
       placements.finish_handed(process.memory());
     placements.drop_handed();
+    parts_.places.note_values(process);
     if (immediate != nullptr) {
       parts_.answers.answer(*thread, *immediate, slice_.horizon);
     } else {

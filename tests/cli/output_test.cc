@@ -40,6 +40,25 @@ TEST(ProgramOutput, files_hold_the_bytes_as_written) {
   EXPECT_EQ(config::read_file(folder.path() + "/a.stderr", diagnostics), "e");
 }
 
+TEST(ProgramOutput, the_first_report_of_a_sanitizer_is_kept) {
+  ProgramOutput output({"a"}, false);
+  output.on_output(0, 2, "ERROR: no report\n==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n");
+  output.on_output(0, 1, "in between\n");
+  output.on_output(0, 2, "    #0 0x2 in main b.c:14\nSUMMARY: AddressSanitizer: heap-use-after-free b.c:14 in main\n==1==ABORTING\n");
+  output.on_output(0, 2, "WARNING: ThreadSanitizer: data race (pid=1)\n");
+  EXPECT_EQ(output.sanitizer_report(0),
+            "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n    #0 0x2 in main b.c:14\n"
+            "SUMMARY: AddressSanitizer: heap-use-after-free b.c:14 in main\n");
+}
+
+TEST(ProgramOutput, the_report_of_a_sanitizer_has_a_limit) {
+  ProgramOutput output({"a"}, false);
+  output.on_output(0, 2, "WARNING: ThreadSanitizer: data race (pid=1)\n" + std::string(100'000, 'x') + "\n");
+  for (int i = 0; i < 10'000; ++i) output.on_output(0, 2, "    #0 f a.c:1\n");
+  EXPECT_LE(output.sanitizer_report(0).size(), 8192u);
+  EXPECT_GT(output.sanitizer_report(0).size(), 8000u);
+}
+
 std::size_t open_descriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));

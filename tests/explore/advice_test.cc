@@ -29,6 +29,8 @@ struct Case {
   std::vector<RunReport::Finding> findings;
   std::vector<std::string> sentences;
   std::vector<RunReport::Place> places;
+  bool fails_alike = false;  // the run without the decision
+  std::string last_words, sanitizer_report;
 
   std::vector<Advice> advice() const {
     RunReport report;
@@ -36,12 +38,13 @@ struct Case {
     report.outcome = failed.empty() ? "deadlock" : "finished";
     report.findings = findings;
     report.sentences = sentences;
-    if (!failed.empty()) report.programs.push_back({failed, false, "exit code 1", "", ended_ps});
+    if (!failed.empty())
+      report.programs.push_back({failed, false, "exit code 1", last_words, ended_ps, sanitizer_report});
     std::vector<explore::Decision> decisions;
     std::vector<Evidence::Run> runs;
     if (!site.empty()) {
       decisions.push_back({site, actor, 0, 1, 10, decided_ps});
-      runs.push_back({lines_of(without), lines_of(without_facts)});
+      runs.push_back({lines_of(without), lines_of(without_facts), fails_alike});
     }
     const Places all(places);
     return advice_of(Evidence({lines_of(trace), lines_of(facts)}, std::move(runs), decisions,
@@ -190,10 +193,9 @@ Case late_access(const char* place, const std::string& write) {
 
 TEST(Advice, memory_that_another_thread_changes_between_two_accesses) {
   const std::string text =
-      late_access("a.c:5, before touching 4 bytes at 0x555555559140, which become 0x1 meanwhile and were 0x0",
-                  "")
+      late_access("a.c:5, before storing 4 bytes at 0x555555559140, which become 0x1 meanwhile and were 0x0", "")
           .text();
-  EXPECT_TRUE(has(text, "thread 1002 of server is held at a.c:5, before touching 4 bytes")) << text;
+  EXPECT_TRUE(has(text, "thread 1002 of server is held at a.c:5, before storing 4 bytes")) << text;
   EXPECT_TRUE(has(text, "thread 1000 changes them in this time")) << text;
   EXPECT_TRUE(has(text, "hold one lock")) << text;
 }
@@ -214,6 +216,37 @@ TEST(Advice, a_store_that_stays_in_the_store_buffer_needs_a_fence) {
           "")
           .text(),
       "atomic_thread_fence"));
+}
+
+// A run that hangs is the beginning of the run that does not.
+TEST(Advice, a_decision_after_which_nothing_happens_any_more_is_one_that_differs) {
+  Case one = late_access(
+      "a.c:5, its store of 4 bytes at 0x1000 in the processor's store buffer while it has loaded what comes behind",
+      "");
+  one.failed = "";
+  one.without = one.trace + "150.000000 us  host/server  system-call  tid=1002 number=1 result=8\n";
+  EXPECT_TRUE(has(one.text(), "atomic_thread_fence")) << one.text();
+}
+
+TEST(Advice, a_decision_without_which_the_run_fails_too_is_no_cause) {
+  Case one = late_access("a.c:5, before storing 4 bytes at 0x1000, which become 0x1 meanwhile and were 0x0", "");
+  EXPECT_TRUE(has(one.text(), "hold one lock")) << one.text();
+  one.fails_alike = true;
+  EXPECT_EQ(one.text(), "");
+}
+
+// A thread that loads late finds the new bytes; one that stores late overwrites them.
+TEST(Advice, a_late_load_proves_less_than_a_late_store) {
+  const std::string load =
+      late_access("a.c:5, before touching 4 bytes at 0x1000, which become 0x1 meanwhile and were 0x0", "").text();
+  EXPECT_TRUE(load.starts_with("possible: ") && has(load, "does not fit what it has read before")) << load;
+  const std::string again =
+      late_access("a.c:5, before storing 4 bytes at 0x1000, which become 0x1 meanwhile and then 0x0 again", "")
+          .text();
+  EXPECT_TRUE(again.starts_with(
+                  "thread 1002 of server is held at a.c:5, before storing 4 bytes at 0x1000, which become 0x1") &&
+              has(again, "outdated value"))
+      << again;
 }
 
 TEST(Advice, an_access_to_memory_that_nobody_changes_proves_nothing) {
@@ -262,6 +295,228 @@ TEST(Advice, a_lost_datagram_is_not_repeated_and_no_matter_of_buffers) {
   one.calls =
       "0.050000000 ms server 1000/1000 ibv_create_qp(RC, max_send_wr 4, max_recv_wr 4) = QP 80 <20 us>\n";
   EXPECT_EQ(one.text(), "");
+}
+
+// The datagram with PSN 7 is delayed at its sender, and the one with PSN 8 arrives first.
+TEST(Advice, a_datagram_that_is_overtaken_needs_a_number) {
+  const std::string end = "140.000000 us  host/server  program-exited  pid=1000 exit_code=1 signal=0\n";
+  const auto packet = [](const char* time, const char* port, const char* event, const char* psn) {
+    return std::string(time) + " us  port/" + port + "  " + event + "  opcode=Send-Only dest_qp=80 psn=" + psn + "\n";
+  };
+  const std::string adapter = "90.000000 us  hca/server  completion  cqn=1 qpn=80 wr_id=0 status=0\n";
+  const std::string sent = packet("99.000000", "client:1", "packet-transmitted", "7") +
+                           packet("100.000000", "client:1", "fault", "7") +
+                           packet("101.000000", "client:1", "packet-transmitted", "8");
+  Case one{.trace = adapter + sent + packet("110.000000", "server:1", "packet-received", "8") +
+                    packet("111.000000", "server:1", "packet-received", "7") + end,
+           .without = adapter + packet("99.000000", "client:1", "packet-transmitted", "7") +
+                      packet("109.000000", "server:1", "packet-received", "7"),
+           .site = "datagram-overtaken",
+           .actor = "port/client:1",
+           .decided_ps = 99'000'000,
+           .ended_ps = 140'000'000};
+  const std::string text = one.text();
+  EXPECT_TRUE(has(
+      text,
+      "a datagram to QP 80 (PSN 7) is delayed from 100.000 us and arrives at 111.000 us, after one that was sent later, the "
+      "first of them PSN 8 at 110.000 us"))
+      << text;
+  EXPECT_TRUE(has(text, "put them in order")) << text;
+  one.trace = adapter + sent + packet("110.000000", "server:1", "packet-received", "7") +
+              packet("111.000000", "server:1", "packet-received", "7") + end;
+  one.site = "quirk-duplicated-datagram";
+  EXPECT_TRUE(has(one.text(),
+                  "arrives twice, at 110.000 us and at 111.000 us -> number the messages, and let the receiver drop"))
+      << one.text();
+  one.trace = adapter + sent + packet("111.000000", "server:1", "packet-received", "7") + end;
+  EXPECT_TRUE(has(one.text(), "arrives only at 111.000 us -> the time of a message is not limited")) << one.text();
+  // The fault of another port is not this decision's.
+  one.actor = "port/leaf0:1";
+  EXPECT_EQ(one.text(), "");
+}
+
+TEST(Advice, a_lost_datagram_is_known_by_its_decision) {
+  const std::string dropped = "  opcode=Send-Only dest_qp=80 psn=0 ";
+  Case one{
+      .trace = "100.000000 us  port/server:1  fault" + dropped +
+               "rule=1000\n100.000000 us  port/server:1  packet-dropped" + dropped + "reason=4\n",
+      .without = "100.000000 us  port/server:1  packet-received  opcode=Send-Only dest_qp=80 psn=0 wire_bytes=90\n",
+      .site = "datagram-lost",
+      .actor = "port/server:1",
+      .decided_ps = 99'000'000,
+      .failed = ""};
+  EXPECT_TRUE(has(one.text(), "a datagram to QP 80 is lost at 100.000 us")) << one.text();
+}
+
+// An entry of 64 bytes, and the tail of a ring behind it.
+Case ring(const char* site, const char* access) {
+  const std::string entry = "us  hca/server  dma-write  process=1 va=0x000010000440 length=64 bytes=64:aa\n";
+  const std::string tail = "us  hca/server  dma-write  process=1 va=0x000010000000 length=8 bytes=8:bb\n";
+  const std::string end = "140.000000 us  host/server  program-exited  pid=1 exit_code=1 signal=0\n";
+  Case one{.trace = "120.000000 " + tail + "121.000000 " + entry + end,
+           .without = "119.000000 " + entry + "120.000000 " + tail + end,
+           .site = site,
+           .actor = "hca/server",
+           .decided_ps = 118'000'000,
+           .ended_ps = 140'000'000};
+  one.facts =
+      std::string(
+          "10.000000 us  hca/server  region  handle=6 va=0x10000000 iova=0x10000000 length=4096 lkey=0x901 rkey=0x901 access=") +
+      access + " process=1\n" +
+      "120.000000 us  hca/server  placement  process=1 va=0x10000000 length=8 qpn=72 response=0\n"
+      "121.000000 us  hca/server  placement  process=1 va=0x10000440 length=64 qpn=72 response=0\n";
+  one.without_facts =
+      "119.000000 us  hca/server  placement  process=1 va=0x10000440 length=64 qpn=72 response=0\n"
+      "120.000000 us  hca/server  placement  process=1 va=0x10000000 length=8 qpn=72 response=0\n";
+  return one;
+}
+
+TEST(Advice, a_write_that_overtakes_another_one_of_its_queue_pair) {
+  const std::string text = ring("write-order", "0x100003").text();
+  EXPECT_TRUE(has(
+      text,
+      "two WRITEs for QP 72 of server become visible in the opposite order: 8 bytes at 0x000010000000 at 120.000 us, then 64 "
+      "bytes at 0x000010000440 of an earlier WRITE, at 121.000 us"))
+      << text;
+  EXPECT_TRUE(has(text, "(rkey 0x901) is registered with IBV_ACCESS_RELAXED_ORDERING")) << text;
+  EXPECT_TRUE(has(text, "register the region without IBV_ACCESS_RELAXED_ORDERING, or let")) << text;
+  const std::string quirk = ring("quirk-unordered-writes", "0x3").text();
+  EXPECT_TRUE(has(quirk, "in the opposite order") && !has(quirk, "RELAXED")) << quirk;
+  Case polled = ring("write-order", "0x100003");
+  polled.calls = "0.130000000 ms server 1/1 ibv_poll_cq(CQ 129) = 1 [wr_id 0 success] <10 ns>\n";
+  EXPECT_EQ(polled.text(), "");
+}
+
+// Several messages that arrive whole are not pieces of one message.
+TEST(Advice, only_the_pieces_of_one_message_are_counted) {
+  Case one = ring("placement", "0x3");
+  EXPECT_EQ(one.text(), "");
+  const std::string half = "us  hca/server  dma-write  process=1 va=0x000010000", bytes = " length=32 bytes=32:cc\n";
+  one.trace = "118.500000 us  hca/server  dma-write  process=1 va=0x000010000000 length=8 bytes=8:dd\n119.000000 " +
+              half + "460" + bytes + "119.500000 " + half + "440" + bytes +
+              "140.000000 us  host/server  program-exited  pid=1 exit_code=1 signal=0\n";
+  one.facts =
+      "118.500000 us  hca/server  placement  process=1 va=0x10000000 length=8 qpn=72 response=0\n"
+      "119.000000 us  hca/server  placement  process=1 va=0x10000460 length=32 qpn=72 response=0\n"
+      "119.500000 us  hca/server  placement  process=1 va=0x10000440 length=32 qpn=72 response=0\n";
+  EXPECT_TRUE(has(
+      one.text(),
+      "reaches memory in 2 pieces from 119.000 us to 119.500 us: 64 bytes at 0x000010000440, the last of them 32 bytes "
+      "at 0x000010000440"))
+      << one.text();
+}
+
+TEST(Advice, a_thread_that_sleeps_does_not_wait_for_another_thread) {
+  Case one{
+      .trace =
+          "100.000000 us  host/server  system-call  tid=1000 number=1 result=1\n"
+          "640.000000 us  host/server  program-exited  pid=1000 exit_code=1 signal=0\n",
+      .without = "101.000000 us  host/server  system-call  tid=1000 number=1 result=1\n",
+      .calls =
+          "0.099000000 ms server 1000/1002 write(1, \"x\", 1) = 1 <1 us>\n"
+          "0.101000000 ms server 1000/1000 clock_nanosleep(CLOCK_REALTIME, 0, {0 s, 400000 ns}, 0) = 0 <400 us>\n"
+          "0.501200000 ms server 1000/1000 write(4, \"x\", 1) = 1 <1 us>\n",
+      .site = "thread-before-post",
+      .actor = "thread/2",
+      .decided_ps = 100'000'000,
+      .ended_ps = 640'000'000};
+  RunReport::Place late{"thread/2", {}};
+  late.call.kind = supervisor::CallPlace::Kind::kLate;
+  late.call.site = one.site;
+  late.call.time_ps = 600'000'000;
+  late.call.thread = 1002;
+  late.call.place = "a.c:40";
+  one.places.push_back(late);
+  const std::string text = one.text();
+  EXPECT_TRUE(has(
+      text,
+      "possible: thread 1002 of server is held at a.c:40 from 100.000 us to 600.000 us; meanwhile thread 1000 has slept for "
+      "400.000 us and goes on at 501.000 us with write(4"))
+      << text;
+  EXPECT_TRUE(has(text, "let thread 1000 wait for thread 1002 itself")) << text;
+  // A loop of short sleeps waits for something else.
+  one.calls += "0.520000000 ms server 1000/1000 clock_nanosleep(CLOCK_REALTIME, 0, {0 s, 1000 ns}, 0) = 0 <1 us>\n";
+  EXPECT_EQ(one.text(), "");
+}
+
+TEST(Advice, a_report_of_a_sanitizer_is_the_cause) {
+  Case one{.trace = "140.000000 us  host/client  program-exited  pid=1001 exit_code=66 signal=0\n",
+           .failed = "client",
+           .ended_ps = 140'000'000,
+           .last_words = "ThreadSanitizer: reported 1 warnings",
+           .sanitizer_report =
+               "WARNING: ThreadSanitizer: data race (pid=1001)\n"
+               "  Write of size 1 at 0x000010000000 by main thread:\n"
+               "    #0 main /home/me/app.c:42 (app+0x3dd1)\n\n"
+               "  Previous write of size 1 at 0x000010000000 by thread T1:\n"
+               "    #0 memset ../../src/libsanitizer/tsan/interceptors.cpp:1 (libtsan.so+0x1)\n"
+               "    #1 send_buffer /home/me/app.c:13 (app+0x28dd)\n\n"
+               "SUMMARY: ThreadSanitizer: data race /home/me/app.c:42 in main\n"};
+  const std::string text = one.text();
+  EXPECT_TRUE(text.starts_with(
+      "ThreadSanitizer, which is built into the program of client, reports data race: Write of size 1 at 0x000010000000 by "
+      "main thread, main at app.c:42; Previous write of size 1 at 0x000010000000 by thread T1, send_buffer at app.c:13 -> "
+      "order the two accesses"))
+      << text;
+  // The program may have ended for another reason.
+  one.last_words = "message 3 is missing";
+  EXPECT_TRUE(one.text().starts_with("possible: ThreadSanitizer")) << one.text();
+  one.sanitizer_report =
+      "==1000==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60 at pc 0x55 bp 0x7f sp 0x7f\n"
+      "WRITE of size 1 at 0x60 thread T0\n    #0 0x5555 in main /home/me/b.c:14\n    #1 0x6eff in __libc_start_call_main ../sysdeps/x.h:58\n"
+      "allocated by thread T0 here:\nLLVMSymbolizer: error reading file\n    #0 0x5555 in calloc (b+0x1)\n    #1 0x5556 in main /home/me/b.c:11\n";
+  one.last_words = "==1000==ABORTING";
+  EXPECT_TRUE(has(
+      one.text(),
+      "reports heap-buffer-overflow: WRITE of size 1 at 0x60 thread T0, main at b.c:14; allocated by thread T0 here, main at b.c:11 -> keep the access within"))
+      << one.text();
+}
+
+// Programs write what they like.
+TEST(Advice, damaged_reports_of_sanitizers_are_read) {
+  for (const char* report : {"Sanitizer: ", "Sanitizer: \n", "ERROR: XSanitizer: ", "x Sanitizer:  on  (",
+                             "ASanitizer: a\n#", "ASanitizer: a\nb\n#0\n#1 \n#2 in \n",
+                             "ASanitizer: a\nb\n#0 f :\n#1 (x\n#2 a b:\n#3 in in in x:1 (", "no report", "\n\n"}) {
+    Case one{.trace = "140.000000 us  host/client  program-exited  pid=1001 exit_code=66 signal=0\n",
+             .failed = "client",
+             .ended_ps = 140'000'000};
+    one.sanitizer_report = report;
+    EXPECT_FALSE(has(one.text(), "#")) << report;
+  }
+}
+
+// A READ in two packets, the second one time.
+Case two_reads(const char* second_bytes, const std::string& later) {
+  const auto read = [](const std::string& time, const char* psn, const char* bytes) {
+    return time + "0.000000 us  hca/client  wqe-fetched  qpn=72 index=0 opcode=4 length=64\n" + time +
+           "1.000000 us  port/client:1  packet-transmitted  opcode=RDMA-Read-Request dest_qp=80 psn=" + psn +
+           " wire_bytes=42\n" + time + "3.000000 us  hca/server  payload-gathered  qpn=80 psn=" + psn +
+           " length=64\n" + time +
+           "5.000000 us  hca/client  dma-write  process=1 va=0x000010000000 length=64 bytes=64:" + bytes + "\n";
+  };
+  Case one{.trace = read("10", "1", "aa") + read("11", "2", second_bytes) + later +
+                    "140.000000 us  host/client  program-exited  pid=1001 exit_code=1 signal=0\n",
+           .failed = "client",
+           .ended_ps = 140'000'000};
+  one.facts =
+      "105.000000 us  hca/client  placement  process=1 va=0x10000000 length=64 qpn=72 response=1\n"
+      "115.000000 us  hca/client  placement  process=1 va=0x10000000 length=64 qpn=72 response=1\n";
+  return one;
+}
+
+TEST(Advice, a_read_is_no_snapshot_of_memory_that_changes) {
+  const std::string text = two_reads("bb", "").text();
+  EXPECT_TRUE(has(
+      text,
+      "possible: for a READ of 64 bytes that client sends at 111.000 us, the adapter of server reads the memory at 113.000 us"))
+      << text;
+  EXPECT_TRUE(has(text, "a READ is no snapshot")) << text;
+  EXPECT_EQ(two_reads("aa", "").text(), "");  // nothing has changed
+  EXPECT_EQ(
+      two_reads("bb",
+                "120.000000 us  port/client:1  packet-transmitted  opcode=Send-Only dest_qp=80 psn=3 wire_bytes=42\n")
+          .text(),
+      "");
 }
 
 TEST(Advice, a_field_without_a_defined_value) {

@@ -25,7 +25,7 @@ namespace {
 
 using observe::TraceLine;
 
-constexpr std::size_t kMostExplained = 8;  // decisions
+constexpr std::size_t kMostExplained = 16;  // decisions
 
 // mkdtemp() pattern of a folder for temporary traces.
 std::string pattern_of_folder() {
@@ -42,6 +42,7 @@ std::string who_does(const TraceLine& line, const Places& places) {
 struct Effect {
   std::string text;
   std::optional<std::size_t> at;  // of the failing trace
+  bool is_needed = true;          // without the decision the run does not fail in this way
 };
 
 // Whether the event is of interest to a reader if another overtakes it.
@@ -103,7 +104,8 @@ std::string decision_text(const explore::Decision& decision, std::size_t number,
   if (const ThreadCall* const call = late_call(decision, places, calls)) text += ", in " + call->name + "(" + call->arguments + ")";
   if (const explore::SiteText* site = explore::text_of(decision.site)) text += ": " + std::string(site->effect);
   text += "\n";
-  if (effect != nullptr) text += "     " + effect->text + "\n";
+  if (effect != nullptr)
+    text += "     " + effect->text + (effect->is_needed ? "" : "; the run fails without it, too") + "\n";
   return text;
 }
 
@@ -252,7 +254,8 @@ Explained explain(ScheduleRuns& runs, const Shrunk& shrunk) {
   for (std::size_t i = 0; i < reports.size() && !is_over(); ++i) {
     auto trace = trace_in(files[i].trace);
     auto facts = trace_in(files[i].facts);
-    records.push_back({trace ? std::move(*trace) : Trace(), facts ? std::move(*facts) : Trace()});
+    const bool fails_alike = i > 0 && reports[i].signature() == shrunk.report.signature();
+    records.push_back({trace ? std::move(*trace) : Trace(), facts ? std::move(*facts) : Trace(), fails_alike});
     std::ranges::stable_sort(records.back().facts, {}, &TraceLine::time_ps);
   }
   if (records.empty() || records.front().trace.empty()) return explained;
@@ -261,6 +264,7 @@ Explained explain(ScheduleRuns& runs, const Shrunk& shrunk) {
   for (std::size_t i = 0; i + 1 < records.size(); ++i) {
     if (records[i + 1].trace.empty()) continue;
     explained.effects[i] = effect_of(records[0].trace, records[i + 1].trace, *explained.places);
+    explained.effects[i]->is_needed = !records[i + 1].fails_alike;
   }
   const RunReport::Program* const failed = shrunk.report.first_failed();
   const bool has_end = failed != nullptr && failed->ended_ps != std::numeric_limits<std::int64_t>::max();
@@ -333,12 +337,18 @@ std::string decisions_text(const std::vector<explore::Decision>& decisions, cons
     if (effect != nullptr && effect->at) marked.push_back(*effect->at);
     text += decision_text(decisions[i], i + 1, effect, *explained.places, calls);
   }
-  std::set<std::string_view> shown_rules;
-  for (const explore::Decision& decision : decisions) {
-    const explore::SiteText* site = explore::text_of(decision.site);
-    if (site == nullptr || !shown_rules.insert(site->rule).second) continue;
+  std::set<std::string_view> shown_rules, remedies;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const explore::SiteText* site = explore::text_of(decisions[i].site);
+    if (site == nullptr) continue;
+    // A decision that the failure does not need, or that was not tried alone, proves nothing.
+    const bool is_needed = i < explained.effects.size() && explained.effects[i] && explained.effects[i]->is_needed;
+    if (is_needed && !site->remedy.empty()) remedies.insert(site->remedy);
+    if (!shown_rules.insert(site->rule).second) continue;
     text += "  why it is allowed: " + std::string(site->rule) + "\n  why it is rarely seen: " + std::string(site->hidden) + "\n";
-    if (explained.advice.empty() && !site->remedy.empty()) text += "  what to do: " + std::string(site->remedy) + "\n";
+  }
+  if (explained.advice.empty()) {
+    for (const std::string_view remedy : remedies) text += "  what to do: " + std::string(remedy) + "\n";
   }
   if (!explained.evidence) return text;
   std::ranges::sort(marked);

@@ -12,6 +12,7 @@ namespace {
 // Longer lines are shown in pieces, because a program that never writes a newline must not exhaust memory.
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr std::size_t kLongestWords = 400;
+constexpr std::size_t kLongestReport = 8192;
 constexpr std::size_t kMostOpen = 256;  // open files, as thousands of programs would need thousands of descriptors
 }  // namespace
 
@@ -55,9 +56,22 @@ void ProgramOutput::close_file(std::size_t stream) {
   streams_[stream].file.reset();
 }
 
+// Adds the stream's line to the report of a sanitizer if it begins or continues one.
+void ProgramOutput::keep_report(Stream& stream) {
+  const std::string& line = stream.line;
+  std::string& report = stream.sanitizer_report;
+  const bool is_of_sanitizer = line.find("Sanitizer: ") != line.npos;
+  const bool begins = line.find("ERROR: ") != line.npos || line.find("WARNING: ") != line.npos;
+  if (report.empty() && is_of_sanitizer && begins) stream.is_in_report = true;
+  if (!stream.is_in_report) return;
+  if (report.size() + line.size() <= kLongestReport) report += line;
+  if (line.starts_with("SUMMARY: ")) stream.is_in_report = false;
+}
+
 void ProgramOutput::flush_line(std::size_t stream) {
   std::string& line = streams_[stream].line;
   if (line.empty()) return;
+  keep_report(streams_[stream]);
   if (const std::size_t end = line.find_last_not_of("\r\n\t "); end != std::string::npos)
     streams_[stream].last_line.assign(line, 0, std::min(end + 1, kLongestWords));
   if (to_terminal_) {

@@ -47,6 +47,11 @@ class ProgramOutput final : public supervisor::OutputListener {
   const std::string& kept_errors(std::size_t program) const { return streams_.at(2 * program + 1).kept; }
   // The last line that is not blank of the program's standard error, else of its standard output.
   std::string last_words(std::size_t program) const;
+  // The first report of a sanitizer in the program's standard error: the lines from "ERROR: AddressSanitizer: …" to
+  // its summary, at most kLongestReport bytes; empty: none.
+  const std::string& sanitizer_report(std::size_t program) const {
+    return streams_.at(2 * program + 1).sanitizer_report;
+  }
   // Number of lines of programs that could not be written to standard error.
   std::uint64_t lost_lines() const { return lost_lines_; }
   const std::string& label(std::size_t program) const { return labels_.at(program); }
@@ -56,11 +61,14 @@ class ProgramOutput final : public supervisor::OutputListener {
     std::string line;
     std::string kept;
     std::string last_line;       // without its newline; at most kLongestWords
+    std::string sanitizer_report;
+    bool is_in_report = false;
     std::string path;            // of its file; empty: none
     std::unique_ptr<OutputStream> file;  // open only while recently used
   };
 
   void flush_line(std::size_t stream);
+  static void keep_report(Stream& stream);
   // Closes the file opened first if many are open. Returns a sentence on failure, else "".
   std::string open_file(std::size_t stream, OutputStream::From from);
   void close_file(std::size_t stream);

@@ -389,6 +389,7 @@ void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& r
     entry.as_expected = program.exited ? as_expected(program, spec) : spec.background;
     entry.how = program.exited ? how_it_ended(program) : "has not ended";
     entry.last_words = output.last_words(i);
+    entry.sanitizer_report = output.sanitizer_report(i);
     if (program.exited) entry.ended_ps = to_ps(program.ended);
   }
   for (const observe::CheckLog::Entry& found : figures.checks) {

@@ -127,7 +127,8 @@ std::string RunReport::summary() const {
 std::string to_bytes(const RunReport& report) {
   Json programs = Json::array();
   for (const RunReport::Program& program : report.programs)
-    programs.push_back({program.label, program.as_expected, program.how, program.last_words, program.ended_ps});
+    programs.push_back({program.label, program.as_expected, program.how, program.last_words, program.ended_ps,
+                        program.sanitizer_report});
   Json findings = Json::array();
   for (const RunReport::Finding& found : report.findings)
     findings.push_back({found.check, found.component, found.text, found.place, found.time_ps});
@@ -170,7 +171,8 @@ std::optional<RunReport> report_of(const std::string& bytes) {
   report.sentences = json.at("sentences").get<std::vector<std::string>>();
   report.cause = json.at("cause").get<std::vector<std::string>>();
   for (const Json& program : json.at("programs"))
-    report.programs.push_back({program.at(0), program.at(1), program.at(2), program.at(3), program.at(4)});
+    report.programs.push_back(
+        {program.at(0), program.at(1), program.at(2), program.at(3), program.at(4), program.at(5)});
   for (const Json& found : json.at("findings"))
     report.findings.push_back({found.at(0), found.at(1), found.at(2), found.at(3), found.at(4)});
   report.questions.streams = streams_of(json.at("streams"), json.at("stream_counts"));

@@ -27,6 +27,7 @@ struct RunReport {
     std::string how;                    // "exit code 1", "signal 6 (SIGABRT)", "still there"
     std::string last_words;
     std::int64_t ended_ps = std::numeric_limits<std::int64_t>::max();  // max(): has not ended
+    std::string sanitizer_report{};  // of a sanitizer that is built into the program; empty: none
   };
   std::vector<Program> programs;        // in the order of the scenario
   struct Finding {                      // of a check

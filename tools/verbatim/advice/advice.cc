@@ -9,6 +9,7 @@ namespace {
 // Rules with the strongest proof first: different bytes of one request, then records in another order than
 // without a decision, then facts of the failing run alone.
 constexpr rules::Found (*kRules[])(const Evidence&) = {
+    rules::sanitizer_reports,
     rules::datagram_lost,
     rules::undefined_field,
     rules::requests_outlive_their_end,
@@ -17,6 +18,7 @@ constexpr rules::Found (*kRules[])(const Evidence&) = {
     rules::send_queue_full,
     rules::atomics_and_processor,
     rules::accesses_of_threads,
+    rules::writes_unordered,
     rules::bytes_in_any_order,
     rules::number_used_again,
     rules::message_before_established,
@@ -28,6 +30,7 @@ constexpr rules::Found (*kRules[])(const Evidence&) = {
     rules::batch_of_destroyed,
     rules::use_after_destroy,
     rules::posts_while_closing,
+    rules::sleep_is_no_order,
     rules::completions_after_last_wqe,
     rules::immediate_takes_receive,
     rules::atomics_on_memory,

@@ -127,7 +127,8 @@ Evidence::Evidence(Run failing, std::vector<Run> without, const std::vector<expl
     const Trace& other = without_[i].trace;
     std::size_t first = 0;
     while (first < with.size() && first < other.size() && with[first] == other[first]) ++first;
-    if (first < with.size() && first < other.size())
+    // A run that hangs may be the beginning of the run without the decision.
+    if (first < other.size() && !without_[i].fails_alike)
       differences_.push_back({decisions[i], i + 1, without_[i], first});
   }
 }

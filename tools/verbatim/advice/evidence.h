@@ -54,6 +54,7 @@ class Evidence {
   // One run: its trace, and facts in the form of `--keep-trace`.
   struct Run {
     Trace trace, facts;
+    bool fails_alike = false;  // of a run without a decision: it fails in the same way
   };
   // `without[i]` lacks decisions[i]; fewer are possible, and empty traces are unknown. `report` is that of
   // the failing run; it, `places` and the decisions must outlive this object.
@@ -72,9 +73,9 @@ class Evidence {
     const explore::Decision& decision;
     std::size_t number;  // of the decision, counted from 1
     const Run& without;
-    std::size_t first;  // index of the first different record, in both traces
+    std::size_t first;  // index of the first different record; the failing trace may end before it
   };
-  // The decisions of which a run without exists and differs.
+  // The decisions without which the run does not fail in this way; their runs exist and differ.
   const std::vector<Difference>& differences() const { return differences_; }
 
   // Whether the process belongs to the program that failed first; of a hang, every process.

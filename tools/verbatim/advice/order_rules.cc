@@ -16,7 +16,11 @@ namespace {
 using observe::number_of;
 using observe::TraceLine;
 
-std::string posted(const std::string& place) { return place.empty() ? "" : " (posted at " + place + ")"; }
+// " (posted at app.c:7)" for "of a message posted at app.c:7".
+std::string posted(std::string_view place) {
+  const std::size_t at = place.find("posted at ");
+  return at == place.npos ? "" : join(" (", place.substr(at), ")");
+}
 
 // Whether the failed program has polled completions in this time.
 bool has_polled(const Evidence& evidence, std::int64_t from_ps) {
@@ -32,11 +36,42 @@ bool is_polled_last(const Evidence& evidence, const TraceLine& completion) {
   return std::ranges::find(polled, &completion) != polled.end();
 }
 
-std::string peer_component(const Trace& trace, std::string_view receiver) {
-  for (const TraceLine& line : trace) {
-    if (line.component.starts_with("hca/") && line.component != receiver) return line.component;
+// A message that this decision splits into pieces, as it arrives without the decision.
+struct Whole {
+  const TraceLine* write;
+  std::uint64_t qpn;
+};
+
+std::optional<Whole> whole_message(const Evidence& evidence, const Evidence::Difference& difference) {
+  const Trace& without = difference.without.trace;
+  for (std::size_t i = difference.first; i < without.size(); ++i) {
+    const TraceLine& line = without[i];
+    if (line.event != "dma-write" || line.component != difference.decision.actor) continue;
+    const auto placed = Evidence::placed_by(difference.without, line);
+    if (!placed || placed->is_response) continue;
+    const bool is_whole_in_both = std::ranges::any_of(evidence.trace(), [&](const TraceLine& one) {
+      return one.time_ps >= difference.decision.time_ps && one.is_same_fact(line) && one.bytes == line.bytes;
+    });
+    if (!is_whole_in_both) return Whole{&line, placed->qpn};
   }
-  return "";
+  return std::nullopt;
+}
+
+// The rkey of a region with IBV_ACCESS_RELAXED_ORDERING that holds these bytes; 0: there is none.
+std::uint64_t relaxed_region(const Evidence& evidence, const TraceLine& write) {
+  constexpr std::uint64_t kRelaxedOrdering = 1 << 20;
+  const std::uint64_t va = number_of(write, "va");
+  std::uint64_t rkey = 0;
+  for (const TraceLine& fact : evidence.facts()) {
+    if (fact.time_ps > write.time_ps) break;
+    if (fact.event != "region" || fact.component != write.component ||
+        fact.value("process") != write.value("process"))
+      continue;
+    const std::uint64_t begin = number_of(fact, "va");
+    const bool is_inside = va >= begin && va - begin < number_of(fact, "length");
+    if (is_inside && (number_of(fact, "access") & kRelaxedOrdering) != 0) rkey = number_of(fact, "rkey");
+  }
+  return rkey;
 }
 
 }  // namespace
@@ -91,24 +126,24 @@ Found send_queue_full(const Evidence& evidence) {
 Found bytes_in_any_order(const Evidence& evidence) {
   for (const Evidence::Difference& difference : evidence.differences()) {
     const explore::Decision& decision = difference.decision;
-    if (!decision.site.starts_with("placement") || host_in(decision.actor) != evidence.end().host) continue;
-    // Pieces of one message: writes of the same queue pair from the decision until the end.
-    std::optional<std::uint64_t> qpn;
+    if (decision.site != "placement" || host_in(decision.actor) != evidence.end().host) continue;
+    const auto message = whole_message(evidence, difference);
+    if (!message) continue;
+    const std::uint64_t begin = number_of(*message->write, "va"), end = begin + number_of(*message->write, "length");
     const TraceLine *first = nullptr, *last = nullptr;
     std::size_t pieces = 0;
     for (const TraceLine& line : evidence.trace()) {
       if (line.time_ps < decision.time_ps || line.time_ps > evidence.end().time_ps) continue;
       if (line.event != "dma-write" || line.component != decision.actor) continue;
+      const std::uint64_t va = number_of(line, "va");
+      if (va < begin || va + number_of(line, "length") > end) continue;
       const auto placed = evidence.placed_by(line);
-      if (!placed || (qpn && *qpn != placed->qpn)) continue;
-      qpn = placed->qpn;
+      if (!placed || placed->qpn != message->qpn) continue;
       if (first == nullptr) first = &line;
       last = &line;
       ++pieces;
     }
     if (pieces < 2 || has_polled(evidence, first->time_ps)) continue;
-    const std::string sender = peer_component(evidence.trace(), decision.actor);
-    const std::string place = evidence.places().of_post(sender, 0, first->time_ps, {});
     const std::string checks = [&]() -> std::string {
       for (const RunReport::Finding& finding : evidence.report().findings) {
         if (finding.check == "write-target")
@@ -118,14 +153,63 @@ Found bytes_in_any_order(const Evidence& evidence) {
       return "";
     }();
     return Advice{
-        join(
-            "a message for QP ", *qpn, " of ", host_in(decision.actor), posted(place), " reaches memory in ",
-            pieces, " pieces from ", time_text(first->time_ps), " to ", time_text(last->time_ps),
-            "; the last one is ", last->value("length"), " bytes at ", last->value("va"),
-            ". The program goes on without a completion, because it has seen other bytes of the message change",
-            checks),
+        join("a message for QP ", message->qpn, " of ", host_in(decision.actor), posted(evidence.places().of(*first)),
+             " reaches memory in ", pieces, " pieces from ", time_text(first->time_ps), " to ",
+             time_text(last->time_ps), ": ", message->write->value("length"), " bytes at ",
+             message->write->value("va"), ", the last of them ", last->value("length"), " bytes at ",
+             last->value("va"),
+             ". The program goes on without a completion, because it has seen other bytes of the message change",
+             checks),
         "do not conclude from bytes in memory that a message is complete: wait for a completion (of a WRITE with immediate data, or of a "
         "SEND that follows the WRITE on the same queue pair), or make each part recognisable by itself, for example by a checksum"};
+  }
+  return std::nullopt;
+}
+
+Found writes_unordered(const Evidence& evidence) {
+  for (const Evidence::Difference& difference : evidence.differences()) {
+    const explore::Decision& decision = difference.decision;
+    if (decision.site != "write-order" && decision.site != "quirk-unordered-writes") continue;
+    const Trace& with = evidence.trace();
+    const Trace& without = difference.without.trace;
+    const auto is_message = [&](const TraceLine& line) {
+      return line.event == "dma-write" && line.component == decision.actor && line.time_ps >= decision.time_ps;
+    };
+    const auto find_other = [&](const TraceLine& line) {
+      return std::find_if(without.begin() + static_cast<std::ptrdiff_t>(difference.first), without.end(),
+                          [&](const TraceLine& one) { return one.is_same_fact(line) && one.bytes == line.bytes; });
+    };
+    for (std::size_t i = difference.first; i < with.size() && with[i].time_ps <= evidence.end().time_ps; ++i) {
+      if (!is_message(with[i])) continue;
+      const auto early = evidence.placed_by(with[i]);
+      const auto early_without = find_other(with[i]);
+      if (!early || early->is_response || early_without == without.end() || has_polled(evidence, with[i].time_ps))
+        continue;
+      for (std::size_t k = i + 1; k < with.size(); ++k) {
+        if (!is_message(with[k])) continue;
+        const auto late = evidence.placed_by(with[k]);
+        if (!late || late->is_response || late->qpn != early->qpn) continue;
+        const auto late_without = find_other(with[k]);
+        if (late_without == without.end() || late_without > early_without) continue;
+        const std::string host = host_in(decision.actor);
+        const std::uint64_t rkey = relaxed_region(evidence, with[k]);
+        return Advice{
+            join("two WRITEs for QP ", early->qpn, " of ", host,
+                 " become visible in the opposite order: ", with[i].value("length"), " bytes at ",
+                 with[i].value("va"), " at ", time_text(with[i].time_ps), ", then ", with[k].value("length"),
+                 " bytes at ", with[k].value("va"), " of an earlier WRITE, at ", time_text(with[k].time_ps),
+                 rkey == 0 ? ""
+                           : join(". The region of the earlier one (rkey ", Hex{rkey},
+                                  ") is registered with IBV_ACCESS_RELAXED_ORDERING, so its WRITEs "
+                                  "have no order before a completion"),
+                 ". The program of ", host,
+                 " has polled no completion and takes the later bytes for a sign of the earlier ones"),
+            join(rkey == 0 ? "" : "register the region without IBV_ACCESS_RELAXED_ORDERING, or ",
+                 "let the program of ", host,
+                 " wait for a completion instead of polling memory: the second WRITE with immediate data, or a SEND "
+                 "behind both")};
+      }
+    }
   }
   return std::nullopt;
 }
@@ -174,7 +258,6 @@ Found queue_pairs_unordered(const Evidence& evidence) {
                  line.time_ps >= without[difference.first].time_ps - 10'000'000;
         });
         if (!was_before) continue;
-        const std::string sender = peer_component(with, signal.component);
         const std::string what =
             is_completion ? join("the completion of a message on QP ", signal_of->qpn)
                           : join(signal.value("length"), " bytes of a message on QP ", signal_of->qpn);

@@ -11,6 +11,9 @@ namespace verbatim::cli::rules {
 
 using Found = std::optional<Advice>;
 
+// sanitizer_rule.cc
+Found sanitizer_reports(const Evidence& evidence);  // a sanitizer in the program has found a mistake
+
 // buffer_rules.cc
 Found send_buffer_changed(const Evidence& evidence);  // an adapter that reads late finds other bytes
 Found read_source_changed(
@@ -23,6 +26,7 @@ Found late_write_of_ended_sender(const Evidence& evidence);  // a WRITE arrives 
 // order_rules.cc
 Found send_queue_full(const Evidence& evidence);     // a slot of the send queue is used before its completion
 Found bytes_in_any_order(const Evidence& evidence);  // a thread takes changed memory for a complete message
+Found writes_unordered(const Evidence& evidence);    // a WRITE overtakes an earlier one of its queue pair
 Found queue_pairs_unordered(const Evidence& evidence);  // a message is taken as proof of one of another queue pair
 
 // thread_rules.cc
@@ -30,6 +34,7 @@ Found accesses_of_threads(const Evidence& evidence);    // memory changes betwee
 Found atomics_and_processor(const Evidence& evidence);  // an adapter's atomics and the processor's stores
 Found atomics_on_memory(const Evidence& evidence);         // an adapter's atomics, perhaps beside the processor's stores
 Found use_after_destroy(const Evidence& evidence);      // a thread uses what another one has destroyed
+Found sleep_is_no_order(const Evidence& evidence);      // a thread sleeps instead of waiting for another one
 Found posts_while_closing(const Evidence& evidence);    // a thread posts while another closes the queue pair
 
 // object_rules.cc

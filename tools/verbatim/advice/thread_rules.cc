@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "sim/core/time_text.h"
 #include "sim/core/words.h"
@@ -16,11 +17,11 @@ namespace {
 using observe::number_of;
 using observe::TraceLine;
 
-// "before touching 4 bytes at 0x555555559140, which become 0x1 meanwhile and were 0x0"
+// "before storing 4 bytes at 0x555555559140, which become 0x1 meanwhile and were 0x0"
 struct Access {
   std::string place, text;
   std::uint64_t address = 0, size = 0;
-  bool is_changed = false, has_read = false, is_buffered = false;
+  bool is_changed = false, stores = false, is_buffered = false;
 };
 
 std::optional<Access> access_of(const std::string& place) {
@@ -29,7 +30,7 @@ std::optional<Access> access_of(const std::string& place) {
   if (at == place.npos) return std::nullopt;
   const std::size_t size = place.rfind(' ', at - 1);
   for (const std::string_view word :
-       {", before touching ", ", between reading and writing ", ", its store of "}) {
+       {", before touching ", ", before storing ", ", between reading and writing ", ", its store of "}) {
     const std::size_t begin = place.find(word);
     if (begin == place.npos) continue;
     access.place = place.substr(0, begin);
@@ -38,7 +39,7 @@ std::optional<Access> access_of(const std::string& place) {
   access.size = observe::number_in(std::string_view(place).substr(size + 1));
   access.address = observe::number_in(std::string_view(place).substr(at + 10));
   access.is_changed = place.find(", which become ") != place.npos;
-  access.has_read = place.find("between reading and writing") != place.npos;
+  access.stores = place.find(", before touching ") == place.npos;
   access.is_buffered = place.find("store buffer") != place.npos;
   return access;
 }
@@ -55,9 +56,12 @@ bool is_destructive(const ThreadCall& call) {
   return std::ranges::find(kNames, call.name) != std::end(kNames);
 }
 
+bool is_sleep(const ThreadCall& call) { return call.name == "nanosleep" || call.name == "clock_nanosleep"; }
+
 }  // namespace
 
 Found accesses_of_threads(const Evidence& evidence) {
+  Found possible, buffered;
   for (const Evidence::Difference& difference : evidence.differences()) {
     const explore::Decision& decision = difference.decision;
     if (!decision.site.starts_with("thread-before-access")) continue;
@@ -70,38 +74,49 @@ Found accesses_of_threads(const Evidence& evidence) {
     const std::string host = mine == evidence.calls().end() ? "" : mine->host;
     const std::string who = join("thread ", tid, host.empty() ? "" : " of " + host);
     if (access->is_buffered) {
-      return Advice{
+      // The store next to the failure is the one that matters.
+      buffered = Advice{
           join(who, " at ", access->place, ": ", access->text,
                ". Another thread does not see the store yet, and this one does not see "
                "what the other one stores meanwhile"),
           "put a full fence between the store and the later load, in both threads: atomic_thread_fence(memory_order_seq_cst), or make both "
           "accesses atomic operations of that order, or use a lock"};
+      continue;
     }
     if (!access->is_changed) continue;
-    for (const TraceLine& line : evidence.trace()) {
-      if (line.time_ps < from_ps || line.time_ps > *end_ps || line.event != "dma-write") continue;
-      if (host_in(line.component) != host || !covers(line, access->address, access->size)) continue;
-      return Advice{
-          join(who, " is held at ", access->place, ", ", access->text, ": the adapter writes there at ",
-               time_text(line.time_ps), ", and the thread works with what was there before"),
+    const std::string is_held = join(who, " is held at ", access->place, ", ", access->text, ": ");
+    const auto written = std::ranges::find_if(evidence.trace(), [&](const TraceLine& line) {
+      return line.time_ps >= from_ps && line.time_ps <= *end_ps && line.event == "dma-write" &&
+             host_in(line.component) == host && covers(line, access->address, access->size);
+    });
+    Advice advice;
+    if (written != evidence.trace().end()) {
+      advice = {
+          join(is_held, "the adapter writes there at ", time_text(written->time_ps),
+               access->stores ? ", and the thread works with what was there before"
+                              : ", so the thread reads other bytes than it would have without this time"),
           "the adapter and the processor use these bytes at the same time: wait for the completion of the message before the program "
           "reads or changes them, and give what each of them writes a place of its own"};
+    } else {
+      std::set<std::uint32_t> others;
+      for (const ThreadCall& call : evidence.calls()) {
+        const bool is_meanwhile = call.begin_ps <= *end_ps && call.end_ps >= from_ps;
+        if (mine != evidence.calls().end() && call.pid == mine->pid && call.tid != tid && is_meanwhile)
+          others.insert(call.tid);
+      }
+      advice = {
+          join(is_held, others.size() == 1 ? join("thread ", *others.begin()) : std::string("another thread"),
+               " changes them in this time, ",
+               access->stores ? "so the thread works with an outdated value"
+                              : "so what the thread reads here does not fit what it has read before"),
+          "hold one lock from the first access to the last, in every thread that uses these bytes; for a single counter or flag an atomic "
+          "read-modify-write operation is enough (atomic_fetch_add, atomic_compare_exchange)"};
     }
-    std::set<std::uint32_t> others;
-    for (const ThreadCall& call : evidence.calls()) {
-      const bool is_meanwhile = call.begin_ps <= *end_ps && call.end_ps >= from_ps;
-      if (mine != evidence.calls().end() && call.pid == mine->pid && call.tid != tid && is_meanwhile)
-        others.insert(call.tid);
-    }
-    const std::string other =
-        others.size() == 1 ? join("thread ", *others.begin()) : std::string("another thread");
-    return Advice{
-        join(who, " is held at ", access->place, ", ", access->text, ": ", other,
-             " changes them in this time, so the thread works with an outdated value"),
-        "hold one lock from the first access to the last, in every thread that uses these bytes; for a single counter or flag an atomic "
-        "read-modify-write operation is enough (atomic_fetch_add, atomic_compare_exchange)"};
+    if (access->stores) return advice;
+    advice.is_proven = false;
+    if (!possible) possible = std::move(advice);
   }
-  return std::nullopt;
+  return buffered ? buffered : possible;
 }
 
 Found atomics_and_processor(const Evidence& evidence) {
@@ -185,6 +200,45 @@ Found use_after_destroy(const Evidence& evidence) {
           join("let thread ", call.tid, " wait until thread ", tid,
                " has ended (pthread_join), or has passed its last use, before it destroys anything")};
     }
+  }
+  return std::nullopt;
+}
+
+Found sleep_is_no_order(const Evidence& evidence) {
+  for (const Evidence::Difference& difference : evidence.differences()) {
+    const explore::Decision& decision = difference.decision;
+    // A thread that is woken late may have slept itself.
+    if (!decision.site.starts_with("thread-before-")) continue;
+    const auto end_ps = evidence.places().end_of(decision);
+    const std::int64_t from_ps = evidence.held_from(decision);
+    const std::uint32_t tid = evidence.places().thread_of(decision);
+    const auto mine = std::ranges::find(evidence.calls(), tid, &ThreadCall::tid);
+    if (!end_ps || mine == evidence.calls().end() || !evidence.has_failed(mine->pid)) continue;
+    const ThreadCall* sleep = nullptr;
+    std::size_t sleeps = 0;
+    for (const ThreadCall& call : evidence.calls()) {
+      const bool ends_meanwhile = call.end_ps >= from_ps && call.end_ps < *end_ps;
+      if (call.pid != mine->pid || call.tid == tid || !is_sleep(call) || !ends_meanwhile) continue;
+      sleep = &call;
+      ++sleeps;
+    }
+    // A thread that sleeps again and again waits for something else.
+    if (sleeps != 1 || 2 * (sleep->end_ps - sleep->begin_ps) < *end_ps - from_ps) continue;
+    const auto next = std::ranges::find_if(evidence.calls(), [&](const ThreadCall& call) {
+      return call.tid == sleep->tid && call.begin_ps >= sleep->end_ps && &call != sleep;
+    });
+    if (next == evidence.calls().end() || next->begin_ps >= *end_ps) continue;
+    const std::string place = evidence.places().of(decision);
+    return Advice{
+        join("thread ", tid, " of ", mine->host, " is held", place.empty() ? "" : " at " + place, " from ",
+             time_text(from_ps), " to ", time_text(*end_ps), "; meanwhile thread ", sleep->tid, " has slept for ",
+             time_text(sleep->end_ps - sleep->begin_ps), " and goes on at ", time_text(sleep->end_ps), " with ",
+             evidence.text_of(*next), ": the sleep does not wait for thread ", tid),
+        join(
+            "do not take a time that has passed for a sign that another thread is done, because a thread may be held for milliseconds: let thread ",
+            sleep->tid, " wait for thread ", tid,
+            " itself (pthread_join, a condition variable, or a count of the users of what both use)"),
+        false};
   }
   return std::nullopt;
 }
