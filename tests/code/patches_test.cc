@@ -401,7 +401,7 @@ TEST_F(PatchesTest, a_loop_of_another_file_at_the_same_address_does_not_trap_in_
   original.keep_waiting_jumps();
   CodePatches copy = original;
   copy.patch_file(memory_, other, kCode, kPage, 0);
-  copy.note_waiting(kCode, {.kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2});
+  copy.note_waiting(kCode, {.kind = DecidedInstruction::kLoopJump, .length = 2});
   original.trap_waiting_jumps(memory_);
   EXPECT_FALSE(original.trap_at(kCode));
   EXPECT_EQ(memory_.get(kCode, 2), (Bytes{0x75, 0xfe}));
