@@ -275,6 +275,9 @@ TEST(Checks, how_full_queues_were_is_told) {
   EXPECT_EQ((*found)["send_entries"], 4);
   EXPECT_EQ((*found)["send_most"], 4);
   EXPECT_EQ((*found)["send_full"], 4);
+  const auto completions = std::ranges::find_if(queues, [](const auto& entry) { return entry.value("queue", "").starts_with("CQ "); });
+  ASSERT_NE(completions, queues.end()) << queues;
+  EXPECT_GT((*completions)["entries"], 0);
   const auto peer = std::ranges::find_if(queues, [](const auto& entry) { return entry["host"] == "server" && entry["queue"] == "QP 72"; });
   ASSERT_NE(peer, queues.end()) << queues;
   EXPECT_EQ((*peer)["recv_least"], 5);

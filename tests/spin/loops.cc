@@ -134,6 +134,19 @@ void poll_counting(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) s->iterations = s->iterations + 1;
 }
 
+static __attribute__((noinline)) long kept_in_its_frame(long number) {
+  volatile long copy = number;
+  return copy;
+}
+
+// The frame of a call between two polls has a value that grows.
+void poll_calling(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->iterations = s->iterations + 1;
+    s->counter = kept_in_its_frame(s->iterations);
+  }
+}
+
 void poll_with_flag(LoopState* s) {
   while (s->flag != 1) {
     if (s->poll(s->cq[0], 1, s->wc) != 0) break;

@@ -42,6 +42,7 @@ struct LoopState {
   void poll_until(LoopState*);                 \
   void poll_two(LoopState*);                   \
   void poll_counting(LoopState*);              \
+  void poll_calling(LoopState*);               \
   void poll_with_flag(LoopState*);             \
   void poll_limited(LoopState*, long limit);   \
   void poll_two_counting(LoopState*);          \

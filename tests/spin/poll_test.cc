@@ -263,6 +263,29 @@ BOTH(counters_of_two_queues_differ_between_the_polls, {
   EXPECT_EQ(first(iterations), 6);
 })
 
+// A poll writes to the bytes below its stack pointer, as far as Limits::poll_stack says.
+BOTH(values_in_frames_of_the_poll_are_not_kept, {
+  const Registers entry = first_poll(stack.call(poll_calling, address(&state)));
+  const std::uint64_t top = entry.gpr[kRsp];
+  const auto kept_below = [&](unsigned poll_stack) {
+    Limits limits;
+    limits.poll_stack = poll_stack;
+    const PollLoopProof proof = prove(entry, limits);
+    EXPECT_TRUE(proof.proven) << proof.refusal.describe();
+    std::vector<GrowingCell> below;
+    for (const GrowingCell& cell : proof.cells) {
+      if (cell.address < top) below.push_back(cell);
+    }
+    return below;
+  };
+  const std::vector<GrowingCell> all = kept_below(0);
+  ASSERT_FALSE(all.empty());
+  const std::uint64_t lowest = std::ranges::min_element(all, {}, &GrowingCell::address)->address;
+  EXPECT_TRUE(kept_below(static_cast<unsigned>(top - lowest)).empty());
+  EXPECT_TRUE(kept_below(static_cast<unsigned>(top - lowest) - 1).empty()) << "a part of the cell";
+  EXPECT_EQ(kept_below(static_cast<unsigned>(top - lowest) - 8).size(), 1u) << "it is below the poll's bytes";
+})
+
 Limits far_limits() {
   Limits limits;
   limits.far_polls = 20'000;

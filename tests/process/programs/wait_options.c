@@ -14,6 +14,9 @@ int main(void) {
   }
   int status = 0;
   printf("not yet: %d\n", waitpid(slow, &status, WNOHANG));
+  printf("no child is in group 2: %d", waitpid(-2, &status, WNOHANG));
+  printf(", ECHILD %d\n", errno == ECHILD);
+  printf("signal 0 to everyone: %d\n", kill(-1, 0));
   siginfo_t info;
   printf("waitid %d", waitid(P_PID, slow, &info, WEXITED | WNOWAIT));
   printf(", same child %d, code %d, status %d\n", info.si_pid == slow, info.si_code == CLD_EXITED, info.si_status);
