@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -203,6 +205,7 @@ struct Explained {
   std::optional<Evidence> evidence;  // nullopt: the failing run could not be repeated with its trace
   std::vector<std::optional<Effect>> effects;  // by decision; nullopt: unknown
   std::vector<Advice> advice;
+  bool is_minimal = false;  // the failure needs each decision
 };
 
 std::optional<Trace> trace_in(const std::string& path) {
@@ -225,16 +228,27 @@ std::vector<ThreadCall> observed_calls(ScheduleRuns& runs, const explore::Schedu
   return thread_calls_of(list);
 }
 
+// Indices of the decisions without which the failing run is repeated, in ascending order: of many decisions the latest.
+std::vector<std::size_t> compared_decisions(const std::vector<explore::Decision>& decisions) {
+  std::vector<std::size_t> compared(decisions.size());
+  std::iota(compared.begin(), compared.end(), std::size_t{0});
+  if (compared.size() <= kMostExplained) return compared;
+  std::ranges::stable_sort(compared, std::greater{}, [&](std::size_t i) { return decisions[i].time_ps; });
+  compared.resize(kMostExplained);
+  std::ranges::sort(compared);
+  return compared;
+}
+
 Explained explain(ScheduleRuns& runs, const Shrunk& shrunk) {
   Explained explained;
   const auto& decisions = shrunk.decisions;
   const TemporaryFolder folder(pattern_of_folder());
   if (folder.path().empty() || runs.is_interrupted()) return explained;
   // The failing run, and one run without each decision.
-  const std::size_t compared = std::min(decisions.size(), kMostExplained);
+  const std::vector<std::size_t> compared = compared_decisions(decisions);
   std::vector<explore::Schedule> schedules = {schedule_of(decisions)};
   schedules.front().wants_places = true;
-  for (std::size_t i = 0; i < compared; ++i) {
+  for (const std::size_t i : compared) {
     std::vector<explore::Decision> without = decisions;
     without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
     schedules.push_back(schedule_of(std::move(without)));
@@ -261,20 +275,23 @@ Explained explain(ScheduleRuns& runs, const Shrunk& shrunk) {
   if (records.empty() || records.front().trace.empty()) return explained;
   *explained.places = Places(std::move(reports.front().places));
   explained.effects.resize(decisions.size());
-  for (std::size_t i = 0; i + 1 < records.size(); ++i) {
-    if (records[i + 1].trace.empty()) continue;
-    explained.effects[i] = effect_of(records[0].trace, records[i + 1].trace, *explained.places);
-    explained.effects[i]->is_needed = !records[i + 1].fails_alike;
+  std::vector<Evidence::Run> without(decisions.size());
+  for (std::size_t k = 0; k + 1 < records.size(); ++k) {
+    Evidence::Run& run = records[k + 1];
+    if (run.trace.empty()) continue;
+    const std::size_t i = compared[k];
+    explained.effects[i] = effect_of(records[0].trace, run.trace, *explained.places);
+    explained.effects[i]->is_needed = !run.fails_alike;
+    without[i] = std::move(run);
   }
   const RunReport::Program* const failed = shrunk.report.first_failed();
   const bool has_end = failed != nullptr && failed->ended_ps != std::numeric_limits<std::int64_t>::max();
   const std::int64_t until_ps = has_end ? failed->ended_ps : shrunk.report.virtual_end_ps;
   std::vector<ThreadCall> calls;
   if (!is_over()) calls = observed_calls(runs, schedule_of(decisions), folder.path() + "/calls", until_ps);
-  Evidence::Run failing = std::move(records.front());
-  records.erase(records.begin());
-  explained.evidence.emplace(std::move(failing), std::move(records), decisions, std::move(calls), *explained.places,
-                             shrunk.report);
+  explained.is_minimal = !shrunk.ran_out_of_time;
+  explained.evidence.emplace(std::move(records.front()), std::move(without), decisions, std::move(calls),
+                             *explained.places, shrunk.report, explained.is_minimal);
   explained.advice = advice_of(*explained.evidence);
   return explained;
 }
@@ -298,15 +315,16 @@ std::string last_calls_text(const Evidence& evidence) {
 // The cause: what a rule says, else the run's own cause, else what is known without one. Then the findings of checks.
 std::string cause_text(const RunReport& report, const Explained& explained, bool has_decisions) {
   std::string text;
+  // A circle of waits is what a decision has led to, so its remedy does not fit.
+  const bool is_circle =
+      has_decisions && !report.cause.empty() && report.cause.front().find("none of them sends first") != std::string::npos;
   // A failure of verbs is certain, a rule may be only possible.
-  const bool is_certain = !report.cause.empty() && report.cause.front().starts_with("cause: ");
+  const bool is_certain = !report.cause.empty() && report.cause.front().starts_with("cause: ") && !is_circle;
   const bool uses_advice = !explained.advice.empty() && (explained.advice.front().is_proven || !is_certain);
   if (uses_advice) {
     for (const Advice& advice : explained.advice)
       text += std::string("  ") + (advice.is_proven ? "" : "possible ") + "cause: " + advice.cause + "\n  what to do: " + advice.remedy + "\n";
   } else if (!report.cause.empty()) {
-    // A circle of waits is what a decision has led to, so its remedy does not fit.
-    const bool is_circle = has_decisions && report.cause.front().find("none of them sends first") != std::string::npos;
     for (const std::string& line : report.cause) {
       if (!is_circle || !line.starts_with("what to do: ")) text += "  " + line + "\n";
     }
@@ -341,13 +359,12 @@ std::string decisions_text(const std::vector<explore::Decision>& decisions, cons
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const explore::SiteText* site = explore::text_of(decisions[i].site);
     if (site == nullptr) continue;
-    // A decision that the failure does not need, or that was not tried alone, proves nothing.
-    const bool is_needed = i < explained.effects.size() && explained.effects[i] && explained.effects[i]->is_needed;
-    if (is_needed && !site->remedy.empty()) remedies.insert(site->remedy);
+    if (!site->remedy.empty()) remedies.insert(site->remedy);
     if (!shown_rules.insert(site->rule).second) continue;
     text += "  why it is allowed: " + std::string(site->rule) + "\n  why it is rarely seen: " + std::string(site->hidden) + "\n";
   }
-  if (explained.advice.empty()) {
+  // One of many decisions may only be in the way of another one.
+  if (explained.advice.empty() && explained.is_minimal) {
     for (const std::string_view remedy : remedies) text += "  what to do: " + std::string(remedy) + "\n";
   }
   if (!explained.evidence) return text;

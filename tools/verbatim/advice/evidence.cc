@@ -114,12 +114,13 @@ std::vector<ThreadCall> thread_calls_of(std::string_view list) {
 }
 
 Evidence::Evidence(Run failing, std::vector<Run> without, const std::vector<explore::Decision>& decisions,
-                   std::vector<ThreadCall> calls, const Places& places, const RunReport& report)
+                   std::vector<ThreadCall> calls, const Places& places, const RunReport& report, bool is_minimal)
     : failing_(std::move(failing)),
       without_(std::move(without)),
       calls_(std::move(calls)),
       places_(places),
       report_(report),
+      is_minimal_(is_minimal),
       end_(find_end()) {
   std::erase_if(calls_, [this](const ThreadCall& call) { return call.begin_ps > end_.time_ps; });
   const Trace& with = failing_.trace;

@@ -59,8 +59,10 @@ class Evidence {
   // `without[i]` lacks decisions[i]; fewer are possible, and empty traces are unknown. `report` is that of
   // the failing run; it, `places` and the decisions must outlive this object.
   Evidence(Run failing, std::vector<Run> without, const std::vector<explore::Decision>& decisions,
-           std::vector<ThreadCall> calls, const Places& places, const RunReport& report);
+           std::vector<ThreadCall> calls, const Places& places, const RunReport& report, bool is_minimal = true);
 
+  // Whether the decisions are the fewest: else a decision may only be in the way of another one.
+  bool is_minimal() const { return is_minimal_; }
   const FailureEnd& end() const { return end_; }
   const RunReport& report() const { return report_; }
   const Places& places() const { return places_; }
@@ -125,6 +127,7 @@ class Evidence {
   std::vector<ThreadCall> calls_;
   const Places& places_;
   const RunReport& report_;
+  bool is_minimal_;
   FailureEnd end_;
   std::vector<Difference> differences_;
 };

@@ -80,7 +80,8 @@ Found accesses_of_threads(const Evidence& evidence) {
                ". Another thread does not see the store yet, and this one does not see "
                "what the other one stores meanwhile"),
           "put a full fence between the store and the later load, in both threads: atomic_thread_fence(memory_order_seq_cst), or make both "
-          "accesses atomic operations of that order, or use a lock"};
+          "accesses atomic operations of that order, or use a lock",
+          evidence.is_minimal()};
       continue;
     }
     if (!access->is_changed) continue;
