@@ -138,6 +138,14 @@ TEST(ProgressTurns, slices_and_call_by_call) {
   for (const auto& thread : runs.slices.report["waiting"]) EXPECT_GT(thread["parks"], 40) << runs.slices.story();
 }
 
+// The cost of a clock read rises only when more have been made in a row than a poll has found completions.
+TEST(TimedCompletions, slices_and_call_by_call) {
+  const BothModes runs = run_both(support::RunRequest{.commands = {"server=" + support::quoted(TIMED_COMPLETIONS)}});
+  expect_equal(runs);
+  EXPECT_THAT(runs.slices.output("server"),
+              ::testing::StartsWith("64 completions: a read of the clock takes 25 ns at most, then 25 "));
+}
+
 // The iteration at which a poke interrupts a loop depends on real time; the loop's own jump into the runtime
 // does not.
 TEST(LoopJumps, slices_and_call_by_call) {
