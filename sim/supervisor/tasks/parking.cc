@@ -136,7 +136,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     return std::nullopt;
   }
   note_own_end(seen);
-  if (is_known) {
+  if (is_known && last_ != nullptr) {  // note_own_end() may have dropped it
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
