@@ -13,6 +13,7 @@
 #include "sim/supervisor/machine/host_probes.h"
 #include "sim/supervisor/run_after_run.h"
 #include "sim/supervisor/run_report.h"
+#include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/store_buffer.h"
 
 namespace verbatim::supervisor {
@@ -61,6 +62,7 @@ protocol::NewCodeAnswer ProgramCode::search(Process& process, const request::New
   constexpr std::uint64_t kMost = 1ull << 32, kPage = 4096;
   if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return NewCodeAnswer::kSearched;
   code::CodePatches& patches = *process.patches();
+  if (process.analyst() != nullptr) process.analyst()->forget_proofs();
   const Kernel::OwnFileWork own_work(kernel_, process.host_index());
   if (changes_unnoticed) report_unnoticed_changes(process);
   if (fd < 0 && question != CodeQuestion::kJudge) {

@@ -1,4 +1,5 @@
 // Every scenario of the project and many existing programs have the same bytes in slices and call by call.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -127,6 +128,23 @@ TEST_P(ClockRows, slices_and_call_by_call) {
 
 INSTANTIATE_TEST_SUITE_P(Compiled, ClockRows, ::testing::Values("", "_plain"),
                          [](const auto& info) { return std::string(info.index == 0 ? "optimised" : "plain"); });
+
+// Proofs of some turns serve later waits that begin with other counters.
+TEST(ProgressTurns, slices_and_call_by_call) {
+  const std::string program = support::quoted(PROGRESS_TURNS) + " fixed";
+  const BothModes runs = run_both({.commands = {"server=" + program, "client=" + program + " server"}});
+  expect_equal(runs);
+  EXPECT_THAT(runs.slices.output("server"), ::testing::HasSubstr(" other turns, times "));
+  for (const auto& thread : runs.slices.report["waiting"]) EXPECT_GT(thread["parks"], 40) << runs.slices.story();
+}
+
+// The cost of a clock read rises only when more have been made in a row than a poll has found completions.
+TEST(TimedCompletions, slices_and_call_by_call) {
+  const BothModes runs = run_both(support::RunRequest{.commands = {"server=" + support::quoted(TIMED_COMPLETIONS)}});
+  expect_equal(runs);
+  EXPECT_THAT(runs.slices.output("server"),
+              ::testing::StartsWith("64 completions: a read of the clock takes 25 ns at most, then 25 "));
+}
 
 // The iteration at which a poke interrupts a loop depends on real time; the loop's own jump into the runtime
 // does not.

@@ -90,6 +90,14 @@ struct PollLoop : testing::Test {
     after.iterations = static_cast<long>(iterations);
     return after;
   }
+  // Makes the program's stores as well.
+  Registers execute_in_place(const Registers& entry, std::uint64_t polls) {
+    const After after = execute(entry, polls);
+    for (const ByteRun& run : after.memory) {
+      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+    }
+    return after.entry;
+  }
   std::uint64_t polls_until_the_end(const Registers& entry) { return execute(entry, 1'000'000).polls + 1; }
 
   // Compares the proof's prediction of a later turn, at its poll with this number, to execution.
@@ -192,6 +200,54 @@ BOTH(counter_in_memory_grows, {
   EXPECT_TRUE(still_holds(proof, entry, memory));
   state.iterations = 1;
   EXPECT_FALSE(still_holds(proof, entry, memory)) << "of another turn";
+})
+
+BOTH(later_turns_are_found, {
+  const auto begin = [&] {
+    state.counter = 0;
+    state.iterations = 0;
+    return first_poll(stack.call(poll_two_counting, address(&state)));
+  };
+  const PollLoopProof proof = prove(begin());
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  for (const std::uint64_t turn : {0, 1, 2, 1000}) {
+    const Registers later = execute_in_place(begin(), 2 * turn);
+    EXPECT_EQ(turn_at(proof, later, memory), turn);
+    const PollLoopProof rest = from_turn(proof, turn);
+    EXPECT_TRUE(still_holds(rest, later, memory));
+    for (const int turns : {1, 2, 50}) {
+      expect_after(rest, later, turns);
+      expect_after(rest, later, turns, 1);
+    }
+    state.counter = state.counter + 1;
+    EXPECT_EQ(turn_at(proof, later, memory), std::nullopt) << "the step is 3";
+    state.counter = state.counter + 2;
+    EXPECT_EQ(turn_at(proof, later, memory), std::nullopt) << "the other counter has a turn less";
+  }
+  const Registers entry = begin();
+  state.counter = 0;
+  state.iterations = -1;
+  EXPECT_EQ(turn_at(proof, entry, memory), std::nullopt) << "the turn before the first";
+})
+
+// The proof of a few turns is of use to those who have been in the loop before.
+BOTH(few_turns_are_kept, {
+  const auto begin = [&] { return first_poll(stack.call(poll_limited, address(&state), 50)); };
+  EXPECT_EQ(prove(begin()).refusal.reason, Reason::kFewTurns);
+  const auto proof = prover.take_short_proof();
+  ASSERT_TRUE(proof);
+  EXPECT_FALSE(prover.take_short_proof());
+  EXPECT_EQ(proof->turns, 49u);
+  for (const std::uint64_t turn : {0, 1, 40, 48}) {
+    const Registers later = execute_in_place(begin(), turn);
+    ASSERT_EQ(turn_at(*proof, later, memory), turn);
+    const PollLoopProof rest = from_turn(*proof, turn);
+    EXPECT_EQ(rest.turns, 49 - turn);
+    expect_after(rest, later, 1);
+    if (rest.turns > 1) expect_after(rest, later, static_cast<int>(rest.turns - 1));
+    EXPECT_EQ(polls_until_the_end(later), rest.turns + 1);
+  }
+  EXPECT_EQ(turn_at(*proof, execute_in_place(begin(), 49), memory), std::nullopt) << "the next poll is the last";
 })
 
 BOTH(counter_in_memory_that_is_wrong_by_one_is_found, {

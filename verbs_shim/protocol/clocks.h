@@ -37,7 +37,8 @@ inline bool clock_base(long clock, std::int64_t epoch_ns, std::int64_t* base_ns)
 
 // Clock reads in a row, without another call that takes time between them. Each read costs more than the one
 // before, so that a loop which waits for a time reaches it in few iterations. The first read costs what the
-// profile states, a later one this, in picoseconds.
+// profile states, a later one this, in picoseconds. The row begins with the last of the reads that follow the poll of as
+// many completions.
 inline std::int64_t cost_in_clock_row(std::int64_t since_row_began_ps) {
   constexpr std::int64_t kLeast = 25'000, kMost = 50'000'000;  // 25 ns, 50 us
   const std::int64_t cost = since_row_began_ps / 16;

@@ -193,7 +193,7 @@ bool passes_locally(std::int64_t cost_ps) {
   // The cost may exceed the remaining time: compared by subtraction, which cannot overflow.
   if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;
   if (slot.clock_ps + cost_ps >= slot.next_touch_ps && !touch_memory(slot.clock_ps + cost_ps)) return false;
-  thread_state().in_clock_row = false;
+  thread_state().end_clock_row();
   slot.clock_ps += cost_ps;
   return true;
 }
@@ -247,7 +247,7 @@ bool hand_over_access(const std::uint64_t (&arguments)[6], std::uint64_t mask) {
   state.polls_in_a_row = state.yields_in_a_row = 0;
   state.polls_allowed = protocol::kPollsAlone;
   state.repeated_calls.forget();
-  state.in_clock_row = false;
+  state.end_clock_row();
   slot.signal_mask = mask;
   slot.request = Request::kAccess;
   for (int i = 0; i < 6; ++i) slot.arguments[i] = static_cast<std::int64_t>(arguments[i]);
@@ -320,7 +320,7 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
   state.polls_in_a_row = state.yields_in_a_row = 0;
   state.polls_allowed = protocol::kPollsAlone;
   if (request != Request::kPoll && request != Request::kSystemCall) state.repeated_calls.forget();
-  state.in_clock_row = false;
+  state.end_clock_row();
   if (request == Request::kSystemCall || request == Request::kCommand || request == Request::kRefused) access_row_ends();
   if (request == Request::kCommand && has_changing_code()) [[unlikely]] make_code_writable();
   while (true) {
@@ -367,22 +367,27 @@ ClockRow next_clock_read(std::int64_t first_cost_ps) {
   ThreadState& state = thread_state();
   const std::int64_t now = my_slot->clock_ps;
   if (!state.in_clock_row) return {now, first_cost_ps};
+  if (state.completions_to_time != 0) return {now, protocol::cost_in_clock_row(0)};
   return {state.clock_row_start_ps, protocol::cost_in_clock_row(now - state.clock_row_start_ps)};
 }
 
 }  // namespace
 
+void clock_reads_follow(unsigned completions) { thread_state().completions_to_time = completions; }
+
 std::int64_t read_clock(std::int64_t first_cost_ps, bool is_function) {
   ThreadState& state = thread_state();
   const ClockRow row = next_clock_read(first_cost_ps);
+  const unsigned to_time = state.completions_to_time;
   // A clock read does not interrupt a row of polls: a loop that polls and reads a clock is a waiting loop,
   // too.
   if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) {
-    const bool is_seen = is_function && !has_foreign_bases;
+    const bool is_seen = is_function && !has_foreign_bases && to_time <= 1;
     if (is_seen) bring_lines();
     exchange(Request::kSpend, is_seen ? protocol::kReadsClock : 0, {row.cost_ps, row.start_ps, 0, 0, 0, 0});
   }
   state.in_clock_row = true;
+  state.completions_to_time = to_time == 0 ? 0 : to_time - 1;
   state.clock_row_start_ps = row.start_ps;
   return my_slot->clock_ps;
 }
@@ -390,10 +395,12 @@ std::int64_t read_clock(std::int64_t first_cost_ps, bool is_function) {
 bool reads_clock_locally(std::int64_t first_cost_ps) {
   ThreadState& state = thread_state();
   const ClockRow row = next_clock_read(first_cost_ps);
+  const unsigned to_time = state.completions_to_time;
   if (row.cost_ps > 0) {
     if (!passes_locally(row.cost_ps)) return false;
   }
   state.in_clock_row = true;
+  state.completions_to_time = to_time == 0 ? 0 : to_time - 1;
   state.clock_row_start_ps = row.start_ps;
   return true;
 }

@@ -52,6 +52,9 @@ VERBATIM_EXPORT void spend(std::int64_t cost_ps);
 // Spends `cost_ps` before a read of a completion queue's next entry. The entry is at `arena_offset` and has
 // sequence number `sequence` once it is written. The caller has stored its own caller's registers (see
 // verbatim_thread_slot).
+// A poll has found `completions`. As many clock reads may follow in a row without a rise of their cost: a program that
+// notes the time of each completion does not wait for a time (protocol::cost_in_clock_row()).
+VERBATIM_EXPORT void clock_reads_follow(unsigned completions);
 VERBATIM_EXPORT void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number,
                                    std::uint64_t arena_offset, std::uint32_t sequence);
 

@@ -25,6 +25,7 @@ struct ThreadState {
   unsigned yields_in_a_row = 0;  // with no poll and no other call that takes time between them
   unsigned polls_allowed = protocol::kPollsAlone;
   bool in_clock_row = false;
+  unsigned completions_to_time = 0;  // clock reads at the least cost, see clock_reads_follow()
   bool waits = false;  // since its last counted call the thread has only polled, yielded or read clocks
   std::int64_t clock_row_start_ps = 0;
   RepeatedCalls repeated_calls;
@@ -45,6 +46,12 @@ struct ThreadState {
   // delivery.cc
   siginfo_t kept[kMostKept] = {};
   int kept_count = 0;
+
+  // Time has passed other than by a clock read.
+  void end_clock_row() {
+    in_clock_row = false;
+    completions_to_time = 0;
+  }
 };
 
 extern __thread ThreadState own_state;

@@ -216,6 +216,7 @@ extern "C" __attribute__((visibility("hidden"), used)) int verbatim_poll_cq(ibv_
     shim::spend(found * shim::costs().poll_cqe_ps);
     publish_consumer(*cq);
     if (failed != 0) [[unlikely]] check_failed(completions, found, failed, poll_caller());
+    shim::clock_reads_follow(static_cast<unsigned>(found));
   }
   return report.ended(found);
 }

@@ -52,9 +52,9 @@ bool covers(const ByteRun& run, std::uint64_t address) { return address - run.ad
 
 // Copies the bytes at `from` that lie within `run`.
 void lay_over(ByteRun& run, std::uint64_t address, const std::uint8_t* from, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    if (covers(run, address + i)) run.bytes[address + i - run.address] = from[i];
-  }
+  const std::uint64_t begin = std::max(run.address, address);
+  const std::uint64_t end = std::min(run.address + run.bytes.size(), address + n);
+  if (begin < end) std::memcpy(run.bytes.data() + (begin - run.address), from + (begin - address), end - begin);
 }
 
 // Copies to `run` the cells' values after `turns` steps. `runs` has their values in the first turn.
@@ -322,20 +322,29 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
   const std::uint64_t fewest = fewest_turns(limits, turn);
   const bool is_by_clock = horizon.turns != 0 && growth_.turns_by_rule() >= fewest;
   if (growth_.turns() < (is_by_clock ? fewest_by_clock(limits, turn) : fewest)) {
+    if (clock_.reads() == 0 && horizon.turns == 0 && growth_.turns() != 0) {
+      short_proof_ = proof;
+      complete(*short_proof_, reads, assumed, horizon);
+    }
     proof.refusal = {Reason::kFewTurns, end, ""};
     proof.turns = (growth_.turns() + 1) * turn;
     return proof;
   }
+  complete(proof, reads, assumed, horizon);
+  return proof;
+}
+
+void SpinProver::complete(PollLoopProof& proof, const std::vector<ByteRun>& reads,
+                          const std::array<GrowingRegister, 16>& registers, Horizon horizon) {
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = reads;
   proof.writes = memory_.writes();
-  proof.registers = assumed;
+  proof.registers = registers;
   proof.period_ps = clock_.reads() == 0 ? 0 : period_ps_;
   proof.cells = growth_.cells();
   proof.remakes = horizon.turns != 0;
   if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
-  return proof;
 }
 
 }  // namespace verbatim::spin

@@ -3,6 +3,7 @@
 // become unknown; a loop that reads them cannot be proven.
 // looks at them is not provable.
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -245,6 +246,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
 PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll,
                                           CodeMemory& memory, const Limits& limits, const ClockModel* clock) {
   PollLoopProof proof;
+  short_proof_.reset();
   clock_.begin(clock);
   if (!is_poll(at_entry.rip)) {
     proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
@@ -295,6 +297,8 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   if (limits.likely_polls != 0) proof.far_steps = steps;
   proof.steps = steps;
   proof.ran_out = ran_out && !proof.proven;
+  if (proof.proven || proof.refusal.reason != Reason::kFewTurns) short_proof_.reset();
+  if (short_proof_) finish(*short_proof_, limits);
   if (proof.proven) finish(proof, limits);
   return proof;
 }
@@ -319,13 +323,108 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
   }
 }
 
-bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
-  if (!proof.proven || !same_at_entry(proof.polls.front().registers, at_entry, proof.polls.front().entry)) {
-    return false;
+namespace {
+
+// Number of steps from one value to another; nullopt: not a whole number of them.
+std::optional<std::uint64_t> steps_between(std::uint64_t from, std::uint64_t to, std::uint64_t step, unsigned size) {
+  const std::uint64_t mask = size_mask(size);
+  std::uint64_t distance = (to - from) & mask, each = step & mask;
+  if (each > mask / 2) {  // it falls
+    distance = (from - to) & mask;
+    each = (0 - step) & mask;
   }
-  if (proof.period_ps != 0) return false;  // the proof is of other times
+  if (each == 0 || distance % each != 0) return std::nullopt;
+  return distance / each;
+}
+
+// The growing cells that the turn reads, with their places in PollLoopProof::expected. nullopt: one is read in part.
+struct ReadCell {
+  GrowingCell cell;
+  std::size_t at;
+};
+std::optional<std::vector<ReadCell>> read_cells(const PollLoopProof& proof) {
+  std::vector<ReadCell> found;
+  for (const GrowingCell& cell : proof.cells) {
+    std::size_t at = 0;
+    for (const ByteRun& run : proof.reads) {
+      const std::uint64_t end = run.address + run.bytes.size();
+      if (cell.address >= run.address && cell.address + cell.size <= end) {
+        found.push_back({cell, at + (cell.address - run.address)});
+      } else if (overlap(cell.address, cell.size, run.address, run.bytes.size())) {
+        return std::nullopt;
+      }
+      at += run.bytes.size();
+    }
+  }
+  return found;
+}
+
+std::uint64_t value_at(const std::vector<std::uint8_t>& bytes, const ReadCell& place) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data() + place.at, place.cell.size);
+  return value;
+}
+
+// Adds `turns` steps to the cells within `runs`.
+void grow_by(std::vector<ByteRun>& runs, const std::vector<GrowingCell>& cells, std::uint64_t turns) {
+  for (const GrowingCell& cell : cells) {
+    for (ByteRun& run : runs) {
+      if (cell.address < run.address || cell.address + cell.size > run.address + run.bytes.size()) continue;
+      std::uint8_t* const place = run.bytes.data() + (cell.address - run.address);
+      std::uint64_t value = 0;
+      std::memcpy(&value, place, cell.size);
+      value += turns * cell.step;
+      std::memcpy(place, &value, cell.size);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
+  if (!proof.proven) return std::nullopt;
+  if (proof.period_ps != 0) return std::nullopt;  // the proof is of other times
+  const PollPoint& first = proof.polls.front();
+  Registers begun = first.registers;
+  std::optional<std::uint64_t> turn;
+  for (const unsigned index : kPreserved) {
+    const GrowingRegister& grows = proof.registers[index];
+    if (grows.step == 0) continue;
+    if (!turn) turn = steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size);
+    if (!turn) return std::nullopt;
+    begun.gpr[index] = grown(grows, begun.gpr[index], *turn);
+  }
+  if (!same_at_entry(begun, at_entry, first.entry)) return std::nullopt;
   std::vector<std::uint8_t> now(proof.expected.size());
-  return memory.read_all(proof.ranges, now.data()) && now == proof.expected;
+  if (!memory.read_all(proof.ranges, now.data())) return std::nullopt;
+  if (now == proof.expected && turn.value_or(0) == 0) return 0;
+  const auto cells = read_cells(proof);
+  if (proof.remakes || !cells || (!turn && cells->empty())) return std::nullopt;
+  if (!turn) {
+    const ReadCell& one = cells->front();
+    turn = steps_between(value_at(proof.expected, one), value_at(now, one), one.cell.step, one.cell.size);
+  }
+  if (!turn || *turn >= proof.turns) return std::nullopt;
+  std::vector<std::uint8_t> then = proof.expected;
+  for (const ReadCell& one : *cells) {
+    const std::uint64_t value = value_at(then, one) + *turn * one.cell.step;
+    std::memcpy(then.data() + one.at, &value, one.cell.size);
+  }
+  return now == then ? turn : std::nullopt;
+}
+
+PollLoopProof from_turn(const PollLoopProof& proof, std::uint64_t turns) {
+  PollLoopProof later = proof;
+  if (turns == 0) return later;
+  if (proof.turns != kEveryTurn) later.turns -= turns;
+  Registers& begun = later.polls.front().registers;
+  for (const unsigned index : kPreserved) begun.gpr[index] = grown(proof.registers[index], begun.gpr[index], turns);
+  grow_by(later.reads, proof.cells, turns);
+  grow_by(later.writes, proof.cells, turns);
+  for (PollPoint& poll : later.polls) grow_by(poll.written, poll.cells, turns);
+  later.expected.clear();
+  for (const ByteRun& run : later.reads) later.expected.insert(later.expected.end(), run.bytes.begin(), run.bytes.end());
+  return later;
 }
 
 }  // namespace verbatim::spin

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/supervisor/spin/code_cache.h"
@@ -163,11 +164,17 @@ struct PollLoopProof {
   std::vector<std::uint8_t> expected;
 };
 
-// True if the proof holds for a thread at the same poll: the registers that matter and the bytes on which the
-// cycle depends are equal. This takes one batched read and interprets nothing. Bytes that the cycle writes
-// before it reads them may differ: a caller that skips whole cycles writes `proof.writes`. Always false for
-// proofs with clocks.
-bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
+// Number of the turn of the proof that begins in the state of a thread at the same poll: the registers that matter and
+// the bytes on which the cycle depends have their values of that turn. This takes one batched read and interprets nothing.
+// Bytes that the cycle writes before it reads them may differ: a caller that skips whole cycles writes `proof.writes`.
+// nullopt: none. Always nullopt for proofs with clocks, and for turns after the first of a proof with bounds.
+std::optional<std::uint64_t> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
+// True if it is the first turn.
+inline bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
+  return turn_at(proof, at_entry, memory) == 0;
+}
+// The proof of the turns from number `turns` on. Registers at polls after the first keep their values.
+PollLoopProof from_turn(const PollLoopProof& proof, std::uint64_t turns);
 
 // The value of the register after `turns` whole turns; `value` is that before them.
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns);
@@ -204,6 +211,8 @@ class SpinProver {
   // Without a clock model, reading a clock ends the analysis.
   PollLoopProof prove_poll_loop(const Registers& at_entry, const PollPredicate& is_poll, CodeMemory& memory,
                                 const Limits& limits, const ClockModel* clock = nullptr);
+  // After prove_poll_loop() has refused with Reason::kFewTurns: the proof of these turns, if none reads a clock.
+  std::optional<PollLoopProof> take_short_proof() { return std::exchange(short_proof_, std::nullopt); }
 
   // Begins a series of clock reads: the thread is at the entry of clock_gettime or gettimeofday. Until
   // end_row() this prover must not be used otherwise, and nothing may change memory that the thread reads.
@@ -269,6 +278,9 @@ class SpinProver {
                     const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof);
   bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
                    std::vector<PollPoint>& polls);
+  // Sets what follow_to() has found about a turn that holds.
+  void complete(PollLoopProof& proof, const std::vector<ByteRun>& reads, const std::array<GrowingRegister, 16>& registers,
+                Horizon horizon);
   void finish(PollLoopProof& proof, const Limits& limits) const;
   // far_turn.cc
   PollLoopProof prove_turn_of(unsigned polls, const Registers& at_entry, const PollPredicate& is_poll, const Limits& within,
@@ -310,6 +322,7 @@ class SpinProver {
   unsigned ways_ = 0;  // nesting depth of jumps with both paths followed
   std::uint64_t path_hash_ = 0;  // hash of the jump targets since it was reset
   TurnClock clock_;
+  std::optional<PollLoopProof> short_proof_;
   std::int64_t period_ps_ = 0;  // duration of a turn that reads clocks, once known
   unsigned steps_ = 0;
   Stop own_stop_;  // a stop by the prover, not by the interpreter

@@ -34,6 +34,8 @@ constexpr spin::PollEntry kYield{.kind = 3, .argument_sizes = {0, 0, 0}};
 constexpr spin::PollEntry kStartPoll{.kind = 2, .empty_result = ENOENT, .argument_sizes = {8, 8, 0}, .reads_zeros = 4};
 constexpr unsigned kMostPassedShift = 14;  // kPollsAlone << 14 polls take milliseconds of real time
 constexpr unsigned kFailuresLookedInto = 8, kMostSkippedShift = 6;
+// Polls to pass after a request that is refused without an analysis.
+constexpr std::uint32_t kPassedWithoutAnalysis = protocol::kPollsAlone << 5;
 
 // Instructions of a turn with polls. The first turn after a completion is often longer.
 constexpr unsigned kPollSteps = 1'000;
@@ -48,12 +50,15 @@ constexpr std::int64_t kFirstCredit = 1'500'000, kMostCredit = 100'000'000;
 // A slice costs two context switches, some tens of microseconds.
 constexpr std::int64_t kStepsForPoll = 8, kStepsForSlice = 400, kSlicesOfAverage = 8;
 constexpr unsigned kSkippedWithoutCredit = 8;
+// Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn.
+constexpr unsigned kMostFarPrice = 6;
 constexpr unsigned kFailuresBeforeFar = 2;
 // A deviation after a few turns is part of a turn of many polls only if it occurs repeatedly.
 constexpr unsigned kFewTurnsBeforeFar = 5;
 // A poll that is a slice of its own costs as much as kPollsForSlice polls that pass.
 constexpr std::int64_t kPollsOfAnEnd = 2 * protocol::kPollsAlone, kLookedInto = 16'384;
 constexpr std::int64_t kPollsForSlice = 200;
+constexpr std::uint64_t kManyTurns = 1 << 20;
 // Three turns that read some hundred bytes. A long computation is poked repeatedly, with growing intervals.
 constexpr unsigned kSpinSteps = 20'000;
 // A longer turn may for example scan all of 65,536 notifications. Each level of effort has four times the
@@ -109,7 +114,15 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   effort_.polls_of_slice += (kSlicesOfAverage * passed - effort_.polls_of_slice) / kSlicesOfAverage;
   add_credit(passed);
   effort_.polls_to_pass = protocol::kPollsAlone;
-  if (effort_.polls_to_skip > passed) {
+  spin::Registers registers;
+  std::copy_n(saved, 16, registers.gpr.begin());
+  registers.rip = saved[16];
+  registers.fs_base = saved[17];
+  // Instructions may trap again that did not trap when the proof was made.
+  const std::uint64_t access_epoch = process_.region().header().access_epoch;
+  if (std::exchange(access_epoch_, access_epoch) != access_epoch) forget_proofs();
+  const bool is_known = holds_again(registers);
+  if (!is_known && effort_.polls_to_skip > passed) {
     effort_.polls_to_skip -= static_cast<std::uint32_t>(passed);
     effort_.polls_to_pass += effort_.polls_to_skip;
     return std::nullopt;
@@ -117,19 +130,13 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   effort_.polls_to_skip = 0;
   // A program that polls between computations makes requests often, because each of its other requests ends
   // the passing of polls. After repeated failures most of these requests are refused without an analysis.
-  if (effort_.asks_to_skip > 0) {
+  if (!is_known && effort_.asks_to_skip > 0) {
     --effort_.asks_to_skip;
+    effort_.polls_to_pass = kPassedWithoutAnalysis;
     return std::nullopt;
   }
-  spin::Registers registers;
-  std::copy_n(saved, 16, registers.gpr.begin());
-  registers.rip = saved[16];
-  registers.fs_base = saved[17];
   note_own_end(seen);
-  // Instructions may trap again that did not trap when the proof was made.
-  const std::uint64_t access_epoch = process_.region().header().access_epoch;
-  if (std::exchange(access_epoch_, access_epoch) != access_epoch) last_.reset();
-  if (last_ && still_holds(*last_, registers, *code_)) {
+  if (is_known && last_ != nullptr) {  // note_own_end() may have dropped it
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
@@ -141,7 +148,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
         registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
         *code_, within, &clock);
     ++counts_.proofs;
-    effort_.credit -= within.steps > kPollSteps ? proof.steps : proof.far_steps;
+    const std::int64_t price = within.steps > kPollSteps ? proof.steps : proof.far_steps;
+    effort_.credit -= price << std::min(effort_.far_in_vain, kMostFarPrice);
+    if (proof.far_steps != 0) ++effort_.far_in_vain;
     const bool is_private = !proof.proven || grows_in_private(proof);
     // Another thread may change objects on which the kernel's result depends, such as the descriptor table.
     const bool may_change = known_places(known) != 0 && process_.threads().size() > 1;
@@ -155,6 +164,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
                        : may_change  ? "enters the kernel in a process with several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
+      if (auto few = prover_.take_short_proof(); few && grows_in_private(*few))
+        keep_proof(std::make_shared<const spin::PollLoopProof>(std::move(*few)));
       effort_.tries_of_longer -= effort_.tries_of_longer != 0;
       // At the first comparison of a clock that is not settled, the loop is about to take the other branch.
       const bool is_soon = proof.refusal.reason == spin::Reason::kFewTurns ||
@@ -180,6 +191,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
       return std::nullopt;
     }
     last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
+    keep_proof(last_);
     // The shortest repetition is the cheapest to prove.
     const auto polls = static_cast<unsigned>(last_->polls.size());
     effort_.short_polls = polls > kShortTurn ? 1 : polls;
@@ -187,7 +199,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     // The turns of the proof are followed by a different one.
     if (polls > kShortTurn && last_->turns != spin::kEveryTurn) effort_.polls_to_skip = polls;
   }
-  effort_.failures = effort_.few_turns = 0;
+  // The turns of a proof for few turns may be too few the next time.
+  if (last_->turns == spin::kEveryTurn || std::min(last_->turns, kManyTurns) * last_->polls.size() >= poll_limits().fewest_polls)
+    effort_.failures = effort_.few_turns = 0;
   auto queues = queues_of(*last_, seen);
   if (!queues && shows_something_) return std::nullopt;
   if (!queues) {
@@ -252,7 +266,41 @@ void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   effort_.own_ends = 0;
   effort_.own_ends_before *= 2;
   effort_.tries_of_longer = kTries;
+  forget_proofs();
+}
+
+// A program that waits at several places, or at one place with a few values of a counter, alternates between proofs. A proof
+// also holds for the later turns of its loop: a counter of one wait begins where that of an earlier wait has passed.
+bool LoopAnalyst::holds_again(const spin::Registers& at_entry) {
+  const auto holds = [&](const std::shared_ptr<const spin::PollLoopProof>& proof) {
+    if (!proof) return false;
+    const auto turn = spin::turn_at(*proof, at_entry, *code_);
+    if (!turn || (proof->turns != spin::kEveryTurn && !is_worth_parking(proof->turns - *turn, proof->polls.size()))) return false;
+    if (*turn != 0 && proof->polls.size() > kShortTurn) return false;  // it has too many polls to be copied
+    last_ = *turn == 0 ? proof : std::make_shared<const spin::PollLoopProof>(spin::from_turn(*proof, *turn));
+    return true;
+  };
+  const auto last = last_;
+  return holds(last) || std::ranges::any_of(recent_, [&](const auto& proof) { return proof != last && holds(proof); });
+}
+
+// Parking and the end of the parked turns cost about as much as two slices of polls.
+bool LoopAnalyst::is_worth_parking(std::uint64_t turns, std::size_t polls_of_turn) const {
+  const std::uint64_t polls = std::min<std::uint64_t>(turns, kManyTurns) * polls_of_turn;
+  const auto polls_of_slice = static_cast<std::uint64_t>(std::max<std::int64_t>(effort_.polls_of_slice / kSlicesOfAverage, 1));
+  const auto slice = static_cast<std::uint64_t>(kPollsForSlice);
+  return polls * (polls_of_slice + slice) > 2 * slice * polls_of_slice;
+}
+
+void LoopAnalyst::keep_proof(std::shared_ptr<const spin::PollLoopProof> proof) {
+  if (proof->period_ps != 0) return;  // of its own times only
+  recent_[next_recent_] = std::move(proof);
+  next_recent_ = (next_recent_ + 1) % recent_.size();
+}
+
+void LoopAnalyst::forget_proofs() {
   last_.reset();
+  recent_ = {};
 }
 
 // The limits grow with the number of failures.
@@ -268,6 +316,11 @@ spin::Limits LoopAnalyst::poll_limits() const {
   if (effort_.far_polls == 0 || effort_.failures > kFailuresBeforeFar) within.far_polls = kFarPolls;
   within.far_steps = is_likely ? kFarSteps : kFewestFarSteps << std::min(effort_.failures - kFailuresBeforeFar, 6U);
   return within;
+}
+
+void LoopAnalyst::note_skipped(const Parked& parked, std::int64_t polls) {
+  add_credit(polls);
+  if (parked.looks.size() > kShortTurn && polls != 0) effort_.far_in_vain = 0;
 }
 
 void LoopAnalyst::add_credit(std::int64_t polls) {

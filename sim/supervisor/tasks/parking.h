@@ -24,12 +24,15 @@
 //   must not be registered, because adapters may read it at any time, and must not be shared with other
 //   processes. Only bounds may be known for values computed from clocks if the next turn recomputes them; the
 //   thread then resumes one turn earlier.
+// - Earlier proofs are kept (LoopAnalyst::holds_again). A progress loop such as UCX' does something else every hundred
+//   turns: a proof of these turns costs more than a short wait, but serves the waits that follow.
 //
 // A thread is parked only while no other thread of its host is about to run (it may share memory), except a
 // thread that is about to look at a completion queue itself. If such a thread runs, its changes are noticed.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -151,8 +154,10 @@ class LoopAnalyst {
   // failed for such a read, which note_followed() reports; the number doubles with each failure.
   bool may_follow_clock(std::uint64_t place);
   void note_followed(std::uint64_t place, bool in_vain);
-  // `polls` polls have passed or were skipped while the thread was parked. Proofs may cost that much effort.
-  void add_credit(std::int64_t polls);
+  // The polls of whole turns that were skipped while the thread was parked. Proofs may cost that much effort.
+  void note_skipped(const Parked& parked, std::int64_t polls);
+  // Code of the process may have changed: an earlier proof does not compare it.
+  void forget_proofs();
   // A thread has got the token. Later pokes concern a new computation.
   void begin_slice() { pokes_.in_vain = 0; }
   // Factor for the real time before a computing thread is poked: at least 1, doubled up to 256 while pokes
@@ -187,6 +192,12 @@ class LoopAnalyst {
   static constexpr unsigned kPokesForBackoff = 2;  // failed pokes per doubling
   static constexpr unsigned kMostBackoff = 8;      // doublings
 
+  // True if last_, or a recent proof, which becomes last_, holds for a thread at a poll's entry.
+  bool holds_again(const spin::Registers& at_entry);
+  // True if parking for this number of turns is cheaper than executing them.
+  bool is_worth_parking(std::uint64_t turns, std::size_t polls_of_turn) const;
+  void keep_proof(std::shared_ptr<const spin::PollLoopProof> proof);
+  void add_credit(std::int64_t polls);  // skipped or passed
   void refuse_poll_loop(std::string why);
   void note_own_end(const SeenPoll& seen);
   spin::Limits poll_limits() const;
@@ -203,12 +214,16 @@ class LoopAnalyst {
   std::unique_ptr<AnalysedMemory> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
+  // The latest proofs. One for other registers costs a comparison.
+  std::array<std::shared_ptr<const spin::PollLoopProof>, 16> recent_;
+  std::size_t next_recent_ = 0;
   std::uint64_t access_epoch_ = 0;  // RegionHeader::access_epoch at the last poll_loop()
   // Poll loops: how many polls pass between analyses, and what an analysis may cost.
   struct PollEffort {
     std::uint32_t polls_to_pass = 0;
     unsigned wants = 0;         // consecutive analyses in which a polled device was unknown
     unsigned failures = 0;      // consecutive failed analyses
+    unsigned far_in_vain = 0;   // searches for turns of many polls since a wait lasted for one
     unsigned far_polls = 0;     // fewest polls of a proven turn of many polls; 0: none
     bool has_far_times = true;  // spin::Limits::far_times
     bool may_be_far = false;    // recent refusals suggest a turn of many polls

@@ -109,7 +109,7 @@ void Thread::unpark() {
     parked_->is_shown = true;  // keeps show() from restoring an earlier turn while registers are written
     parked_->show_registers(process_, process_.region().slot(slot_), shown);
     parked_->is_shown = false;
-    if (process_.analyst() != nullptr) process_.analyst()->add_credit(from);
+    if (process_.analyst() != nullptr) process_.analyst()->note_skipped(*parked_, from);
     const Instant start = parked_->time_of(from);
     if (start != when) turn_ = Turn{start, when, shown, std::move(parked_)};
   }
