@@ -305,6 +305,7 @@ void* arena(std::uint64_t offset) { return world().arena.data() + offset; }
 std::uint32_t process_id() { return 1000; }
 protocol::FieldUseAnswer use_of_failed(const void*, std::uint32_t, std::uint64_t) { return {}; }
 // No test unmaps watched memory.
+void clock_reads_follow(unsigned) {}
 void watch_memory(MemoryGone) {}
 void watch_stores(StoreSeen) {}
 void watch_heap(MemoryGone, std::uint64_t, std::uint64_t) {}
