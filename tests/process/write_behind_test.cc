@@ -123,7 +123,7 @@ TEST_F(WriteBehindTest, programs_of_other_hosts_may_run_meanwhile) {
   }
   EXPECT_EQ(now(0), 'a') << "there are many of them";
   EXPECT_EQ(now(15), 0);
-  write_behind.flush(elsewhere[14]->host());
+  write_behind.flush(elsewhere[14]->epoch_of_host());
   EXPECT_EQ(now(14), 'o');
   EXPECT_EQ(now(15), 0);
   elsewhere.clear();
