@@ -281,6 +281,30 @@ TEST(Advice, a_field_without_a_defined_value) {
   EXPECT_EQ(one.text(), "");
 }
 
+// A thread that arms before it polls takes an event whose completion it has polled already.
+Case empty_poll_after_event(const std::string& first_poll) {
+  Case c;
+  c.trace = "100675.570876 us  host/server  program-exited  pid=1000 exit_code=1 signal=0\n";
+  c.calls = "100.654728076 ms server 1000/1000 ibv_req_notify_cq(CQ 128) = 0 <30 ns>\n"
+            "100.654758076 ms server 1000/1000 ibv_poll_cq(CQ 128) = " + first_poll + " <281.63 ns>\n"
+            "100.675039706 ms server 1000/1000 ibv_post_send(QP 72, wr_id 2, SEND, 1 bytes) = 0 <81.17 ns>\n"
+            "100.675120876 ms server 1000/1000 read(6, \"\", 8) = 8 <200 ns>\n"
+            "100.675320876 ms server 1000/1000 ibv_req_notify_cq(CQ 128) = 0 <30 ns>\n"
+            "100.675350876 ms server 1000/1000 ibv_poll_cq(CQ 128) = 0 <20 ns>\n"
+            "100.675370876 ms server 1000/1000 write(1, \"failed\", 6) = 6 <200 ns>\n"
+            "100.675570876 ms server 1000/1000 exit_group(1) <unfinished ...>\n";
+  c.ended_ps = 100'675'570'876;
+  return c;
+}
+
+TEST(Advice, an_event_whose_completion_an_earlier_poll_has_taken) {
+  const std::string text = empty_poll_after_event("1 [wr_id 1 success]").text();
+  EXPECT_TRUE(has(text, "possible: thread 1000 of server takes an event of a completion channel at 100675.320 us, but ibv_poll_cq(CQ 128) = 0")) << text;
+  EXPECT_TRUE(has(text, "the poll at 100654.758 us has taken the completion already")) << text;
+  EXPECT_TRUE(has(text, "do not treat 0 as an error")) << text;
+  EXPECT_EQ(empty_poll_after_event("0").text(), "") << "nobody has taken a completion";
+}
+
 TEST(Advice, nothing_is_said_of_records_without_a_mistake) {
   EXPECT_EQ(Case{}.text(), "");
   const Case only_end{.trace = "100.000000 us  host/server  program-exited  pid=1000 exit_code=1 signal=0\n",
