@@ -451,11 +451,11 @@ TEST(Advice, a_report_of_a_sanitizer_is_the_cause) {
            .sanitizer_report =
                "WARNING: ThreadSanitizer: data race (pid=1001)\n"
                "  Write of size 1 at 0x000010000000 by main thread:\n"
-               "    #0 main /home/me/app.c:42 (app+0x3dd1)\n\n"
+               "    #0 main /src/app.c:42 (app+0x3dd1)\n\n"
                "  Previous write of size 1 at 0x000010000000 by thread T1:\n"
                "    #0 memset ../../src/libsanitizer/tsan/interceptors.cpp:1 (libtsan.so+0x1)\n"
-               "    #1 send_buffer /home/me/app.c:13 (app+0x28dd)\n\n"
-               "SUMMARY: ThreadSanitizer: data race /home/me/app.c:42 in main\n"};
+               "    #1 send_buffer /src/app.c:13 (app+0x28dd)\n\n"
+               "SUMMARY: ThreadSanitizer: data race /src/app.c:42 in main\n"};
   const std::string text = one.text();
   EXPECT_TRUE(text.starts_with(
       "ThreadSanitizer, which is built into the program of client, reports data race: Write of size 1 at 0x000010000000 by "
@@ -467,8 +467,8 @@ TEST(Advice, a_report_of_a_sanitizer_is_the_cause) {
   EXPECT_TRUE(one.text().starts_with("possible: ThreadSanitizer")) << one.text();
   one.sanitizer_report =
       "==1000==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60 at pc 0x55 bp 0x7f sp 0x7f\n"
-      "WRITE of size 1 at 0x60 thread T0\n    #0 0x5555 in main /home/me/b.c:14\n    #1 0x6eff in __libc_start_call_main ../sysdeps/x.h:58\n"
-      "allocated by thread T0 here:\nLLVMSymbolizer: error reading file\n    #0 0x5555 in calloc (b+0x1)\n    #1 0x5556 in main /home/me/b.c:11\n";
+      "WRITE of size 1 at 0x60 thread T0\n    #0 0x5555 in main /src/b.c:14\n    #1 0x6eff in __libc_start_call_main ../sysdeps/x.h:58\n"
+      "allocated by thread T0 here:\nLLVMSymbolizer: error reading file\n    #0 0x5555 in calloc (b+0x1)\n    #1 0x5556 in main /src/b.c:11\n";
   one.last_words = "==1000==ABORTING";
   EXPECT_TRUE(has(
       one.text(),
@@ -538,6 +538,30 @@ TEST(Advice, a_field_without_a_defined_value) {
   // A finding of after the failure is not its cause.
   one.findings[0].time_ps = 150'000'000;
   EXPECT_EQ(one.text(), "");
+}
+
+// A thread that arms before it polls takes an event whose completion it has polled already.
+Case empty_poll_after_event(const std::string& first_poll) {
+  Case c;
+  c.trace = "100675.570876 us  host/server  program-exited  pid=1000 exit_code=1 signal=0\n";
+  c.calls = "100.654728076 ms server 1000/1000 ibv_req_notify_cq(CQ 128) = 0 <30 ns>\n"
+            "100.654758076 ms server 1000/1000 ibv_poll_cq(CQ 128) = " + first_poll + " <281.63 ns>\n"
+            "100.675039706 ms server 1000/1000 ibv_post_send(QP 72, wr_id 2, SEND, 1 bytes) = 0 <81.17 ns>\n"
+            "100.675120876 ms server 1000/1000 read(6, \"\", 8) = 8 <200 ns>\n"
+            "100.675320876 ms server 1000/1000 ibv_req_notify_cq(CQ 128) = 0 <30 ns>\n"
+            "100.675350876 ms server 1000/1000 ibv_poll_cq(CQ 128) = 0 <20 ns>\n"
+            "100.675370876 ms server 1000/1000 write(1, \"failed\", 6) = 6 <200 ns>\n"
+            "100.675570876 ms server 1000/1000 exit_group(1) <unfinished ...>\n";
+  c.ended_ps = 100'675'570'876;
+  return c;
+}
+
+TEST(Advice, an_event_whose_completion_an_earlier_poll_has_taken) {
+  const std::string text = empty_poll_after_event("1 [wr_id 1 success]").text();
+  EXPECT_TRUE(has(text, "possible: thread 1000 of server takes an event of a completion channel at 100675.320 us, but ibv_poll_cq(CQ 128) = 0")) << text;
+  EXPECT_TRUE(has(text, "the poll at 100654.758 us has taken the completion already")) << text;
+  EXPECT_TRUE(has(text, "do not treat 0 as an error")) << text;
+  EXPECT_EQ(empty_poll_after_event("0").text(), "") << "nobody has taken a completion";
 }
 
 TEST(Advice, nothing_is_said_of_records_without_a_mistake) {

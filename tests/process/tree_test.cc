@@ -187,6 +187,7 @@ TEST(Tree, the_processor_is_one_wherever_it_is_asked_about) {
                  "cache/index2/number_of_sets node0/cpulist ../../node/node0/distance /sys/bus/node/devices/node0/cpumap; "
                  "ls cache'"),
             "0\n0\n32768K\nData\n1024\n0\n10\n1\nindex0\nindex1\nindex2\nindex3\n");
+  EXPECT_EQ(seen("sh -c 'cat /sys/devices/system/clocksource/clocksource0/*_clocksource'"), "tsc \ntsc\n");
   const std::string told = seen("lscpu");
   for (const char* line : {"CPU(s):                                  1\n", "L3 cache: 32 MiB (1 instance)\n",
                            "NUMA node0 CPU(s):                       0\n", "Socket(s):                               1\n"}) {

@@ -24,7 +24,7 @@ void domain_cases(void) {
   attributes.pd = pd;
   attributes.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
   SAY_MADE("without_allocators", ibv_alloc_parent_domain(context, &attributes));
-  attributes.comp_mask = 1 << 2;
+  attributes.comp_mask = 1 << 3;
   SAY_MADE("with_unknown_bit", ibv_alloc_parent_domain(context, &attributes));
   attributes.comp_mask = 0;
   struct ibv_pd* parent = ibv_alloc_parent_domain(context, &attributes);

@@ -302,8 +302,11 @@ std::string last_calls_text(const Evidence& evidence) {
   std::vector<const ThreadCall*> last;
   for (auto call = evidence.calls().rbegin(); call != evidence.calls().rend() && last.size() < kMost; ++call) {
     static constexpr std::string_view kOfLibraries[] = {"newfstatat", "mmap", "munmap", "mprotect", "madvise", "brk", "futex", "rt_sigprocmask"};
-    const bool is_vain_poll = (call->name == "ibv_poll_cq" && call->polled() == 0) || std::ranges::find(kOfLibraries, call->name) != std::end(kOfLibraries);
-    if (!evidence.end().hangs() && evidence.has_failed(call->pid) && !is_vain_poll) last.push_back(&*call);
+    if (evidence.end().hangs() || !evidence.has_failed(call->pid)) continue;
+    const bool is_of_library = std::ranges::find(kOfLibraries, call->name) != std::end(kOfLibraries);
+    const auto is_vain_poll = [](const ThreadCall& one) { return one.name == "ibv_poll_cq" && one.polled() == 0; };
+    const bool is_repeated = is_vain_poll(*call) && !last.empty() && is_vain_poll(*last.back());
+    if (!is_of_library && !is_repeated) last.push_back(&*call);
   }
   if (last.empty()) return "";
   std::string text = "  the last calls of " + evidence.end().host + ":\n";

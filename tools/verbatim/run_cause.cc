@@ -1,6 +1,8 @@
 #include "tools/verbatim/run_cause.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "sim/core/time_text.h"
 #include "sim/observe/remedies.h"
@@ -21,8 +23,14 @@ bool has_hung(supervisor::Outcome outcome) {
 
 }  // namespace
 
-RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> failures,
-                  std::optional<std::int64_t> first_end_ps) {
+RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> all,
+                  std::optional<std::int64_t> first_end_ps, std::uint64_t rnr_naks) {
+  // A receive that was posted late but before its message has no effect.
+  std::vector<observe::Failure> relevant;
+  std::ranges::copy_if(all, std::back_inserter(relevant), [&](const observe::Failure& one) {
+    return rnr_naks != 0 || !one.is_finding || one.subject != "late-receive";
+  });
+  std::span<const observe::Failure> failures = relevant;
   // In the order of time.
   if (first_end_ps) {
     const auto later = std::ranges::find_if(failures, [&](const observe::Failure& one) { return one.time_ps > *first_end_ps; });

@@ -24,8 +24,9 @@ struct RunCause {
 // For a hang: packets stuck in the fabric, then the threads' waits, then the first failure. For a run that
 // ended: the first failure. A check's finding is used only if nothing else is known, or only that a peer has
 // exited. `first_end_ps`: the first unexpected end of a program, if any; later failures are its consequences.
-RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> failures,
-                  std::optional<std::int64_t> first_end_ps);
+// `rnr_naks`: those of the whole run.
+RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::Failure> all,
+                  std::optional<std::int64_t> first_end_ps, std::uint64_t rnr_naks);
 
 // null if no cause is known.
 nlohmann::ordered_json to_json(const RunCause& cause);

@@ -344,7 +344,10 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   // explain.
   if (!figures.diagnoses.empty() || !figures.checks.empty())
     figures.failures = observe::failures_of(observers.facts.lines(figures.diagnoses, figures.checks));
-  if (verdict.code != kAsExpected) figures.cause = cause_of(result, figures.failures, first_unexpected_end(of_run, result));
+  if (verdict.code != kAsExpected) {
+    const std::uint64_t rnr_naks = observers.losses ? observers.losses->rnr_naks() : 0;
+    figures.cause = cause_of(result, figures.failures, first_unexpected_end(of_run, result), rnr_naks);
+  }
   if (observers.overview) {
     observers.overview->add_flows(of_run.scenario.traffic, figures.flows, figures.flow_facts);
     observers.overview->add_graphs(graphs, graph_runs);

@@ -416,7 +416,7 @@ int Hca::Impl::check_mr(Context& context, std::uint64_t start, std::uint64_t len
     return refuse(EINVAL, "address ", Hex{start}, " and iova ", Hex{iova}, " have different offsets in their pages");
   }
   if (is_on_demand) return 0;
-  if (context.program.memory->is_mapped(start, length, writable)) return 0;
+  if (context.program.memory->is_mapped(start, to_last + 1, writable)) return 0;
   return refuse(EFAULT, "not all of the ", length, " bytes at ", Hex{start}, " are mapped", writable ? " and writable" : "");
 }
 

@@ -81,6 +81,10 @@ void add_processor(VirtualTree& tree, std::uint64_t timestamp_counter_hz) {
   tree.add_link(one + "/subsystem", "../../../../bus/cpu");
   tree.add_link("/sys/bus/cpu/devices/cpu0", "../../../devices/system/cpu/cpu0");
   add_node(tree);
+  const std::string clock_source = "/sys/devices/system/clocksource";
+  tree.add_file(clock_source + "/clocksource0/available_clocksource", "tsc \n");
+  tree.add_file(clock_source + "/clocksource0/current_clocksource", "tsc\n");
+  tree.mark_complete(clock_source);
   tree.mark_complete(kProcessors);
   tree.mark_complete(kNodes);
   for (const char* folder : {"/sys/bus/cpu", "/sys/bus/node", "/sys/devices/virtual", "/sys/class"}) {

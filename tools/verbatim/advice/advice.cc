@@ -35,6 +35,7 @@ constexpr rules::Found (*kRules[])(const Evidence&) = {
     rules::immediate_takes_receive,
     rules::atomics_on_memory,
     rules::read_in_pieces,
+    rules::event_without_completion,
 };
 
 }  // namespace

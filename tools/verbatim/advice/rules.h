@@ -48,6 +48,9 @@ Found batch_of_destroyed(
 Found undefined_field(const Evidence& evidence);  // an undefined field of a failed completion decides
 Found reset_discards(const Evidence& evidence);   // RESET discards requests without completions
 
+// event_rules.cc
+Found event_without_completion(const Evidence& evidence);  // an earlier poll has taken the completion of an event
+
 // loss_rules.cc
 Found datagram_lost(const Evidence& evidence);   // nobody repeats a datagram
 Found read_in_pieces(const Evidence& evidence);  // a READ is no snapshot

@@ -34,7 +34,7 @@ std::string_view without_blanks(std::string_view line) {
 
 bool is_frame(std::string_view line) { return line.starts_with("#"); }
 
-// "main at app.c:42" for "#0 0x5555 in main /home/me/app.c:42 (app+0x3d)"; empty for functions of the sanitizer and
+// "main at app.c:42" for "#0 0x5555 in main /src/app.c:42 (app+0x3d)"; empty for functions of the sanitizer and
 // of libraries without source locations.
 std::string place_in(std::string_view frame) {
   std::string_view text = frame.substr(std::min(frame.find(' '), frame.size()));
