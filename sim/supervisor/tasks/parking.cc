@@ -164,7 +164,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
                        : may_change  ? "enters the kernel in a process with several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
-      if (auto few = prover_.take_short_proof(); few && grows_in_private(*few))
+      // While a longer turn is searched, waits by shorter ones would come to their own end again.
+      auto few = prover_.take_short_proof();
+      if (few && effort_.tries_of_longer == 0 && grows_in_private(*few))
         keep_proof(std::make_shared<const spin::PollLoopProof>(std::move(*few)));
       effort_.tries_of_longer -= effort_.tries_of_longer != 0;
       // At the first comparison of a clock that is not settled, the loop is about to take the other branch.
