@@ -170,6 +170,16 @@ constexpr SiteText kTexts[] = {
      "put a fence between store and load (atomic_thread_fence(memory_order_seq_cst)), or use atomic operations or a lock"},
     {"thread-after-wait", "a thread that was woken runs late", kNoTimeOfThreads,
      "on an idle machine a thread runs a few microseconds after it was woken", ""},
+    {"thread-before-call/whole-host", "all threads of the host stall while one enters the kernel late", kNoTimeOfThreads,
+     "a hypervisor, suspension or a garbage collector rarely stops a whole host for longer than 0.1 ms", ""},
+    {"thread-before-post/whole-host", "all threads of the host stall while one posts late", kNoTimeOfThreads,
+     "a hypervisor, suspension or a garbage collector rarely stops a whole host for longer than 0.1 ms", ""},
+    {"thread-before-arm/whole-host", "all threads of the host stall while one arms a completion queue late", kNoTimeOfThreads,
+     "a hypervisor, suspension or a garbage collector rarely stops a whole host for longer than 0.1 ms", ""},
+    {"thread-before-local-call/whole-host", "all threads of the host stall while one makes a call late", kNoTimeOfThreads,
+     "a hypervisor, suspension or a garbage collector rarely stops a whole host for longer than 0.1 ms", ""},
+    {"thread-before-access/whole-host", "all threads of the host stall while one accesses memory late", kNoTimeOfThreads,
+     "a hypervisor, suspension or a garbage collector rarely stops a whole host for longer than 0.1 ms", ""},
 };
 
 }  // namespace

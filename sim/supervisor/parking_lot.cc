@@ -143,10 +143,8 @@ std::optional<Answer> ParkingLot::park_poll(Thread& thread, const request::Poll&
   const KnownCalls known = thread.empty_calls.still_empty(poll.known_calls);
   const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
   const bool was_parked = thread.take_unparked();
-  // Polls until another thread runs soon cost less than a proof.
-  constexpr Duration kSoon = std::chrono::microseconds(5);
   if (run_.options.mode != Mode::kSlices || thread.signals.has_deliverable() ||
-      !processes_.is_alone(thread, run_.engine.now() + kSoon))
+      !processes_.is_alone(thread, run_.engine.now()))
     return go_on;
   // The change that it was parked for has happened; another turn of the same loop is unlikely.
   if (was_parked || poll.seen.cost <= Duration::zero()) return go_on;

@@ -1,5 +1,8 @@
 #include "sim/supervisor/process_list.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "sim/supervisor/tasks/parking.h"
 
 namespace verbatim::supervisor {
@@ -53,7 +56,10 @@ Process* ProcessList::parent_of(Process& process) const {
   return nullptr;
 }
 
-bool ProcessList::is_alone(Thread& thread, Instant soon) const {
+bool ProcessList::is_alone(Thread& thread, Instant now) const {
+  // Polls until another thread runs cost less than a proof.
+  const Instant soon = now + std::chrono::microseconds(5);
+  if (stalls_.next(thread.process().host_index(), now) != kNever) return false;
   for (Process* const process : on_host_[thread.process().host_index()]) {
     if (!process->alive) continue;
     for (const auto& other : process->threads()) {
@@ -62,6 +68,18 @@ bool ProcessList::is_alone(Thread& thread, Instant soon) const {
     }
   }
   return true;
+}
+
+// Parked poll loops do not look during the stall: they are executed until it begins.
+void ProcessList::stall_host(Thread& late, Instant from, Instant until, Instant now) {
+  const std::size_t host = late.process().host_index();
+  stalls_.add(host, from, until, now);
+  for (Process* const process : on_host_[host]) {
+    if (!process->alive) continue;
+    for (const auto& thread : process->threads()) {
+      if (thread->parked() != nullptr && thread->parked()->kind == Parked::Kind::kPoll) thread->unpark();
+    }
+  }
 }
 
 bool ProcessList::has_parked_thread(std::size_t host) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/supervisor/host_stalls.h"
 #include "sim/supervisor/spec/program_spec.h"
 #include "sim/supervisor/tasks/family.h"
 #include "sim/supervisor/tasks/process.h"
@@ -17,7 +18,7 @@ namespace verbatim::supervisor {
 
 class ProcessList {
  public:
-  explicit ProcessList(std::size_t hosts) : on_host_(hosts) {}
+  explicit ProcessList(std::size_t hosts) : on_host_(hosts), stalls_(hosts) {}
 
   // Called once, before a process is added. `programs` outlives the run. Pids depend on `seed`.
   void begin(const std::vector<ProgramSpec>& programs, std::uint64_t seed);
@@ -54,10 +55,13 @@ class ProcessList {
   void expect_process_of(std::size_t program) { ++living_.at(program), ++living_in_all_; }
   void expected_process_started(std::size_t program) { --living_.at(program), --living_in_all_; }
 
-  // No other thread of the host runs before `soon` unless something outside happens. A thread about to poll that
-  // was not just unparked does not count: it is expected to find nothing, and if it finds something, its changes
-  // are noticed after its slice.
-  bool is_alone(Thread& thread, Instant soon) const;
+  // No other thread of the host runs soon after `now` unless something outside happens, and the host does not stall. A
+  // thread about to poll that was not just unparked does not count: it is expected to find nothing, and if it finds
+  // something, its changes are noticed after its slice.
+  bool is_alone(Thread& thread, Instant now) const;
+  // All threads of the host of `late`, which is late from `from` to `until`, stall with it.
+  void stall_host(Thread& late, Instant from, Instant until, Instant now);
+  const HostStalls& stalls() const { return stalls_; }
   bool has_parked_thread(std::size_t host) const;
   // Whether another thread of the host is blocked: a call of `thread` may wake it, and it may run at the time
   // of the call, after it. Also true if the host has many threads, which are then not examined.
@@ -66,6 +70,7 @@ class ProcessList {
  private:
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::vector<Process*>> on_host_;
+  HostStalls stalls_;
   std::vector<std::unique_ptr<Process>> ended_;          // whose memory packets in flight may still name
   std::map<std::size_t, ProcessTable::Ended> ended_on_;  // by host
   const std::vector<ProgramSpec>* programs_ = nullptr;

@@ -9,7 +9,8 @@ Horizon::Bounds SliceHorizon::of(Process& process) const {
   const std::size_t host = process.host_index();
   if (run_.options.mode != Mode::kSlices || processes_.has_parked_thread(host))
     return {run_.engine.now(), {}};
-  return horizon_.of(host, process.memory(), next_program_event_on(host), virtual_end());
+  const Instant limit = std::min(virtual_end(), processes_.stalls().next(host, run_.engine.now()));
+  return horizon_.of(host, process.memory(), next_program_event_on(host), limit);
 }
 
 bool SliceHorizon::is_distant(Process& process) const {

@@ -39,6 +39,8 @@ void ThreadRunner::on_due(Thread& thread) {
   if (parts_.token.take_dead_holder(thread)) return parts_.lifetimes.end(process);
   // the number of turns that were proven is reached
   if (thread.state() == Thread::State::kParked) return thread.unpark();
+  const Instant runs_at = parts_.processes.stalls().end_of(process.host_index(), run_.engine.now());
+  if (runs_at > run_.engine.now()) return thread.postpone(runs_at);
   if (process.stopped_by != 0) return thread.hold(std::nullopt);
   parts_.token.catch_up_parked_siblings(thread);
   if (!process.alive || parts_.report.is_finished()) return;

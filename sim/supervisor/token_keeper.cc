@@ -230,6 +230,8 @@ TokenKeeper::Taken TokenKeeper::take(Thread& thread, const request::Timed& asked
   }
   counts_.count(asked);
   const Instant due = slice_.end + cost_of(thread, slot);
+  if (const Duration late = thread.delays.take_stall(); late != Duration::zero())
+    parts_.processes.stall_host(thread, due - late, due, run_.engine.now());
   thread.requests<request::Access>() ? parts_.places.note_access(thread, due)
                                      : parts_.places.report_lateness(thread, due);
   thread.set_called_at(due);

@@ -268,6 +268,7 @@ TEST_F(Campaign, wrong_options_are_refused) {
       {{"--slurm", "--runs", "5", "--strategy", "delay:1"}, "--strategy delay:1 is one sequence"},
       {{"--until", "nonsense"}, "--until: \"nonsense\""},
       {{"--until", "0h"}, "--until: \"0 s\" is not above zero"},
+      {{"--until", "0m"}, "--until: \"0 s\" is not above zero"},
       {{"--until", "1s", "--runs", "5"}, "excludes"},
       {{"--collect", "nowhere"}, "nowhere/split.json"},
   };

@@ -293,6 +293,27 @@ TEST_F(ParkingLotTest, a_poll_is_parked_while_another_thread_of_the_host_is_late
   EXPECT_FALSE(is_parked(thread));
 }
 
+TEST_F(ParkingLotTest, no_poll_is_parked_until_the_host_stalls) {
+  Process& process = add_process();
+  Thread& thread = add_thread(process);
+  Thread& late = add_thread(process);
+  late.set_request(request::Spend{});
+  late.run_at(Instant(std::chrono::milliseconds(20)));
+  ASSERT_FALSE(poll(thread, parking_one_return));
+  const Instant from(std::chrono::microseconds(3)), until(std::chrono::milliseconds(20));
+  processes.stall_host(late, from, until, engine.now());
+  EXPECT_FALSE(is_parked(thread)) << "it looks at its own times until the stall, and at the end of it";
+  thread.take_unparked();
+  EXPECT_TRUE(poll(thread, parking_one_return));
+  EXPECT_EQ(processes.stalls().next(0, engine.now()), from);
+  EXPECT_EQ(processes.stalls().end_of(0, from - Duration(1)), from - Duration(1));
+  EXPECT_EQ(processes.stalls().end_of(0, from), until);
+  EXPECT_EQ(processes.stalls().end_of(0, until), until);
+  // One stall that begins in another is part of it.
+  processes.stall_host(late, until - Duration(5), until + Duration(5), engine.now());
+  EXPECT_EQ(processes.stalls().end_of(0, from), until + Duration(5));
+}
+
 TEST_F(ParkingLotTest, no_poll_is_parked_call_by_call) {
   options.mode = Mode::kCallByCall;
   const auto answer = poll(add_thread(add_process()), parking_one_return);

@@ -131,6 +131,38 @@ TEST_F(ThreadTest, a_late_thread_resumes_later_and_remembers_the_choice) {
   EXPECT_FALSE(thread().delays.take_late());
 }
 
+TEST_F(ThreadTest, a_host_may_stall_with_a_rare_delay_only) {
+  choices_.answer = kBeforeCall.usual() - 1;
+  EXPECT_NE(thread().delays.choose(kBeforeCall), Duration::zero());
+  EXPECT_EQ(thread().delays.take_stall(), Duration::zero());
+  EXPECT_EQ(choices_.sites, std::vector<std::string>{"thread-before-call"}) << "not asked";
+  choices_.answer = kBeforeCall.usual();
+  const Duration delay = thread().delays.choose(kBeforeCall);
+  EXPECT_EQ(choices_.sites.back(), "thread-before-call/whole-host");
+  EXPECT_EQ(thread().delays.take_stall(), delay);
+  EXPECT_EQ(thread().delays.take_stall(), Duration::zero()) << "it was taken";
+  EXPECT_NE(thread().delays.choose(kAfterWait), Duration::zero());
+  EXPECT_EQ(thread().delays.take_stall(), Duration::zero()) << "a wait begins at an unknown time";
+}
+
+TEST_F(ThreadTest, what_is_due_while_the_host_stalls_happens_at_the_end) {
+  call(SYS_nanosleep, 0);
+  thread().set_called_at(at_ps(1000));
+  thread().run_at(at_ps(1000));
+  engine_.run_until(at_ps(1000));
+  thread().postpone(at_ps(9000));
+  EXPECT_EQ(thread().called_at(), at_ps(9000));
+  due.clear();
+  engine_.run();
+  EXPECT_EQ(due, std::vector<std::int64_t>{9000});
+  // A wait that ends by its deadline stays a wait since its beginning.
+  thread().block({}, at_ps(20'000), "an event");
+  engine_.run_until(at_ps(20'000));
+  thread().postpone(at_ps(30'000));
+  EXPECT_EQ(thread().called_at(), at_ps(9000));
+  EXPECT_EQ(thread().state(), Thread::State::kBlocked);
+}
+
 TEST_F(ThreadTest, delays_of_own_calls_are_drawn_ahead_of_each_kind) {
   thread().delays.draw_ahead(slot(), thread().process().traps_accesses);
   EXPECT_EQ(choices_.sites.size(), 3u * 8) << "eight of each kind at first";

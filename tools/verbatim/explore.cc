@@ -24,10 +24,10 @@ namespace verbatim::cli {
 
 namespace {
 
-// As parse_limit(), also in hours and minutes: "8h", "30 min".
+// As parse_limit(), also in hours and minutes: "8h", "30 min", "30m".
 std::optional<Duration> parse_wall_time(const char* option, const std::string& text, config::Diagnostics& diagnostics) {
   std::smatch parts;
-  static const std::regex kLong("([0-9]{1,5}) ?(h|min)");
+  static const std::regex kLong("([0-9]{1,5}) ?(h|min|m)");
   if (!std::regex_match(text, parts, kLong)) return parse_limit(option, text, diagnostics);
   const int seconds = std::stoi(parts[1]) * (parts[2] == "h" ? 3600 : 60);
   return parse_limit(option, std::to_string(seconds) + " s", diagnostics);

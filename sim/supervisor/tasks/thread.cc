@@ -138,6 +138,11 @@ bool Thread::is_repeated_poll() const {
          empty_calls.contains(call_);
 }
 
+void Thread::postpone(Instant when) {
+  if (state_ == State::kPending && !retried()) called_at_ = when;
+  timer_.reschedule_at(when);
+}
+
 void Thread::queue_doorbells(std::span<const protocol::QueuedDoorbell> doorbells) {
   doorbells_.insert(doorbells_.end(), doorbells.begin(), doorbells.end());
   if (!doorbells_.empty() && !doorbell_timer_.scheduled()) {

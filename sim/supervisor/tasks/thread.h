@@ -117,6 +117,9 @@ class Thread final : public Waiter {
     timer_.reschedule_at(when);
   }
 
+  // Its host stalls until `when`: what is due now happens then.
+  void postpone(Instant when);
+
   // Time of the next processing of its request or of its next doorbell; kNever: neither is scheduled.
   Instant next_event_time() const {
     return std::min(timer_.scheduled() ? timer_.when() : kNever,

@@ -1,15 +1,40 @@
 #include "sim/supervisor/tasks/thread_delays.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace verbatim::supervisor {
+
+namespace {
+
+// Empty: no host stalls with a delay at the site.
+std::string_view whole_host_of(const DelaySite& site) {
+  constexpr std::pair<std::string_view, std::string_view> kStalls[] = {{kBeforeCall.name, kCallWholeHost},
+                                                                       {kBeforeLocalCall.name, kLocalCallWholeHost},
+                                                                       {kBeforePost.name, kPostWholeHost},
+                                                                       {kBeforeArm.name, kArmWholeHost},
+                                                                       {kBeforeAccess.name, kAccessWholeHost}};
+  const auto* const found = std::ranges::find(kStalls, site.name, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(kStalls) ? std::string_view() : found->second;
+}
+
+}  // namespace
+
+void ThreadDelays::note_late(const DelaySite& site, Duration delay, std::uint64_t occurrence) {
+  was_late_ = {site.name, occurrence};
+  stall_ = Duration::zero();
+  if (delay < site.delay(site.usual())) return;
+  const std::string_view whole_host = whole_host_of(site);
+  if (!whole_host.empty() && choices_.choose(whole_host, source_, 2) != 0) stall_ = delay;
+}
 
 Duration ThreadDelays::choose(const DelaySite& site) {
   if (!choices_.is_free()) return Duration::zero();
   const std::uint64_t occurrence = occurrences_[site.name]++;
   const Duration delay = rare_[site.name].choose(site, choices_, source_);
-  if (delay != Duration::zero()) was_late_ = {site.name, occurrence};
+  if (delay != Duration::zero()) note_late(site, delay, occurrence);
   return delay;
 }
 
@@ -42,7 +67,7 @@ void ThreadDelays::draw(Expected& expected, std::int64_t& until_late) {
 Duration ThreadDelays::take(Expected& expected, std::int64_t& until_late) {
   if (until_late > 0) return Duration::zero();
   const Duration late = expected.late;
-  if (late != Duration::zero()) was_late_ = {expected.site.name, expected.number};
+  if (late != Duration::zero()) note_late(expected.site, late, expected.number);
   draw(expected, until_late);
   return late;
 }
@@ -61,6 +86,7 @@ Duration ThreadDelays::take_access(protocol::ThreadSlot& slot, protocol::AccessL
   if (found != 0) loads_before_store_ = choices_.choose(kStoreBuffer, source_, 1 + found);
   if (loads_before_store_ == 0) return late;
   buffered_for_ = late;
+  stall_ = Duration::zero();
   was_buffered_ = take_late();
   return Duration::zero();
 }

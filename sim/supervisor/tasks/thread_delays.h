@@ -27,6 +27,13 @@ inline constexpr DelaySite kBeforeArm{"thread-before-arm", Duration(200'000), kD
 inline constexpr DelaySite kBeforeAccess{"thread-before-access", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
 // The thread executes loads that follow a store before the store is visible.
 inline constexpr std::string_view kStoreBuffer = "thread-before-access/store-buffer";
+// All threads of the host stall with the one that has a rare delay at the site.
+inline constexpr std::string_view kCallWholeHost = "thread-before-call/whole-host";
+inline constexpr std::string_view kLocalCallWholeHost = "thread-before-local-call/whole-host";
+inline constexpr std::string_view kPostWholeHost = "thread-before-post/whole-host";
+inline constexpr std::string_view kArmWholeHost = "thread-before-arm/whole-host";
+inline constexpr std::string_view kAccessWholeHost = "thread-before-access/whole-host";
+
 inline constexpr DelaySite kAfterWait{"thread-after-wait", Duration(200'000), kDelayOctaves, kRareDelayOctaves};
 
 class ThreadDelays {
@@ -43,6 +50,9 @@ class ThreadDelays {
     std::uint64_t occurrence = 0;
   };
   std::optional<Late> take_late() { return std::exchange(was_late_, std::nullopt); }
+
+  // The last delay if all threads of the host stall with it, else zero. Cleared by the call.
+  Duration take_stall() { return std::exchange(stall_, Duration::zero()); }
 
   // Draws ahead the delays of calls that the thread answers itself, and, if `has_accesses`, of memory
   // accesses (protocol/accesses.h). They are identified by their number among those of their kind. The slot
@@ -72,6 +82,8 @@ class ThreadDelays {
     std::uint64_t number = 0;  // occurrence number of that choice
   };
   void draw(Expected& expected, std::int64_t& until_late);
+  // A delay that was the last choice at its site begins.
+  void note_late(const DelaySite& site, Duration delay, std::uint64_t occurrence);
   Duration take(Expected& expected, std::int64_t& until_late);
 
   Choices& choices_;
@@ -86,6 +98,7 @@ class ThreadDelays {
   std::map<std::string_view, std::uint64_t> occurrences_;  // number of choices by site
   std::map<std::string_view, RareDelays> rare_;            // by site, of choices that are not drawn ahead
   std::optional<Late> was_late_;
+  Duration stall_{};
 };
 
 }  // namespace verbatim::supervisor
