@@ -127,7 +127,7 @@ TEST_F(Explore, the_advice_fits_the_mistake_of_the_program) {
   for (const Mistake& mistake : kMistakes) {
     // Programs with sanitizers are built only where the compiler has them.
     if (!std::filesystem::exists(std::string(VERBATIM_LITMUS) + "/" + mistake.program)) continue;
-    const Finished run = explore(out_, {"--runs", "60"}, pair_of(mistake.program, "buggy"));
+    const Finished run = explore(out_, {"--runs", "300"}, pair_of(mistake.program, "buggy"));
     ASSERT_EQ(run.code, 1) << mistake.program << run.out << run.err;
     const std::string cause = cause_in(run);
     expect_found(cause, mistake.cause);
