@@ -117,7 +117,10 @@ Found accesses_of_threads(const Evidence& evidence) {
     advice.is_proven = false;
     if (!possible) possible = std::move(advice);
   }
-  return buffered ? buffered : possible;
+  if (buffered || !possible) return buffered;
+  // Of two possible causes, a thread that slept while this one was held says more.
+  Found slept = sleep_is_no_order(evidence);
+  return slept ? slept : possible;
 }
 
 Found atomics_and_processor(const Evidence& evidence) {
