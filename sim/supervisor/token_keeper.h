@@ -113,8 +113,8 @@ class TokenKeeper {
   void restart_poke_timer(Process& process);
   // False: there is no message, and the reason has been dealt with.
   bool wait_for_message(Process& process);
-  // Records the native id of a thread that the process has created, if it was told to. False: there is no
-  // such thread, and the process or the run has been ended.
+  // Records the native id of the thread that the process is creating, if any. False: the thread does not exist,
+  // and the process or the run has been ended.
   bool adopt_thread(Process& process);
   Taken take(Thread& thread, const request::Timed& asked);
   Taken take_poke(Thread& thread, const request::Poke& poke);
