@@ -203,7 +203,7 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // end; then the flow control of both.
   void prefetch() const {
     prefetch_lines(this, 0, kQueueLines);
-    prefetch_lines(this, kFlowControlLine, kQueueLines);
+    prefetch_lines(this, kFlowControlLine, kDepartureLines - kFlowControlLine);
   }
   void prefetch_far_end() const {
     if (connected() && out_.waiting() == 0) link_->prefetch_far_end();

@@ -11,11 +11,11 @@
 namespace verbatim::hca {
 
 struct QueueCounters {
-  // Of responders.
+  // Counted by responders.
   std::uint64_t out_of_sequence = 0;    // packets after a gap
   std::uint64_t duplicate_request = 0;  // packets of requests that have been executed
   std::uint64_t out_of_buffer = 0;      // packets for which no receive was posted
-  // Of requesters: retransmissions by cause.
+  // Counted by requesters: retransmissions by cause.
   std::uint64_t packet_seq_err = 0;         // NAK of a sequence error
   std::uint64_t rnr_nak_retry_err = 0;      // RNR NAK
   std::uint64_t implied_nak_seq_err = 0;    // missing response before a later one
@@ -25,7 +25,7 @@ struct QueueCounters {
   std::uint64_t req_remote_invalid_request = 0, req_remote_access_errors = 0;
   std::uint64_t req_transport_retries_exceeded = 0, req_rnr_retries_exceeded = 0;
   std::uint64_t resp_cqe_error = 0, resp_cqe_flush_error = 0, resp_local_length_error = 0;
-  // Of the port.
+  // Counted by the port.
   std::uint64_t rx_icrc_encapsulated = 0;  // packets whose ICRC does not match
 
   // Counts a trace record of the transport; `cause`: a RetryCause.

@@ -27,8 +27,8 @@ struct SeedRange {
   std::int64_t first = 1, last = 1;
 };
 
-// Of a run with programs and without a time limit: it ends at this virtual time, or when only timers have fired for so
-// long (Limits::without_progress).
+// Limits of a run with programs, if none is given: virtual time at which it ends, and virtual time after which it is a
+// hang if only timers have fired meanwhile (Limits::without_progress).
 inline constexpr Duration kDefaultTimeLimit = std::chrono::hours(24);
 inline constexpr Duration kTimeWithoutProgress = std::chrono::minutes(10);
 // Wall time of each run of --seeds.

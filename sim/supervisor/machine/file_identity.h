@@ -31,7 +31,7 @@ inline FileIdentity identity_of(const struct stat& status) {
           of_file(status.st_ctim.tv_nsec)};
 }
 
-// What was found in files, for the runs that this process makes. Holds kMost files at most.
+// Results of inspecting files, kept from run to run of this process: of at most kMost files.
 template <class Found>
 class FoundInFiles {
  public:

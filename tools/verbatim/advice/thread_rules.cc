@@ -118,7 +118,8 @@ Found accesses_of_threads(const Evidence& evidence) {
     if (!possible) possible = std::move(advice);
   }
   if (buffered || !possible) return buffered;
-  // Of two possible causes, a thread that slept while this one was held says more.
+  // Both causes are only possible. A thread that slept while this one was held explains why it was too early; a lock
+  // would not make it wait.
   Found slept = sleep_is_no_order(evidence);
   return slept ? slept : possible;
 }
