@@ -24,11 +24,22 @@ std::uint64_t EventQueue::Wheel::find(std::uint64_t from, std::uint64_t end) con
 }
 
 void EventQueue::insert_near(const Entry& entry) {
+  entry.event->slot = kNear;
+  Entry* const begin = near_.data() + near_begin_;
+  const std::size_t count = near_end_ - near_begin_;
+  if (count > kFewNear || near_begin_ == 0) [[unlikely]] return insert_among_many(entry);
+  // Most events are among the next ones, so the few before it move.
+  Entry* at = begin;
+  for (const Entry* const end = begin + count; at != end && at->key < entry.key; ++at) at[-1] = *at;
+  at[-1] = entry;
+  --near_begin_;
+}
+
+void EventQueue::insert_among_many(const Entry& entry) {
   if (near_end_ - near_begin_ >= spill_size_) [[unlikely]] {
     spill();
     if (bucket_of(entry.key) >= first_bucket_) return insert_behind(entry.key, *entry.event);
   }
-  entry.event->slot = kNear;
   const std::size_t before = count_before(entry.key);
   const std::size_t count = near_end_ - near_begin_;
   if (count < spill_size_ / 4) spill_size_ = std::max(kMostNear, spill_size_ / 2);

@@ -119,6 +119,7 @@ class EventQueue {
 
   // The array.
   void insert_near(const Entry& entry);
+  void insert_among_many(const Entry& entry);
   // Number of its entries before the key.
   std::size_t count_before(const EventKey& key) const;
   // Moves all but the first events into buckets, unless they are of nearly one instant.
@@ -170,6 +171,7 @@ class EventQueue {
     slots_[entry.slot].previous = index;
   }
 
+  static constexpr std::size_t kFewNear = 12;      // with so few entries a search takes longer than moves
   static constexpr std::size_t kLeastNear = 18;    // least entries of the array of a large queue
   static constexpr std::size_t kRefilledNear = 24;
   static constexpr std::size_t kMostNear = 64;     // most entries, unless they are of nearly one instant

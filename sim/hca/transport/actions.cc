@@ -1,6 +1,6 @@
 #include "sim/hca/transport/actions.h"
 
-#include <algorithm>
+#include <memory>
 
 namespace verbatim::hca {
 
@@ -11,7 +11,7 @@ void Actions::destroy_owned() {
 }
 
 void Actions::take(Actions&& other) {
-  std::copy(other.begin(), other.end(), actions_.begin());
+  std::uninitialized_copy(other.begin(), other.end(), actions_);
   size_ = other.size_;
   cause_ = other.cause_;
   has_finished_ = other.has_finished_;

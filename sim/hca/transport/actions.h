@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -145,7 +146,7 @@ class Actions {
  public:
   static constexpr std::size_t kCapacity = 16;
 
-  Actions() {}  // leaves actions_ and the unions uninitialised; they are written before they are read
+  Actions() {}  // leaves the unions uninitialised; they are written before they are read
   Actions(Actions&& other) noexcept { take(std::move(other)); }
   Actions& operator=(Actions&& other) noexcept {
     destroy_owned();
@@ -211,8 +212,8 @@ class Actions {
   FinishedRequests& finished() { return finished_; }
   const FinishedReceive& received() const { return received_; }
 
-  const Action* begin() const { return actions_.data(); }
-  const Action* end() const { return actions_.data() + size_; }
+  const Action* begin() const { return actions_; }
+  const Action* end() const { return actions_ + size_; }
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
   const Action& operator[](std::size_t index) const { return actions_[index]; }
@@ -220,7 +221,7 @@ class Actions {
  private:
   Action& next(Action::Kind kind) {
     CHECK(size_ < kCapacity);
-    Action& action = actions_[size_++];
+    Action& action = *new (&actions_[size_++]) Action;
     action.kind = kind;
     return action;
   }
@@ -229,7 +230,10 @@ class Actions {
   void destroy_owned();
   void take(Actions&& other);
 
-  std::array<Action, kCapacity> actions_;
+  static_assert(std::is_trivially_copyable_v<Action> && std::is_trivially_destructible_v<Action>);
+  union {
+    Action actions_[kCapacity];
+  };
   std::size_t size_ = 0;
   const Trail* cause_ = nullptr;
   bool has_finished_ = false, has_received_ = false;
