@@ -24,13 +24,29 @@ namespace {
 bool comes_after(const TraceRecord& a, const TraceRecord& b) { return comes_before(b, a); }
 }  // namespace
 
+void Tracer::add(TraceSink& sink) {
+  has_sinks_ = true;
+  for (std::size_t event = 0; event < kTraceEventCount; ++event) {
+    if ((sink.events() >> event & 1) == 0) continue;
+    (sink.takes_any_order() ? takers_[event].any_order : takers_[event].in_order).push_back(&sink);
+  }
+}
+
+void Tracer::add(TracedPacketObserver& observer) {
+  has_packet_observers_ = true;
+  for (std::size_t event = 0; event < kTraceEventCount; ++event) {
+    if ((observer.packet_events() >> event & 1) != 0) takers_[event].packets.push_back(&observer);
+  }
+}
+
 // Out of line to keep give_number() small.
 void Tracer::add_numbers(std::size_t size) { next_numbers_.resize(size); }
 
 void Tracer::emit_early(TraceRecord record) {
   give_number(record);
-  for (TraceSink* sink : any_order_sinks_) sink->on_record(record, {});
-  if (sinks_.empty()) return;
+  const Takers& takers = takers_of(record.event);
+  for (TraceSink* sink : takers.any_order) sink->on_record(record, {});
+  if (takers.in_order.empty()) return;
   early_.push_back(record);
   std::ranges::push_heap(early_, comes_after);
   next_early_ps_ = early_.front().time_ps;
@@ -41,7 +57,7 @@ void Tracer::release_up_to(std::int64_t time_ps) {
     std::ranges::pop_heap(early_, comes_after);
     const TraceRecord record = early_.back();
     early_.pop_back();
-    for (TraceSink* sink : sinks_) sink->on_record(record, {});
+    for (TraceSink* sink : takers_of(record.event).in_order) sink->on_record(record, {});
   }
   next_early_ps_ = early_.empty() ? kNoTime : early_.front().time_ps;
 }
@@ -53,11 +69,6 @@ void Tracer::emit(TraceRecord record, std::span<const std::byte> bytes) {
   }
   give_number(record);
   give_to_sinks(record, bytes);
-}
-
-void Tracer::give_in_order(const TraceRecord& record, std::span<const std::byte> bytes) {
-  if (next_early_ps_ <= record.time_ps) [[unlikely]] release_up_to(record.time_ps);
-  for (TraceSink* sink : sinks_) sink->on_record(record, bytes);
 }
 
 }  // namespace verbatim

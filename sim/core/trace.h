@@ -3,6 +3,8 @@
 // are a contract: they go into the digest.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -78,6 +80,14 @@ enum class TraceEvent : std::uint32_t {
 };
 inline constexpr std::size_t kTraceEventCount = static_cast<std::size_t>(TraceEvent::kRoutesChanged) + 1;
 
+// A set of events: bit n stands for the event with number n.
+using TraceEvents = std::uint64_t;
+static_assert(kTraceEventCount <= 64);
+inline constexpr TraceEvents kAllTraceEvents = ~TraceEvents{0};
+constexpr TraceEvents bits_of(std::same_as<TraceEvent> auto... events) {
+  return ((TraceEvents{1} << static_cast<unsigned>(events)) | ...);
+}
+
 struct TraceEventNames {
   std::string_view name;
   std::string_view values[4];
@@ -105,6 +115,8 @@ class TraceSink {
   // `bytes` belong to the record (payload of a DMA write, a written completion entry, data of a socket, program
   // output); empty for most.
   virtual void on_record(const TraceRecord& record, std::span<const std::byte> bytes) = 0;
+  // Events of the records that the sink gets; asked once, when it is added to a tracer.
+  virtual TraceEvents events() const { return kAllTraceEvents; }
   // True: the sink also gets records before their time, in another order than that of times.
   virtual bool takes_any_order() const { return false; }
 };
@@ -113,6 +125,8 @@ class TraceSink {
 class TracedPacketObserver {
  public:
   virtual ~TracedPacketObserver() = default;
+  // Events of the packets that the observer gets; asked once, when it is added to a tracer.
+  virtual TraceEvents packet_events() const { return kAllTraceEvents; }
   // Follows the record. `port` is the component at whose end of a link the packet is.
   virtual void on_traced_packet(const TraceRecord& record, const TracedPacket& packet, ComponentId port) = 0;
 };
@@ -183,9 +197,9 @@ class Tracer {
   explicit Tracer(const Engine& engine) : engine_(engine) {}
 
   // `sink` must outlive the tracer.
-  void add(TraceSink& sink) { (sink.takes_any_order() ? any_order_sinks_ : sinks_).push_back(&sink); }
+  void add(TraceSink& sink);
   // Observers must outlive the tracer. Packet and drop observers change no record.
-  void add(TracedPacketObserver& observer) { packet_observers_.push_back(&observer); }
+  void add(TracedPacketObserver& observer);
   void add(TracedDropObserver& observer) { drop_observers_.push_back(&observer); }
   // Gets the parts of each message's latency, which are in no record.
   void add(MessageObserver& observer) { message_observers_.push_back(&observer); }
@@ -245,7 +259,7 @@ class Tracer {
 
   void record(ComponentId component, TraceEvent event, std::uint64_t a = 0, std::uint64_t b = 0,
               std::uint64_t c = 0, std::uint64_t d = 0, std::span<const std::byte> bytes = {}) {
-    if (!has_sinks()) return;
+    if (!has_sinks_) return;
     emit(TraceRecord{to_ps(engine_.now()), component.value, event, {a, b, c, d}}, bytes);
   }
 
@@ -254,30 +268,36 @@ class Tracer {
   void record_at(Instant when, ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                  std::uint64_t d) {
     CHECK(held_ == nullptr && when >= engine_.now());
-    if (has_sinks()) emit_early({to_ps(when), component.value, event, {a, b, c, d}});
+    if (has_sinks_) emit_early({to_ps(when), component.value, event, {a, b, c, d}});
   }
   // Passes the remaining early records to the sinks, at the end of a run.
   void finish() { release_up_to(kNoTime); }
 
   // Whether there is a packet observer.
-  bool shows_packets() const { return !packet_observers_.empty(); }
+  bool shows_packets() const { return has_packet_observers_; }
   void record_packet(ComponentId component, TraceEvent event, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                      std::uint64_t d, const TracedPacket& packet, ComponentId port) {
     CHECK(held_ == nullptr);
-    const bool is_recorded = has_sinks();
-    if (!is_recorded && packet_observers_.empty()) return;
+    if (!has_sinks_ && !has_packet_observers_) return;
     TraceRecord record{to_ps(engine_.now()), component.value, event, {a, b, c, d}};
-    if (is_recorded) {
+    if (has_sinks_) {
       give_number(record);
       give_to_sinks(record, {});
     }
-    for (TracedPacketObserver* observer : packet_observers_) observer->on_traced_packet(record, packet, port);
+    for (TracedPacketObserver* observer : takers_of(event).packets) observer->on_traced_packet(record, packet, port);
   }
 
  private:
   static constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::max();
 
-  bool has_sinks() const { return !sinks_.empty() || !any_order_sinks_.empty(); }
+  // Of the records of one event.
+  struct Takers {
+    std::vector<TraceSink*> in_order;  // in the order of times
+    std::vector<TraceSink*> any_order;
+    std::vector<TracedPacketObserver*> packets;
+  };
+
+  Takers& takers_of(TraceEvent event) { return takers_[static_cast<std::size_t>(event)]; }
   void emit(TraceRecord record, std::span<const std::byte> bytes);
   void emit_early(TraceRecord record);
   void add_numbers(std::size_t size);
@@ -286,19 +306,19 @@ class Tracer {
     record.number = next_numbers_[record.component]++;
   }
   void give_to_sinks(const TraceRecord& record, std::span<const std::byte> bytes) {
-    for (TraceSink* sink : any_order_sinks_) sink->on_record(record, bytes);
-    if (!sinks_.empty()) give_in_order(record, bytes);
+    if (next_early_ps_ <= record.time_ps) [[unlikely]] release_up_to(record.time_ps);
+    Takers& takers = takers_of(record.event);
+    for (TraceSink* sink : takers.any_order) sink->on_record(record, bytes);
+    for (TraceSink* sink : takers.in_order) sink->on_record(record, bytes);
   }
-  void give_in_order(const TraceRecord& record, std::span<const std::byte> bytes);
-  // Passes early records up to this time to sinks_.
+  // Passes early records up to this time to the sinks that take records in order.
   void release_up_to(std::int64_t time_ps);
 
   const Engine& engine_;
-  std::vector<TraceSink*> sinks_;            // in the order of times
-  std::vector<TraceSink*> any_order_sinks_;
-  std::vector<TraceRecord> early_;           // heap of records that sinks_ get at their time; the front is next
-  std::int64_t next_early_ps_ = kNoTime;     // time of the front
-  std::vector<TracedPacketObserver*> packet_observers_;
+  std::array<Takers, kTraceEventCount> takers_;
+  bool has_sinks_ = false, has_packet_observers_ = false;
+  std::vector<TraceRecord> early_;        // heap of records that sinks get at their time; the front is next
+  std::int64_t next_early_ps_ = kNoTime;  // time of the front
   std::vector<TracedDropObserver*> drop_observers_;
   std::vector<MessageObserver*> message_observers_;
   std::vector<DiagnosisObserver*> diagnosis_observers_;

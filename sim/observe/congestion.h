@@ -18,8 +18,13 @@ class Congestion final : public TraceSink, public ib::PacketObserver, public ib:
  public:
   explicit Congestion(const ComponentTable& components) : components_(components) {}
 
+  TraceEvents events() const override {
+    return bits_of(TraceEvent::kPauseFrame, TraceEvent::kPacketMarked, TraceEvent::kRate,
+                   TraceEvent::kPauseWatchdog, TraceEvent::kRoutesChanged);
+  }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   // Counts marks by lane.
+  TraceEvents packet_events() const override { return bits_of(TraceEvent::kPacketMarked); }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
   void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) override;
   // Ends the run at that time; pauses that are still on count until then. Call once, before the functions

@@ -22,6 +22,11 @@ class FailureFacts final : public TraceSink {
   // `components` must outlive this object.
   explicit FailureFacts(const ComponentTable& components) : components_(components) {}
 
+  TraceEvents events() const override {
+    return bits_of(TraceEvent::kQpState, TraceEvent::kPacketDropped, TraceEvent::kRetransmission,
+                   TraceEvent::kDuplicate, TraceEvent::kAsyncEvent, TraceEvent::kProgramExited,
+                   TraceEvent::kLinkState, TraceEvent::kAckSent, TraceEvent::kCompletion);
+  }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
 
   // The kept records and the entries of the logs as lines of the text trace, in the order of time.

@@ -36,7 +36,11 @@ class LateReceives final : public TraceSink, public ib::PacketObserver, public C
   using WaitsForEver = std::function<bool(std::size_t adapter, std::uint32_t qpn)>;
   LateReceives(const std::vector<Adapter>& adapters, WaitsForEver waits_for_ever);
 
+  TraceEvents events() const override { return bits_of(TraceEvent::kDatagramSent, TraceEvent::kDatagramReceived); }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  TraceEvents packet_events() const override {
+    return bits_of(TraceEvent::kPacketTransmitted, TraceEvent::kPacketReceived);
+  }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
   void on_contact(ComponentId from, ComponentId to, Instant done) override;
   bool is_mistake(const ib::LateReceive& receive) override;

@@ -24,7 +24,11 @@ class Losses final : public TraceSink, public ib::PacketObserver {
   // Called when a requester's timeout expires and it retransmits.
   void set_timeout_listener(std::function<void()> listener) { on_timeout_ = std::move(listener); }
 
+  TraceEvents events() const override {
+    return bits_of(TraceEvent::kPacketDropped, TraceEvent::kAckSent, TraceEvent::kRetransmission);
+  }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  TraceEvents packet_events() const override { return bits_of(TraceEvent::kPacketTransmitted); }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
   // A message that its requester retransmitted from the same PSN at least once.

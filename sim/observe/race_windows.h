@@ -24,6 +24,10 @@ std::string_view text_of(RaceWindow window);
 
 class RaceWindows final : public TraceSink {
  public:
+  TraceEvents events() const override {
+    return bits_of(TraceEvent::kCompletion, TraceEvent::kDoorbell, TraceEvent::kPayloadGathered,
+                   TraceEvent::kAckSent, TraceEvent::kRetransmission, TraceEvent::kPacketDropped);
+  }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
   const std::array<std::uint64_t, kRaceWindowCount>& hits() const { return hits_; }
 

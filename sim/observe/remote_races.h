@@ -46,7 +46,14 @@ class RemoteRaces final : public TraceSink, public ib::PacketObserver, public Co
   // `tracer` must outlive this object. `check` is the name of the check in findings; a literal.
   RemoteRaces(Tracer& tracer, std::string_view check, std::vector<Adapter> adapters);
 
+  TraceEvents events() const override {
+    return bits_of(TraceEvent::kAckSent, TraceEvent::kCompletion, TraceEvent::kDatagramReceived,
+                   TraceEvent::kQpState);
+  }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  TraceEvents packet_events() const override {
+    return bits_of(TraceEvent::kPacketTransmitted, TraceEvent::kPacketReceived);
+  }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
   void on_contact(ComponentId from, ComponentId to, Instant done) override;
 

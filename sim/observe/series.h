@@ -37,7 +37,11 @@ class Series final : public TraceSink, public ib::PacketObserver, public FactObs
   // Ends the run at that time and writes the rest.
   void finish(std::int64_t end_ps);
 
+  TraceEvents events() const override { return bits_of(TraceEvent::kRate, TraceEvent::kPauseFrame); }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override;
+  TraceEvents packet_events() const override {
+    return bits_of(TraceEvent::kPacketTransmitted, TraceEvent::kPacketMarked, TraceEvent::kPacketDropped);
+  }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
   void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override;
   void on_command(ComponentId, std::uint32_t, std::span<const std::byte>, Instant) override {}

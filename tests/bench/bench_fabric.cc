@@ -41,9 +41,9 @@ double cpu_seconds() {
 class Hops final : public TraceSink {
  public:
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
-    if (record.event != TraceEvent::kPacketTransmitted) return;
     hops_ += ib::operation_of(static_cast<ib::Opcode>(record.values[0])) == ib::Operation::kAcknowledge ? 0 : 1;
   }
+  TraceEvents events() const override { return bits_of(TraceEvent::kPacketTransmitted); }
   bool takes_any_order() const override { return true; }
   double count() const { return static_cast<double>(hops_); }
 

@@ -35,6 +35,35 @@ TEST(Tracer, stamps_a_record_and_hands_it_with_its_bytes_to_every_sink) {
   EXPECT_EQ(one.bytes, 3u);
 }
 
+// A record that no sink takes is numbered, too: the others' numbers do not depend on who listens.
+TEST(Tracer, gives_a_sink_the_records_of_its_events_only) {
+  struct Doorbells : Keeper {
+    TraceEvents events() const override { return bits_of(TraceEvent::kDoorbell, TraceEvent::kCompletion); }
+  };
+  struct AnyOrder final : Doorbells {
+    bool takes_any_order() const override { return true; }
+  };
+  Engine engine;
+  Tracer tracer(engine);
+  Doorbells doorbells;
+  AnyOrder any_order;
+  tracer.add(doorbells);
+  tracer.add(any_order);
+  tracer.record_at(instant_from_ps(5), ComponentId{1}, TraceEvent::kPayloadGathered, 0, 0, 0, 0);
+  tracer.record_at(instant_from_ps(9), ComponentId{1}, TraceEvent::kCompletion, 0, 0, 0, 0);
+  tracer.record(ComponentId{1}, TraceEvent::kDmaWrite);
+  tracer.record(ComponentId{1}, TraceEvent::kDoorbell);
+  ASSERT_EQ(any_order.records.size(), 2u);
+  EXPECT_EQ(any_order.records[0].event, TraceEvent::kCompletion);
+  engine.run_until(instant_from_ps(9));
+  tracer.record(ComponentId{2}, TraceEvent::kQpState);  // releases what is due
+  ASSERT_EQ(doorbells.records.size(), 2u);
+  EXPECT_EQ(doorbells.records[0].event, TraceEvent::kDoorbell);
+  EXPECT_EQ(doorbells.records[0].number, 3u);
+  EXPECT_EQ(doorbells.records[1].event, TraceEvent::kCompletion);
+  EXPECT_EQ(doorbells.records[1].number, 1u);
+}
+
 // Records of work done ahead have the time of the work.
 TEST(Tracer, keeps_records_back_until_they_are_released) {
   Engine engine;

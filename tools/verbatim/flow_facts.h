@@ -40,6 +40,9 @@ class FlowFacts final : public ib::PacketObserver, public workload::FlowListener
   // Ends the run and returns the facts of each flow, in order.
   std::vector<Facts> finish();
 
+  TraceEvents packet_events() const override {
+    return bits_of(TraceEvent::kPacketForwarded, TraceEvent::kPacketTransmitted, TraceEvent::kPacketReceived);
+  }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
   void on_flow_started(const workload::Flow& flow) override;
   void on_flow_ended(const workload::Flow& flow) override;

@@ -33,6 +33,7 @@ class RunFacts final : public FactObserver, public ib::PacketObserver {
   void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override;
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
   // Marks and drops, whose trace records have no lane.
+  TraceEvents packet_events() const override { return bits_of(TraceEvent::kPacketMarked, TraceEvent::kPacketDropped); }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
  private:

@@ -16,6 +16,7 @@ namespace verbatim::cli {
 class LinkCounts final : public ib::PacketObserver {
  public:
   explicit LinkCounts(const ComponentTable& components) : ports_(components.size()) {}
+  TraceEvents packet_events() const override { return bits_of(TraceEvent::kPacketMarked, TraceEvent::kPacketDropped); }
   void on_packet(const TraceRecord& record, const ib::Packet& packet, ComponentId port) override;
 
   // Writes a header and lines as CSV: links in the topology's order, each from its end "a" first.
