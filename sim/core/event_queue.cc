@@ -23,36 +23,38 @@ std::uint64_t EventQueue::Wheel::find(std::uint64_t from, std::uint64_t end) con
   return end;
 }
 
-void EventQueue::insert_near(const Entry& entry) {
-  entry.event->slot = kNear;
+// The key is passed in registers: an entry stored in parts and then loaded as a whole waits for the stores.
+void EventQueue::insert_near(EventKey key, Queueable& event) {
+  event.slot = kNear;
   Entry* const begin = near_.data() + near_begin_;
   const std::size_t count = near_end_ - near_begin_;
-  if (count > kFewNear || near_begin_ == 0) [[unlikely]] return insert_among_many(entry);
+  if (count > kFewNear || near_begin_ == 0) [[unlikely]] return insert_among_many(key, event);
   // Most events are among the next ones, so the few before it move.
   Entry* at = begin;
-  for (const Entry* const end = begin + count; at != end && at->key < entry.key; ++at) at[-1] = *at;
-  at[-1] = entry;
+  for (const Entry* const end = begin + count; at != end && at->key < key; ++at) at[-1] = *at;
+  at[-1].key = key;
+  at[-1].event = &event;
   --near_begin_;
 }
 
-void EventQueue::insert_among_many(const Entry& entry) {
+void EventQueue::insert_among_many(EventKey key, Queueable& event) {
   if (near_end_ - near_begin_ >= spill_size_) [[unlikely]] {
     spill();
-    if (bucket_of(entry.key) >= first_bucket_) return insert_behind(entry.key, *entry.event);
+    if (bucket_of(key) >= first_bucket_) return insert_behind(key, event);
   }
-  const std::size_t before = count_before(entry.key);
+  const std::size_t before = count_before(key);
   const std::size_t count = near_end_ - near_begin_;
   if (count < spill_size_ / 4) spill_size_ = std::max(kMostNear, spill_size_ / 2);
   if (near_begin_ > 0 && before <= count / 2) {
     Entry* const begin = near_.data() + near_begin_--;
     std::copy(begin, begin + before, begin - 1);
-    begin[static_cast<std::ptrdiff_t>(before) - 1] = entry;
+    begin[static_cast<std::ptrdiff_t>(before) - 1] = {key, &event};
     return;
   }
   reserve_near();
   Entry* const at = near_.data() + near_begin_ + before;
   std::copy_backward(at, near_.data() + near_end_, near_.data() + near_end_ + 1);
-  *at = entry;
+  *at = {key, &event};
   ++near_end_;
 }
 

@@ -65,7 +65,7 @@ class EventQueue {
   // The event must be idle.
   void insert(EventKey key, Queueable& event) {
     if (bucket_of(key) >= first_bucket_) return insert_behind(key, event);
-    insert_near({key, &event});
+    insert_near(key, event);
   }
   // The event must be in this queue.
   void remove(Queueable& event);
@@ -118,8 +118,8 @@ class EventQueue {
   std::uint64_t bucket_of(const EventKey& key) const { return static_cast<std::uint64_t>(to_ps(key.when)) >> bucket_bits_; }
 
   // The array.
-  void insert_near(const Entry& entry);
-  void insert_among_many(const Entry& entry);
+  void insert_near(EventKey key, Queueable& event);
+  void insert_among_many(EventKey key, Queueable& event);
   // Number of its entries before the key.
   std::size_t count_before(const EventKey& key) const;
   // Moves all but the first events into buckets, unless they are of nearly one instant.

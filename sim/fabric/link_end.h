@@ -93,7 +93,11 @@ class LinkEnd {
   // an error.
   Instant transmit(ib::PacketPtr&& packet, Instant now, Duration delay, bool is_faulty) {
     const TransmitTimes times = channel_.transmit(now, packet->sent_bytes, packet->trail, delay);
-    packet->forwarding = {times.arrival.head, times.arrival.tail, is_faulty ? kFaultyPacket : arrivals_.failures()};
+    ib::ForwardingState& forwarding = packet->forwarding;  // by member: a copy of all would wait for these stores
+    forwarding.begin = times.arrival.head;
+    forwarding.end = times.arrival.tail;
+    forwarding.failures = is_faulty ? kFaultyPacket : arrivals_.failures();
+    forwarding.input = forwarding.input_lane = 0;
     if (LinkInbox* const inbox = far_->inbox_.get(); inbox != nullptr) [[unlikely]] {
       inbox->packets.push_back(std::move(packet));
     } else {
