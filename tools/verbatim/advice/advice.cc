@@ -25,6 +25,7 @@ constexpr rules::Found (*kRules[])(const Evidence&) = {
     rules::late_write_of_ended_sender,
     rules::limit_not_armed_again,
     rules::reset_discards,
+    rules::notice_overtakes_write,
     rules::queue_pairs_unordered,
     rules::send_of_read_bytes,
     rules::batch_of_destroyed,

@@ -29,6 +29,9 @@ Found bytes_in_any_order(const Evidence& evidence);  // a thread takes changed m
 Found writes_unordered(const Evidence& evidence);    // a WRITE overtakes an earlier one of its queue pair
 Found queue_pairs_unordered(const Evidence& evidence);  // a message is taken as proof of one of another queue pair
 
+// notice_rule.cc
+Found notice_overtakes_write(const Evidence& evidence);  // a message over a socket is taken as proof of a WRITE
+
 // thread_rules.cc
 Found accesses_of_threads(const Evidence& evidence);    // memory changes between two accesses of a thread
 Found atomics_and_processor(const Evidence& evidence);  // an adapter's atomics and the processor's stores
