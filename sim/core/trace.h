@@ -173,6 +173,9 @@ class FactObserver {
   virtual void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) = 0;
   // Bytes in the output queue of a lane of `port`, after a packet has entered or left it.
   virtual void on_output_queue(ComponentId /*port*/, std::uint32_t /*lane*/, std::uint64_t /*bytes*/, Instant /*now*/) {}
+  // The last kCompletion, of queue pair `qpn` in completion queue `cqn`, is that of a receive, or of a send.
+  virtual void on_completion(ComponentId /*adapter*/, std::uint32_t /*cqn*/, std::uint32_t /*qpn*/, bool /*is_receive*/,
+                             Instant /*now*/) {}
   // `write`, the last kDmaWrite, stores payload for queue pair `qpn`: of a response, or of a request to it.
   virtual void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) = 0;
 };
@@ -248,6 +251,9 @@ class Tracer {
   }
   void report_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes) {
     for (FactObserver* observer : fact_observers_) observer->on_output_queue(port, lane, bytes, engine_.now());
+  }
+  void report_completion(ComponentId adapter, std::uint32_t cqn, std::uint32_t qpn, bool is_receive) {
+    for (FactObserver* observer : fact_observers_) observer->on_completion(adapter, cqn, qpn, is_receive, engine_.now());
   }
   void report_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
     for (FactObserver* observer : fact_observers_) observer->on_placement(write, qpn, is_response);

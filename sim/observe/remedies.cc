@@ -37,6 +37,9 @@ constexpr Remedy kRemedies[] = {
     {"qp_access_flags",
      "give the responder's queue pair the right as well: qp_access_flags in ibv_modify_qp to INIT (or RTR, RTS); the "
      "rights of the region alone are not enough"},
+    {"because it was registered with a length of 0 bytes",
+     "find out why ibv_reg_mr got the length 0, with which it succeeds: the length may not have been set, or not have been sent to the side that "
+     "registers the memory"},
     {"are not within the memory with rkey",
      "compare remote_addr and the length with the peer's region: is the address in the wrong byte order (htobe64, "
      "be64toh), from another region, or was only its lower half sent?"},

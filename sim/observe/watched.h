@@ -59,6 +59,9 @@ class Watched final : public TraceSink, public ib::PacketObserver, public FactOb
   void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override {
     if (set_.has(port, to_ps(now))) to_.facts->on_output_queue(port, lane, bytes, now);
   }
+  void on_completion(ComponentId adapter, std::uint32_t cqn, std::uint32_t qpn, bool is_receive, Instant now) override {
+    if (set_.has(adapter, to_ps(now))) to_.facts->on_completion(adapter, cqn, qpn, is_receive, now);
+  }
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override {
     if (has(write)) to_.facts->on_placement(write, qpn, is_response);
   }

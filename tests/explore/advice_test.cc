@@ -3,63 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
+#include "tests/explore/advice_case.h"
 #include "tools/verbatim/advice/rules.h"
 
 namespace verbatim::cli {
 namespace {
-
-Trace lines_of(const std::string& text) {
-  Trace trace;
-  std::stringstream in(text);
-  for (std::string line; std::getline(in, line);) {
-    if (auto parsed = observe::parse_trace_line(line)) trace.push_back(std::move(*parsed));
-  }
-  return trace;
-}
-
-// A failure: records of the failing run and, with a decision, of the run without it.
-struct Case {
-  std::string trace, facts, without, without_facts, calls;
-  std::string site, actor = "hca/client";
-  std::int64_t decided_ps = 0;
-  std::string failed = "server";  // the program that failed; empty: the run hangs
-  std::int64_t ended_ps = 0;
-  std::vector<RunReport::Finding> findings;
-  std::vector<std::string> sentences;
-  std::vector<RunReport::Place> places;
-  bool fails_alike = false;  // the run without the decision
-  bool is_minimal = true;
-  std::string last_words, sanitizer_report;
-
-  std::vector<Advice> advice() const {
-    RunReport report;
-    report.code = 1;
-    report.outcome = failed.empty() ? "deadlock" : "finished";
-    report.findings = findings;
-    report.sentences = sentences;
-    if (!failed.empty())
-      report.programs.push_back({failed, false, "exit code 1", last_words, ended_ps, sanitizer_report});
-    std::vector<explore::Decision> decisions;
-    std::vector<Evidence::Run> runs;
-    if (!site.empty()) {
-      decisions.push_back({site, actor, 0, 1, 10, decided_ps});
-      runs.push_back({lines_of(without), lines_of(without_facts), fails_alike});
-    }
-    const Places all(places);
-    return advice_of(Evidence({lines_of(trace), lines_of(facts)}, std::move(runs), decisions,
-                              thread_calls_of(calls), all, report, is_minimal));
-  }
-  std::string text() const {
-    const std::vector<Advice> all = advice();
-    return all.empty() ? ""
-                       : (all.front().is_proven ? "" : "possible: ") + all.front().cause + " -> " +
-                             all.front().remedy;
-  }
-};
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 TEST(ThreadCalls, are_read_from_the_list_of_calls) {
   const auto calls = thread_calls_of(
@@ -280,6 +228,22 @@ TEST(Advice, a_queue_pair_that_is_destroyed_before_its_send_is_executed) {
       "0.101000000 ms client 1001/1001 ibv_poll_cq(CQ 1) = 1 [wr_id 1 success] <10 ns>\n"
       "0.102000000 ms client 1001/1001 ibv_destroy_qp(handle 5) = 0 <20 us>\n";
   EXPECT_EQ(one.text(), "");
+  // That of an earlier request does not.
+  one.calls.replace(one.calls.find("[wr_id 1"), 8, "[wr_id 0");
+  EXPECT_TRUE(has(one.text(), "before the adapter has executed the request")) << one.text();
+}
+
+TEST(Advice, a_send_behind_a_read_of_as_many_bytes_needs_a_fence) {
+  Case one{.trace = "140.000000 us  host/client  program-exited  pid=1001 exit_code=1 signal=0\n",
+           .calls =
+               "0.099000000 ms client 1001/1001 ibv_post_send(QP 72, wr_id 1, RDMA_READ, 64 bytes) = 0 <10 ns>\n"
+               "0.100000000 ms client 1001/1001 ibv_post_send(QP 72, wr_id 2, SEND, 64 bytes) = 0 <10 ns>\n",
+           .failed = "client",
+           .ended_ps = 140'000'000,
+           .findings = {{"send-buffer", "host/client", "QP 72: the buffer of the send with wr_id 2 was changed", "", 120'000'000}}};
+  EXPECT_TRUE(has(one.text(), "set IBV_SEND_FENCE on the send") && !has(one.text(), "possible")) << one.text();
+  one.calls.replace(one.calls.find("SEND, 64"), 8, "SEND, 56");
+  EXPECT_TRUE(one.text().starts_with("possible: ")) << one.text();
 }
 
 TEST(Advice, a_lost_datagram_is_not_repeated_and_no_matter_of_buffers) {

@@ -123,6 +123,15 @@ TEST(Diagnosis, of_a_local_key_names_it_when_the_request_is_posted) {
   expect_reported(pair.world, {"work request with wr_id 4: the bytes", "are not within the memory with lkey", "begins 0 bytes after its end"});
 }
 
+TEST(Diagnosis, of_a_region_without_bytes_says_so) {
+  Pair pair;
+  const auto empty = pair.b.program.reg_mr(Program::kBuffer, 0, ib::kLocalWrite | ib::kRemoteWrite);
+  SendRequest request = write_to(pair, 0, 8);
+  request.rkey = empty.rkey;
+  expect_failure(pair, request, WcStatus::kRemoteAccessError);
+  expect_reported(pair.world, {"are not within the memory with rkey", "because it was registered with a length of 0 bytes"});
+}
+
 TEST(Diagnosis, of_a_message_too_long_for_its_receive_has_both_lengths) {
   Pair pair;
   pair.b.program.post_recv(pair.b.qp, 1, {pair.b.sge(0, 100)});

@@ -28,6 +28,7 @@ namespace {
 using observe::TraceLine;
 
 constexpr std::size_t kMostExplained = 16;  // decisions
+constexpr std::size_t kMostListed = 32;     // decisions, of which some may be without effect
 
 // mkdtemp() pattern of a folder for temporary traces.
 std::string pattern_of_folder() {
@@ -286,7 +287,17 @@ Explained explain(ScheduleRuns& runs, const Shrunk& shrunk) {
   }
   const RunReport::Program* const failed = shrunk.report.first_failed();
   const bool has_end = failed != nullptr && failed->ended_ps != std::numeric_limits<std::int64_t>::max();
-  const std::int64_t until_ps = has_end ? failed->ended_ps : shrunk.report.virtual_end_ps;
+  // The calls after the last record of a run that hangs are repeated polls and timeouts, and so are its management datagrams.
+  constexpr std::int64_t kAfterLast = 1'000'000'000;  // ps
+  std::int64_t until_ps = has_end ? failed->ended_ps : shrunk.report.virtual_end_ps;
+  if (!has_end) {
+    std::int64_t last_ps = 0;
+    for (const TraceLine& line : records.front().trace) {
+      const bool is_of_host = line.component.starts_with("hca/") || line.component.starts_with("host/");
+      if (is_of_host && !line.event.starts_with("datagram-") && line.time_ps < until_ps) last_ps = line.time_ps;
+    }
+    until_ps = std::min(until_ps, last_ps + kAfterLast);
+  }
   std::vector<ThreadCall> calls;
   if (!is_over()) calls = observed_calls(runs, schedule_of(decisions), folder.path() + "/calls", until_ps);
   explained.is_minimal = !shrunk.ran_out_of_time;
@@ -353,13 +364,21 @@ std::string decisions_text(const std::vector<explore::Decision>& decisions, cons
   std::vector<std::size_t> marked;
   const std::vector<ThreadCall> none;
   const std::vector<ThreadCall>& calls = explained.evidence ? explained.evidence->calls() : none;
+  // Of many decisions those whose effects are known are shown.
+  std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const Effect* const effect = i < explained.effects.size() && explained.effects[i] ? &*explained.effects[i] : nullptr;
     if (effect != nullptr && effect->at) marked.push_back(*effect->at);
+    if (decisions.size() > kMostListed && (effect == nullptr || shown.size() == kMostExplained)) continue;
     text += decision_text(decisions[i], i + 1, effect, *explained.places, calls);
+    shown.push_back(i);
+  }
+  if (shown.size() < decisions.size()) {
+    const std::string more = std::to_string(decisions.size() - shown.size());
+    text += shown.empty() ? "  they are in the replay file\n" : "  and " + more + " more, in the replay file\n";
   }
   std::set<std::string_view> shown_rules, remedies;
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
+  for (const std::size_t i : shown) {
     const explore::SiteText* site = explore::text_of(decisions[i].site);
     if (site == nullptr) continue;
     if (!site->remedy.empty()) remedies.insert(site->remedy);

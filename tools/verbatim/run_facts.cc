@@ -124,6 +124,11 @@ void RunFacts::on_packet(const TraceRecord& record, const ib::Packet& packet, Co
   write_(is_mark ? join(start, kMarkName, "  vl=", lane, "\n") : join(start, kDropName, "  vl=", lane, " reason=", record.values[3], "\n"));
 }
 
+void RunFacts::on_completion(ComponentId adapter, std::uint32_t cqn, std::uint32_t qpn, bool is_receive, Instant now) {
+  write_(join(observe::microseconds(verbatim::to_ps(now)), " us  ", components_.name(adapter), "  completed  cqn=", cqn, " qpn=", qpn,
+              " receive=", is_receive ? 1 : 0, "\n"));
+}
+
 void RunFacts::on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) {
   write_(fmt::format("{} us  {}  placement  process={} va={:#x} length={} qpn={} response={}\n", observe::microseconds(write.time_ps),
                      components_.name(ComponentId{write.component}), write.values[0], write.values[1], write.values[2], qpn,

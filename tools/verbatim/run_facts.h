@@ -1,6 +1,6 @@
 // Facts for `verbatim report` that are not in the trace: creation of regions and queues, queue levels,
-// credits and output queues of ports, the packet of each write to memory, cables, and waits of threads. They
-// are lines in the form of the trace, in a separate file.
+// credits and output queues of ports, the queue of each completion, the packet of each write to memory, cables,
+// and waits of threads. They are lines in the form of the trace, in a separate file.
 #pragma once
 
 #include <functional>
@@ -31,6 +31,7 @@ class RunFacts final : public FactObserver, public ib::PacketObserver {
   void on_level(ComponentId adapter, Queue queue, std::uint32_t number, std::uint32_t level, Instant now) override;
   void on_credits(ComponentId port, std::uint32_t lane, std::uint32_t blocks, std::uint32_t of, Instant now) override;
   void on_output_queue(ComponentId port, std::uint32_t lane, std::uint64_t bytes, Instant now) override;
+  void on_completion(ComponentId adapter, std::uint32_t cqn, std::uint32_t qpn, bool is_receive, Instant now) override;
   void on_placement(const TraceRecord& write, std::uint32_t qpn, bool is_response) override;
   // Marks and drops, whose trace records have no lane.
   TraceEvents packet_events() const override { return bits_of(TraceEvent::kPacketMarked, TraceEvent::kPacketDropped); }

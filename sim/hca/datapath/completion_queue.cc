@@ -121,6 +121,7 @@ void CompletionQueue::write(const protocol::Cqe& incomplete, bool solicited, boo
   entry = complete(entry, number, adapter_.engine.now());
   record(entry, std::as_bytes(std::span(&entry, 1)));
   if (adapter_.tracer.wants_facts()) [[unlikely]] {
+    adapter_.tracer.report_completion(adapter_.id, params_.number, entry.qpn, entry.queue != protocol::CqeQueue::kSend);
     adapter_.tracer.report_level(adapter_.id, FactObserver::Queue::kCompletions, params_.number, producer_ - read_consumer());
   }
   // The program may have taken it already and noted when.

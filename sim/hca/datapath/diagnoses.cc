@@ -218,6 +218,10 @@ std::string Diagnoses::why_not(const Context& owner, std::uint32_t pd, std::uint
     return join("the memory with ", kind, " ", Hex{key}, " was registered without ", rights(access & ~region->access));
   }
   const std::uint64_t end = va + length, region_end = region->iova + region->length;
+  if (region->length == 0) {
+    return join("the bytes ", range(va, length), " are not within the memory with ", kind, " ", Hex{key},
+                ", because it was registered with a length of 0 bytes");
+  }
   if (va < region->iova || end < va || end > region_end) {
     const std::string misses = va < region->iova                     ? join("begins ", region->iova - va, " bytes before the region")
                                : va >= region_end                    ? join("begins ", va - region_end, " bytes after its end")

@@ -1,5 +1,6 @@
 // Memory that changes, or is given up, while an adapter may still read or write it.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -119,6 +120,24 @@ std::optional<Changed> changed_payload(const Evidence& evidence, bool is_respons
   return std::nullopt;
 }
 
+// Whether this poll may have returned the completion of this request: one with its wr_id that is not older.
+bool has_polled_completion(const Evidence& evidence, const ThreadCall& poll, const ThreadCall& post) {
+  if (poll.polled() == 0) return false;
+  const std::string wr_id = std::to_string(post.number_of("wr_id "));
+  if (poll.result.find("wr_id " + wr_id + " ") == std::string::npos) return false;
+  const auto completions = evidence.completions_of(poll);
+  return completions.empty() || std::ranges::any_of(completions, [&](const TraceLine* line) {
+           return line->value("wr_id") == wr_id && line->time_ps >= post.begin_ps;
+         });
+}
+
+// "64" for ibv_post_send(QP 72, wr_id 1, SEND, 64 bytes), the first request of a list.
+std::string bytes_of(const ThreadCall& post) {
+  const std::size_t end = post.arguments.find(" bytes");
+  const std::size_t begin = post.arguments.rfind(' ', end == std::string::npos ? end : end - 1);
+  return end == std::string::npos || begin == std::string::npos ? "" : post.arguments.substr(begin + 1, end - begin - 1);
+}
+
 std::string later_by(const Changed& changed) {
   const std::int64_t later = changed.with.gathered->time_ps - changed.without.gathered->time_ps;
   return join("at ", time_text(changed.with.gathered->time_ps), ", ", time_text(later),
@@ -213,7 +232,8 @@ Found send_of_read_bytes(const Evidence& evidence) {
              time_text(read->begin_ps),
              ", which is not complete, and the buffer of the send changes after its post (check send-buffer)",
              ": the adapter reads it before the bytes of the READ are there"),
-        "set IBV_SEND_FENCE on the send, or post it after the completion of the READ has been polled"};
+        "set IBV_SEND_FENCE on the send, or post it after the completion of the READ has been polled",
+        bytes_of(*read) == bytes_of(*send)};  // else the send may be of other memory
   }
   return std::nullopt;
 }
@@ -237,7 +257,7 @@ Found requests_outlive_their_end(const Evidence& evidence) {
           post = &call;
           polls = 0;
         }
-        if (post != nullptr && call.polled() > 0) ++polls;
+        if (post != nullptr && has_polled_completion(evidence, call, *post)) ++polls;
         const bool ends = call.name == "ibv_destroy_qp" && evidence.queue_pair_of(call) == qpn;
         const bool resets = call.name == "ibv_modify_qp" && evidence.queue_pair_of(call) == qpn &&
                             (call.arguments.find(", RESET") != std::string::npos ||
@@ -257,6 +277,42 @@ Found requests_outlive_their_end(const Evidence& evidence) {
                difference.number, " the message is never sent"),
           "poll the completion of the last send before the queue pair is destroyed, moved to ERR or RESET, or the program exits; "
           "ibv_post_send does not wait until a message has been sent, and IBV_SEND_INLINE only allows the buffer to be reused"};
+    }
+  }
+  return std::nullopt;
+}
+
+Found closed_with_sends_outstanding(const Evidence& evidence) {
+  const auto completed = [](const Evidence::Run& run, const std::string& component, std::uint64_t qpn, std::int64_t until_ps) {
+    return std::ranges::count_if(run.trace, [&](const TraceLine& line) {
+      return line.event == "completion" && line.component == component && line.time_ps <= until_ps && number_of(line, "qpn") == qpn &&
+             line.value("status") == "0" && Evidence::is_of_receive(run, line) == false;
+    });
+  };
+  for (const Evidence::Difference& difference : evidence.differences()) {
+    for (const ThreadCall& close : evidence.calls()) {
+      const bool moves = close.name == "ibv_modify_qp" && (close.arguments.find(", ERR") != std::string::npos ||
+                                                           close.arguments.find(", RESET") != std::string::npos);
+      if ((!moves && close.name != "ibv_destroy_qp") || close.host == evidence.end().host) continue;
+      const std::uint64_t qpn = evidence.queue_pair_of(close);
+      const std::string component = "hca/" + close.host;
+      const ThreadCall* last = nullptr;
+      for (const ThreadCall& call : evidence.calls()) {
+        if (call.host == close.host && call.name == "ibv_post_send" && call.number_of("QP ") == qpn && call.result == "0" &&
+            call.end_ps <= close.begin_ps)
+          last = &call;
+      }
+      const auto before = completed(evidence.failing(), component, qpn, close.begin_ps);
+      const auto otherwise = completed(difference.without, component, qpn, std::numeric_limits<std::int64_t>::max());
+      if (last == nullptr || qpn == 0 || otherwise <= before) continue;
+      return Advice{
+          join(close.host, " calls ", evidence.text_of(close), " at ", time_text(close.begin_ps), ", when only ", before, " of ", otherwise,
+               " sends of QP ", qpn, " are complete; the last one is ", last->text(),
+               at_place(evidence.posted_at(component, qpn, last->end_ps)), " at ", time_text(last->begin_ps),
+               ". The others are flushed, and the peer never gets what they carry"),
+          "poll the completions of all sends before the queue pair is closed (rdma_disconnect moves it to ERR): a poll that returns one "
+          "completion, or any number below that of the requests, is not enough",
+          false};
     }
   }
   return std::nullopt;

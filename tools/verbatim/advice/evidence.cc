@@ -239,7 +239,25 @@ std::string Evidence::text_of(const ThreadCall& call) const {
   return qpn == 0 || at == text.npos ? text : text.replace(at, handle.size(), "QP " + std::to_string(qpn));
 }
 
+std::optional<bool> Evidence::is_of_receive(const Run& run, const TraceLine& completion) {
+  const auto is_of_queue = [&](const TraceLine& line, std::string_view event) {
+    return line.event == event && line.component == completion.component && line.value("cqn") == completion.value("cqn") &&
+           line.value("qpn") == completion.value("qpn");
+  };
+  // Several completions of one time are in the same order in both.
+  std::size_t before = 0;
+  const auto records = std::lower_bound(run.trace.begin(), run.trace.end(), completion.time_ps, is_before);
+  for (auto line = records; line != run.trace.end() && &*line != &completion; ++line) before += is_of_queue(*line, "completion") ? 1 : 0;
+  const auto facts = std::lower_bound(run.facts.begin(), run.facts.end(), completion.time_ps, is_before);
+  for (auto fact = facts; fact != run.facts.end() && fact->time_ps == completion.time_ps; ++fact) {
+    if (!is_of_queue(*fact, "completed")) continue;
+    if (before-- == 0) return fact->value("receive") == "1";
+  }
+  return std::nullopt;
+}
+
 bool Evidence::is_of_send(const TraceLine& completion) const {
+  if (const auto is_receive = is_of_receive(failing_, completion)) return !*is_receive;
   std::uint64_t send_cq = 0, recv_cq = 0;  // handles
   for (const TraceLine& fact : failing_.facts) {
     if (fact.time_ps > completion.time_ps) break;

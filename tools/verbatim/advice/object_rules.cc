@@ -21,13 +21,19 @@ bool changes_to(const ThreadCall& call, std::string_view state) {
   return call.name == "ibv_modify_qp" && call.arguments.find(", " + std::string(state)) != std::string::npos;
 }
 
-// The command of librdmacm that returns an event, which rdma_get_cm_event waits for.
-bool gets_cm_event(const ThreadCall& call) {
-  return call.name == "write" && call.arguments.find(", \"\\f\\x00\\x00\\x00") != std::string::npos;
-}
-
 bool is_receive(const Evidence& evidence, const TraceLine& completion) {
   return !evidence.is_of_send(completion);
+}
+
+// Whether the queue pair that this call moves to RTS is that of the side that accepts: its next message of connection
+// management is a REP. The other side moves it in the call of rdma_get_cm_event that returns RDMA_CM_EVENT_ESTABLISHED.
+bool sends_reply(const Evidence& evidence, const ThreadCall& change) {
+  constexpr std::string_view kConnectionClass = "1795", kReply = "19";
+  const auto next = std::ranges::find_if(evidence.trace(), [&](const TraceLine& line) {
+    return line.time_ps >= change.begin_ps && line.event == "datagram-sent" && line.component == "hca/" + change.host &&
+           line.value("class_method") == kConnectionClass;
+  });
+  return next != evidence.trace().end() && next->value("attribute") == kReply;
 }
 
 // The completion that this poll has returned, if it is the only one.
@@ -104,11 +110,11 @@ Found message_before_established(const Evidence& evidence) {
     for (const ThreadCall& call : evidence.calls()) {
       if (!evidence.has_failed(call.pid)) continue;
       uses_cm = uses_cm || gets_cm_event(call);
-      if (gets_cm_event(call) && call.has_ended() && !call.result.starts_with("E") && call.end_ps <= until_ps)
+      if (gets_cm_event(call) && call.has_ended() && !call.result.starts_with("-1") && call.end_ps <= until_ps)
         accepted = nullptr;
       if (changes_to(call, "RTS") && call.end_ps <= until_ps) accepted = &call;
     }
-    if (!uses_cm || accepted == nullptr) continue;
+    if (!uses_cm || accepted == nullptr || !sends_reply(evidence, *accepted)) continue;
     const std::uint64_t qpn = evidence.queue_pair_of(*accepted);
     for (const TraceLine& line : evidence.trace()) {
       if (line.event != "completion" || line.component != "hca/" + accepted->host ||

@@ -1,9 +1,13 @@
 // Orders that are not promised: between queue pairs, between the bytes of a message, between a reply and a
 // completion.
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/core/time_text.h"
 #include "sim/core/words.h"
@@ -72,6 +76,62 @@ std::uint64_t relaxed_region(const Evidence& evidence, const TraceLine& write) {
     if (is_inside && (number_of(fact, "access") & kRelaxedOrdering) != 0) rkey = number_of(fact, "rkey");
   }
   return rkey;
+}
+
+// A completion among those of its adapter: the `ordinal`-th of its queue pair's sends, or of its receives.
+struct Completed {
+  const TraceLine* line;
+  std::uint64_t qpn;
+  bool is_receive;
+  std::size_t ordinal;
+  bool is_same(const Completed& other) const {
+    return qpn == other.qpn && is_receive == other.is_receive && ordinal == other.ordinal;
+  }
+};
+
+// The completions that this adapter writes until then, in their order; empty if it is unknown whose they are.
+std::vector<Completed> completed_by(const Evidence::Run& run, std::string_view component, std::int64_t until_ps) {
+  std::vector<Completed> all;
+  std::map<std::pair<std::uint64_t, bool>, std::size_t> counts;
+  for (const TraceLine& line : run.trace) {
+    if (line.time_ps > until_ps) break;
+    if (line.event != "completion" || line.component != component) continue;
+    const auto is_receive = Evidence::is_of_receive(run, line);
+    if (!is_receive) return {};
+    const std::uint64_t qpn = number_of(line, "qpn");
+    all.push_back({&line, qpn, *is_receive, ++counts[{qpn, *is_receive}]});
+  }
+  return all;
+}
+
+// Two completions of a host's adapter that a decision has swapped.
+struct Swapped {
+  Completed message, send;  // in the failing run, in this order
+};
+
+// The first difference between the orders of completions of this adapter, if it is a message before an own send.
+std::optional<Swapped> swapped_completions(const Evidence& evidence, const Evidence::Difference& difference, std::string_view component) {
+  const auto with = completed_by(evidence.failing(), component, evidence.end().time_ps);
+  const auto without = completed_by(difference.without, component, std::numeric_limits<std::int64_t>::max());
+  std::size_t i = 0;
+  while (i < with.size() && i < without.size() && with[i].is_same(without[i])) ++i;
+  if (i >= with.size() || i >= without.size() || !with[i].is_receive || without[i].is_receive) return std::nullopt;
+  const auto find = [](const std::vector<Completed>& all, const Completed& one) {
+    return std::ranges::find_if(all, [&](const Completed& other) { return other.is_same(one); });
+  };
+  const auto send = find(with, without[i]);
+  const bool is_message_in_both = find(without, with[i]) != without.end();
+  const bool has_failed = with[i].line->value("status") != "0" || (send != with.end() && send->line->value("status") != "0");
+  if (send == with.end() || !is_message_in_both || has_failed) return std::nullopt;
+  // The send has been posted when the message completes.
+  std::uint64_t posted = 0;
+  for (const TraceLine& line : evidence.trace()) {
+    if (line.time_ps > with[i].line->time_ps) break;
+    if (line.event == "doorbell" && line.component == component && line.value("kind") == "0" && number_of(line, "number") == send->qpn)
+      posted = number_of(line, "producer");
+  }
+  if (posted < send->ordinal) return std::nullopt;
+  return Swapped{with[i], *send};
 }
 
 }  // namespace
@@ -210,6 +270,38 @@ Found writes_unordered(const Evidence& evidence) {
                  "behind both")};
       }
     }
+  }
+  return std::nullopt;
+}
+
+Found reply_before_completion(const Evidence& evidence) {
+  for (const Evidence::Difference& difference : evidence.differences()) {
+    std::set<std::string> adapters;
+    for (const TraceLine& line : evidence.trace()) {
+      if (line.event == "completion" && line.time_ps >= difference.decision.time_ps) adapters.insert(line.component);
+    }
+    std::optional<Swapped> first;
+    for (const std::string& adapter : adapters) {
+      const auto swapped = swapped_completions(evidence, difference, adapter);
+      if (swapped && (!first || swapped->message.line->time_ps < first->message.line->time_ps)) first = swapped;
+    }
+    if (!first) continue;
+    const TraceLine &message = *first->message.line, &send = *first->send.line;
+    const std::string host = host_in(message.component);
+    if (message.value("cqn") != send.value("cqn") && message.time_ps == send.time_ps) continue;
+    const std::string& site = difference.decision.site;
+    const bool moves_completions_only = site == "completion-delay" || site.starts_with("ack-");
+    const std::string place = evidence.places().of_post(send.component, first->send.qpn, message.time_ps, number_of(send, "wr_id"));
+    return Advice{
+        join("at ", host, ", the completion of a message on QP ", first->message.qpn, " is written at ", time_text(message.time_ps),
+             ", before the completion of a send of QP ", first->send.qpn, place.empty() ? "" : " (posted at " + place + ")",
+             " that ", host, " has posted earlier, which is written at ", time_text(send.time_ps), ". Without decision ", difference.number,
+             " they come in the other order; the program of ", host,
+             " handles the message in a state in which its own send is not complete, and goes on differently"),
+        join("the peer's message can come before the completion of an own send, even if it answers that send. Let ", host,
+             " note that a message is sent when ibv_post_send returns, not when its completion is polled (which is still needed before the buffer "
+             "is used again or the queue pair is closed); or keep a message that comes early, and handle it after the completion of the send"),
+        moves_completions_only};
   }
   return std::nullopt;
 }

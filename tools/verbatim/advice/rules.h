@@ -21,12 +21,14 @@ Found read_source_changed(
 Found send_of_read_bytes(const Evidence& evidence);  // a send of a READ's bytes without a fence
 Found requests_outlive_their_end(
     const Evidence& evidence);  // a queue pair is destroyed before its sends are complete
+Found closed_with_sends_outstanding(const Evidence& evidence);  // a queue pair is closed before its sends are complete
 Found late_write_of_ended_sender(const Evidence& evidence);  // a WRITE arrives after its sender has given up
 
 // order_rules.cc
 Found send_queue_full(const Evidence& evidence);     // a slot of the send queue is used before its completion
 Found bytes_in_any_order(const Evidence& evidence);  // a thread takes changed memory for a complete message
 Found writes_unordered(const Evidence& evidence);    // a WRITE overtakes an earlier one of its queue pair
+Found reply_before_completion(const Evidence& evidence);  // a message is polled before the completion of an own send
 Found queue_pairs_unordered(const Evidence& evidence);  // a message is taken as proof of one of another queue pair
 
 // notice_rule.cc
@@ -37,6 +39,7 @@ Found accesses_of_threads(const Evidence& evidence);    // memory changes betwee
 Found atomics_and_processor(const Evidence& evidence);  // an adapter's atomics and the processor's stores
 Found atomics_on_memory(const Evidence& evidence);         // an adapter's atomics, perhaps beside the processor's stores
 Found use_after_destroy(const Evidence& evidence);      // a thread uses what another one has destroyed
+Found destroyed_while_handled(const Evidence& evidence);  // a thread handles a completion while another destroys its queue pair
 Found sleep_is_no_order(const Evidence& evidence);      // a thread sleeps instead of waiting for another one
 Found posts_while_closing(const Evidence& evidence);    // a thread posts while another closes the queue pair
 
@@ -50,6 +53,13 @@ Found batch_of_destroyed(
     const Evidence& evidence);                    // a queue pair ends while a batch of completions is handled
 Found undefined_field(const Evidence& evidence);  // an undefined field of a failed completion decides
 Found reset_discards(const Evidence& evidence);   // RESET discards requests without completions
+
+// cm_rules.cc
+Found event_of_other_thread(const Evidence& evidence);  // two threads wait for one event channel of librdmacm
+Found not_listening_yet(const Evidence& evidence);      // a client connects before the server listens
+Found request_not_answered(const Evidence& evidence);   // a connection request is taken for an event of another connection
+// Whether it is the command of librdmacm that returns an event, which rdma_get_cm_event waits for.
+bool gets_cm_event(const ThreadCall& call);
 
 // event_rules.cc
 Found event_without_completion(const Evidence& evidence);  // an earlier poll has taken the completion of an event

@@ -209,6 +209,35 @@ Found use_after_destroy(const Evidence& evidence) {
   return std::nullopt;
 }
 
+Found destroyed_while_handled(const Evidence& evidence) {
+  const RunReport::Program* const failed = evidence.report().first_failed();
+  if (evidence.end().hangs() || failed == nullptr || failed->how.find("signal") == std::string::npos) return std::nullopt;
+  // Each thread handles what its last poll has returned.
+  std::map<std::uint32_t, const ThreadCall*> last_polls;
+  for (const ThreadCall& call : evidence.calls()) {
+    if (evidence.has_failed(call.pid) && call.polled() > 0) last_polls[call.tid] = &call;
+  }
+  for (const auto& [tid, poll] : last_polls) {
+    for (const ThreadCall& destroy : evidence.calls()) {
+      if (destroy.pid != poll->pid || destroy.tid == tid || destroy.name != "ibv_destroy_qp" || destroy.end_ps < poll->begin_ps) continue;
+      const std::uint64_t qpn = evidence.queue_pair_of(destroy);
+      const auto polled = evidence.completions_of(*poll);
+      const bool is_of_destroyed = std::ranges::any_of(polled, [&](const TraceLine* line) { return number_of(*line, "qpn") == qpn; });
+      if (!is_of_destroyed) continue;
+      return Advice{
+          join("thread ", tid, " of ", poll->host, " polls a completion of QP ", qpn, " at ", time_text(poll->begin_ps), ", and thread ", destroy.tid,
+               " calls ", evidence.text_of(destroy), " at ", time_text(destroy.begin_ps), ". The program is ended at ",
+               time_text(evidence.end().time_ps), ", before thread ", tid,
+               " polls again: it handles the completion while thread ", destroy.tid, " releases what belongs to the connection"),
+          join("release a connection (queue pair, regions, buffers, rdma_cm_id) only when no thread handles a completion of it: let thread ", tid,
+               " release it, after its last completion, or let thread ", destroy.tid,
+               " wait until thread ", tid, " has said that it is done with the connection"),
+          false};
+    }
+  }
+  return std::nullopt;
+}
+
 Found sleep_is_no_order(const Evidence& evidence) {
   for (const Evidence::Difference& difference : evidence.differences()) {
     const explore::Decision& decision = difference.decision;
