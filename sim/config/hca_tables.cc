@@ -171,11 +171,12 @@ const Object& loss_recovery_table() {
          duration<&L::read_nak_reaction>("read_nak_reaction",
                                          "READ request for what was answered before checked to its answer being made"),
          flag<&L::selective_repeat>("selective_repeat",
-                                    "requests behind a gap are kept, and only those that are missing are sent again; both "
-                                    "ends of a connection need it; else everything from the first missing one on is sent again"),
+                                    "requests and responses behind a gap are kept, and only those that are missing are sent again; both "
+                                    "ends of a connection need it for requests, the end that reads for responses; else everything from "
+                                    "the first missing one on is sent again"),
          count<&L::log_tx_psn_window>("log_tx_psn_window",
-                                      "with selective_repeat: 2 to this power PSNs are outstanding at the most; and so far a request may be "
-                                      "ahead of one that is missing, to be kept",
+                                      "with selective_repeat: 2 to this power PSNs of requests are outstanding at the most; and so far a "
+                                      "request or response may be ahead of one that is missing, to be kept",
                                       3, 12),
          duration<&L::gap_time>("gap_time",
                                 "with load_balancing by packet: requests behind a gap are kept, and one that has been missing for so long is asked "

@@ -82,8 +82,8 @@ struct LossRecoveryProfile {
   Duration read_nak_generation{0};
   // From the receive check of a duplicate READ request until its response begins.
   Duration read_nak_reaction{0};
-  // Requests behind a gap are kept, and only missing request packets are resent (transport/psn_window.h).
-  // Both ends of a connection need it.
+  // Requests and answers behind a gap are kept, and only missing packets are resent (transport/psn_window.h).
+  // Both ends of a connection need it for requests, the requester alone for responses.
   bool selective_repeat = false;
   std::uint32_t log_tx_psn_window = 9;  // log2 of the maximum number of outstanding PSNs, with selective_repeat
   // With per-packet routing in switches: requests behind a gap are kept within that window, and a NAK reports

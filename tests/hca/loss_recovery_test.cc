@@ -136,11 +136,11 @@ TEST(LossRecoveryTest, what_was_put_off_is_void_after_a_reset) {
   EXPECT_EQ(pair.world.trace.count(TraceEvent::kRetransmission), 0u);
 }
 
-// Number of transmissions of each packet that was sent more than once.
-std::map<std::uint32_t, std::size_t> repeated(const World& world) {
+// Number of transmissions of each packet that a port sent more than once.
+std::map<std::uint32_t, std::size_t> repeated(const World& world, const std::string& port = "client/p1") {
   std::map<std::uint32_t, std::size_t> counts;
   for (std::uint32_t i = 0; i < 2'000; ++i) {
-    const std::size_t count = transmitted(world, "client/p1", i).size();
+    const std::size_t count = transmitted(world, port, i).size();
     if (count > 1) counts[i] = count;
   }
   return counts;
@@ -246,6 +246,154 @@ TEST(SelectiveRepeatTest, losses_wait_for_the_timer_when_the_requester_alone_has
   EXPECT_EQ(transmitted(pair.world, "client/p1", 3).size(), 2u);
   EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+}
+
+// Notes the bytes that each READ request asks for, by PSN.
+using Reads = std::multimap<std::uint32_t, std::uint32_t>;
+void note_reads(Filter& filter, Reads& reads) {
+  filter.keep = [&reads](ib::Packet& packet) {
+    if (ib::info(packet.bth.opcode).has_reth) reads.emplace(packet.bth.psn.value - 1000, packet.reth.length);
+    return true;
+  };
+}
+
+TEST(SelectiveRepeatTest, responses_that_are_lost_are_asked_for_and_no_others) {
+  for (const bool has_peer_it : {true, false}) {  // the responder's part is that of any responder
+    PairOptions options = options_with(selective());
+    if (!has_peer_it) {
+      options.world.server_profile = options.world.profile;
+      options.world.server_profile->loss_recovery = {};
+    }
+    Pair pair(options);
+    lose_once(pair.world.to_client, {3, 4, 9, 15});
+    Reads reads;
+    note_reads(pair.world.to_server, reads);
+    pair.b.fill(0, kPackets * kMtu, 3);
+    pair.a.program.post_send(pair.a.qp, read_from(pair, 0, kPackets * kMtu));
+    pair.world.run_for(Duration(100'000'000));
+    EXPECT_EQ(repeated(pair.world, "server/p1"), (Counts{{3, 2}, {4, 2}, {9, 2}, {15, 2}}));
+    EXPECT_EQ(reads, (Reads{{0, kPackets * kMtu}, {3, 2 * kMtu}, {9, kMtu}, {15, kMtu}}));
+    EXPECT_TRUE(pair.a.equals(0, kPackets * kMtu, 3));
+    const auto done = pair.a.program.drain(pair.a.send_cq);
+    ASSERT_EQ(done.size(), 1u);
+    EXPECT_EQ(done[0].status, 0u);
+  }
+}
+
+TEST(SelectiveRepeatTest, a_short_last_packet_is_asked_for_in_its_length) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_client, {4});
+  Reads reads;
+  note_reads(pair.world.to_server, reads);
+  pair.b.fill(0, 4096, 3);
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, 4 * kMtu + 7));
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 2048, 8, 2048));
+  pair.world.run_for(Duration(100'000'000));
+  EXPECT_EQ(reads, (Reads{{0, 4 * kMtu + 7}, {4, 7}, {5, 8}}));
+  EXPECT_TRUE(pair.a.equals(0, 4 * kMtu + 7, 3));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 2u);
+}
+
+TEST(SelectiveRepeatTest, a_response_that_is_lost_again_waits_for_the_timer) {
+  Pair pair(options_with(selective()));
+  int lost = 0;
+  pair.world.to_client.keep = [&](ib::Packet& packet) { return packet.bth.psn.value != 1005 || lost++ >= 2; };
+  pair.b.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  const auto sent = transmitted(pair.world, "server/p1", 5);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_GE(sent[2].time_ps - sent[1].time_ps, 4'096'000ll << 10);
+  EXPECT_TRUE(pair.a.equals(0, kPackets * kMtu, 3));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 1u);
+}
+
+// READ (PSNs 0 to 3), WRITE (4), READ (5 to 8), fetch and add (9), READ (10 to 13). The WRITE's acknowledgement and
+// the atomic's response arrive after a gap, and one response of each READ is lost.
+TEST(SelectiveRepeatTest, answers_behind_a_gap_complete_their_requests_in_order) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_client, {1, 6, 12});
+  pair.b.fill(0, 8192, 3);
+  set_word(pair.b, 16384, 41);
+  const auto post = [&](std::uint64_t id, SendRequest request) {
+    request.wr_id = id;
+    pair.a.program.post_send(pair.a.qp, request);
+  };
+  post(0, read_from(pair, 0, 4 * kMtu));
+  post(1, write_to(pair, 20'480, 64));
+  post(2, read_from(pair, 1024, 4 * kMtu, 1024));
+  SendRequest add = read_from(pair, 16384, 8, 16384);
+  add.opcode = WqeOpcode::kAtomicFetchAdd;
+  add.compare_add = 1;
+  post(3, add);
+  post(4, read_from(pair, 2048, 4 * kMtu, 2048));
+  pair.world.run_for(Duration(100'000'000));
+  const auto done = pair.a.program.drain(pair.a.send_cq);
+  ASSERT_EQ(done.size(), 5u);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(done[i].wr_id, i);
+    EXPECT_EQ(done[i].status, 0u);
+  }
+  EXPECT_TRUE(pair.a.equals(0, 3072, 3));
+  EXPECT_EQ(word(pair.a, 16384), 41u);
+  EXPECT_EQ(word(pair.b, 16384), 42u);
+  EXPECT_EQ(repeated(pair.world), (Counts{}));  // requests for responses have other PSNs than the first ones
+  EXPECT_EQ(repeated(pair.world, "server/p1"), (Counts{{1, 2}, {6, 2}, {12, 2}}));
+}
+
+TEST(SelectiveRepeatTest, a_lost_atomic_response_is_asked_for_and_the_atomic_is_executed_once) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_client, {0});
+  set_word(pair.b, 0, 41);
+  SendRequest add = read_from(pair, 0, 8);
+  add.opcode = WqeOpcode::kAtomicFetchAdd;
+  add.compare_add = 1;
+  pair.a.program.post_send(pair.a.qp, add);
+  pair.b.fill(1024, 4 * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 1024, 4 * kMtu, 1024));
+  pair.world.run_for(Duration(100'000'000));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 2u);
+  EXPECT_EQ(word(pair.a, 0), 41u);
+  EXPECT_EQ(word(pair.b, 0), 42u);
+  EXPECT_TRUE(pair.a.equals(1024, 4 * kMtu, 3));
+  EXPECT_EQ(repeated(pair.world), (Counts{{0, 2}}));
+}
+
+// Responses beyond the window are not kept, and count as lost.
+TEST(SelectiveRepeatTest, responses_beyond_the_window_are_asked_for_again) {
+  Pair pair(options_with(selective(3)));
+  lose_once(pair.world.to_client, {2});
+  pair.b.fill(0, 200 * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, 200 * kMtu));
+  pair.world.run();
+  EXPECT_TRUE(pair.a.equals(0, 200 * kMtu, 3));
+  const auto done = pair.a.program.drain(pair.a.send_cq);
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_EQ(done[0].status, 0u);
+}
+
+TEST(SelectiveRepeatTest, missing_responses_are_asked_for_so_much_later_as_the_profile_says) {
+  hca::LossRecoveryProfile late = selective();
+  late.read_nak_generation = Duration(5'000'000);
+  const LossTimes at_once = times_of_read(selective()), later = times_of_read(late);
+  EXPECT_EQ(later.reported - at_once.reported, 5'000'000);
+  EXPECT_EQ(later.repeated - at_once.repeated, 5'000'000);
+}
+
+TEST(SelectiveRepeatTest, kept_answers_are_dropped_by_a_reset) {
+  Pair pair(options_with(selective()));
+  pair.world.to_client.keep = [](ib::Packet& packet) { return packet.bth.psn.value != 1000; };
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, kPackets * kMtu));
+  pair.world.run_for(Duration(20'000'000));
+  protocol::QpAttributes reset{};
+  reset.qp_state = static_cast<std::uint32_t>(ib::QpState::kReset);
+  ASSERT_EQ(pair.a.program.modify(pair.a.qp, ib::kQpState, reset), 0);
+  std::size_t dropped = 0;
+  for (const TraceRecord& record : pair.world.trace.all(TraceEvent::kPacketDropped))
+    dropped += record.values[3] == static_cast<std::uint64_t>(ib::DropReason::kWrongState) ? 1 : 0;
+  EXPECT_EQ(dropped, kPackets - 1);
+  pair.world.run();
+  EXPECT_TRUE(pair.a.program.drain(pair.a.send_cq).empty());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sim/hca/datapath/requester_driver.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -104,6 +105,17 @@ void RequesterDriver::on_transmit(const Outgoing& outgoing) {
 void RequesterDriver::receive(Incoming&& incoming) {
   if (!held_.empty()) return held_.hold_behind(std::move(incoming));
   deal_with(std::move(incoming), false);
+  process_kept();
+}
+
+void RequesterDriver::process_kept() {
+  while (!kept_.empty() && held_.empty()) [[unlikely]] {
+    const std::optional<ib::Psn> psn = qp_.requester.next_kept();
+    std::optional<Incoming> next = psn ? kept_.take(*psn) : std::nullopt;
+    if (!next) return;
+    next->packet->trail.add(now(), {qp_.adapter.id, kMissingResponses});
+    deal_with(std::move(*next), false);
+  }
 }
 
 void RequesterDriver::deal_with(Incoming&& incoming, bool is_looked_up) {
@@ -113,7 +125,11 @@ void RequesterDriver::deal_with(Incoming&& incoming, bool is_looked_up) {
   qp_.executor.execute(actions, &incoming);
   const std::uint64_t lookup = placement.list != nullptr ? place(incoming, placement, is_looked_up) : 0;
   requester.on_packet_done();
-  if (lookup != 0) [[unlikely]] held_.hold(std::move(incoming), HeldPackets::Wait::kLookUp, lookup);
+  if (lookup != 0) [[unlikely]] {
+    held_.hold(std::move(incoming), HeldPackets::Wait::kLookUp, lookup);
+  } else if (placement.is_early) [[unlikely]] {
+    kept_.keep(incoming.packet->bth.psn, std::move(incoming));
+  }
 }
 
 std::uint64_t RequesterDriver::place(Incoming& incoming, const Requester::Placement& placement, bool is_looked_up) {
@@ -144,8 +160,12 @@ void RequesterDriver::on_looked_up(std::uint64_t number) {
     if (!is_first) incoming.packet->trail.add(now(), {qp_.adapter.id, kEarlierPackets});
     deal_with(Incoming(std::move(incoming)), is_first);
   });
+  process_kept();
 }
 
-void RequesterDriver::drop_held() { held_.drop_all(); }
+void RequesterDriver::drop_held() {
+  held_.drop_all();
+  kept_.drop_all([](Incoming& incoming) { incoming.drop(ib::DropReason::kWrongState); });
+}
 
 }  // namespace verbatim::hca

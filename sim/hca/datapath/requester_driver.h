@@ -1,7 +1,7 @@
 // Calls the requester of a queue pair for work requests, packets and doorbells, and has its actions executed.
 //
 // A response waits here while the adapter lacks protection entries or translations for its memory, and all
-// packets behind it.
+// packets behind it. An answer after a missing response may be kept until that response has arrived.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "sim/core/trail.h"
 #include "sim/hca/queues/work_request.h"
 #include "sim/hca/stages/held_packets.h"
+#include "sim/hca/stages/input_buffer.h"
+#include "sim/hca/stages/kept_packets.h"
 #include "sim/hca/transport/outgoing.h"
 #include "sim/hca/transport/requester.h"
 
@@ -34,12 +36,14 @@ class RequesterDriver {
 
   // From PlacementLookup.
   void on_looked_up(std::uint64_t number);
-  // Drops the packets that wait here.
+  // Drops all waiting and kept packets.
   void drop_held();
 
  private:
   // `is_looked_up`: the lookups for the packet's memory are done.
   void deal_with(Incoming&& incoming, bool is_looked_up);
+  // Processes kept answers that no missing response precedes any more.
+  void process_kept();
   // Places the payload of a response. Returns the number of the lookup that it must wait for; 0: none.
   std::uint64_t place(Incoming& incoming, const Requester::Placement& placement, bool is_looked_up);
   // Checks the address handle and the memory that a request names; returns the error. Replaces the addresses
@@ -49,6 +53,7 @@ class RequesterDriver {
 
   QueuePair& qp_;
   HeldPackets held_;
+  KeptPackets<Incoming> kept_;
 };
 
 }  // namespace verbatim::hca

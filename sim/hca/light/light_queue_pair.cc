@@ -76,7 +76,7 @@ void LightQueuePair::receive(ib::PacketPtr& owned, const ib::OpcodeInfo& operati
   if ((packet.bth.fecn || packet.bth.becn) && !packet.ethernet) [[unlikely]] on_marked(packet, operation);
   if (!operation.is_request) {
     if (pacer != nullptr && pacer->wants_round_trips()) [[unlikely]] on_answer(packet);
-    return to_requester(packet);
+    return to_requester(owned);
   }
   if (packet.has_telemetry.value) [[unlikely]] keep_telemetry(packet);
   to_responder(owned);
@@ -169,10 +169,26 @@ bool LightQueuePair::process_request(ib::Packet& packet) {
 }
 
 void LightQueuePair::drop_kept(DropReason reason) {
-  kept_.drop_all([&](const ib::PacketPtr& packet) { adapter_.drop(*packet, reason); });
+  const auto drop = [&](const ib::PacketPtr& packet) { adapter_.drop(*packet, reason); };
+  kept_.drop_all(drop);
+  kept_answers_.drop_all(drop);
 }
 
-void LightQueuePair::to_requester(const ib::Packet& packet) {
+void LightQueuePair::to_requester(ib::PacketPtr& packet) {
+  if (process_answer(*packet)) [[unlikely]] {
+    const ib::Psn psn = packet->bth.psn;
+    return kept_answers_.keep(psn, std::move(packet));
+  }
+  while (!kept_answers_.empty()) [[unlikely]] {
+    const std::optional<ib::Psn> psn = requester_.next_kept();
+    const std::optional<ib::PacketPtr> next = psn ? kept_answers_.take(*psn) : std::nullopt;
+    if (!next) return;
+    (*next)->trail.add(adapter_.now(), {component, kMissingResponses});
+    process_answer(**next);
+  }
+}
+
+bool LightQueuePair::process_answer(const ib::Packet& packet) {
   Actions actions;
   const Requester::Placement placement = requester_.receive(packet, adapter_.now(), actions);
   restart_gather_after_go_back();
@@ -183,6 +199,7 @@ void LightQueuePair::to_requester(const ib::Packet& packet) {
     execute(placed, &packet);
   }
   requester_.on_packet_done();
+  return placement.is_early;
 }
 
 // When the requester goes back, packets gathered before are not sent: gathers begin again now.

@@ -41,7 +41,7 @@ class LightQueuePair final : public Connection,
   void on_doorbell(std::uint32_t producer, Trail trail);
 
   // Processes an undamaged packet for this queue pair whose last byte has arrived. Moves from `packet` if it
-  // is kept (a request behind a gap).
+  // is kept (behind a gap).
   void receive(ib::PacketPtr& packet, const ib::OpcodeInfo& operation);
   // A delayed step of recovery is due.
   void recover(const PutOff<LightQueuePair*>& step);
@@ -80,7 +80,9 @@ class LightQueuePair final : public Connection,
   // True: the packet must be kept, because earlier ones are missing.
   bool process_request(ib::Packet& packet);
   void drop_kept(DropReason reason);
-  void to_requester(const ib::Packet& packet);
+  void to_requester(ib::PacketPtr& packet);
+  // True: the packet must be kept, because an earlier response is missing.
+  bool process_answer(const ib::Packet& packet);
   // If the requester has gone back: restarts the gather of the next packet now.
   void restart_gather_after_go_back();
   void on_notification(const ib::Packet& packet);
@@ -112,7 +114,7 @@ class LightQueuePair final : public Connection,
   Responder responder_;
   ResponseQueue responses_;
   TransportTimers timers_;
-  KeptPackets<ib::PacketPtr> kept_;
+  KeptPackets<ib::PacketPtr> kept_, kept_answers_;
   bool was_response_ = false;  // the last packet was a response
   std::uint32_t epoch_ = 0;    // last known epoch of the requester
 };

@@ -1,6 +1,6 @@
-// Requests of one queue pair that arrived after a missing one, by PSN (selective repeat, or per-packet
-// routing in switches). They occupy no space in the port's input buffer; the responder's window limits their
-// number.
+// Requests of one queue pair that arrived after a missing one, or answers that arrived after a missing
+// response, by PSN (selective repeat, or per-packet routing in switches). They occupy no space in the port's
+// input buffer; the window of PSNs limits their number.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace verbatim::hca {
 
-// Trail name of the time for which a packet was kept.
+// Trail names of the time for which a packet was kept.
 inline constexpr char kMissingPackets[] = "responder: earlier packets are missing";
+inline constexpr char kMissingResponses[] = "requester: earlier responses are missing";
 
 template <class Packet>
 class KeptPackets {

@@ -48,7 +48,7 @@ void recover(const PutOff<QueuePairRef>& entry, Requester& requester, Responder&
     case RecoveryStep::kRepeat:
       return requester.on_repeat_due(entry.psn, entry.value, now, actions);
     case RecoveryStep::kAskAgain:
-      return requester.on_ask_again_due(entry.value, now, actions);
+      return requester.on_ask_again_due(entry.psn, entry.value, now, actions);
     case RecoveryStep::kAnswerAgain:
       return responses.on_answer_due(entry.psn, actions);
   }

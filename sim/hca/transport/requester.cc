@@ -134,6 +134,8 @@ void Requester::flush_all(Instant now, Actions& actions) {
   cursor_offset_ = 0;
   responses_awaited_ = 0;
   repeats_.forget(highest_psn_);
+  missing_responses_.forget(highest_psn_);
+  kept_.start(repeats_.window(), highest_psn_);
   fetch_more(actions);
 }
 
@@ -152,13 +154,18 @@ void Requester::reset() {
   asked_again_ = migrates_ = false;
   next_psn_ = unacknowledged_ = highest_psn_ = {};
   repeats_.start(0, {});
+  missing_responses_.start(0, {});
+  kept_.start(0, {});
 }
 
 void Requester::start(ib::Psn first) {
   next_psn_ = unacknowledged_ = highest_psn_ = first;
   transmissions_.start(first);
   const LossRecoveryProfile& recovery = connection_.profile.loss_recovery;
-  repeats_.start(recovery.selective_repeat && connection_.is_reliable() ? recovery.psn_window() : 0, first);
+  const std::uint32_t window = recovery.selective_repeat && connection_.is_reliable() ? recovery.psn_window() : 0;
+  repeats_.start(window, first);
+  missing_responses_.start(window, first);
+  kept_.start(window, first);
   credits_.start(connection_.profile.end_to_end_credits && connection_.type == ib::QpType::kRc);
   reload_retries();
 }
@@ -237,7 +244,7 @@ void Requester::drop_front() {
 }
 
 bool Requester::has_packet() const {
-  if (repeats_.has_next()) [[unlikely]] return !rnr_waiting_ && connection_.state() <= QpState::kSqd;
+  if (is_repeating()) [[unlikely]] return !rnr_waiting_ && connection_.state() <= QpState::kSqd;
   if (cursor_ >= works_.size() || rnr_waiting_) return false;
   const SendWork& work = works_[cursor_];
   if (work.fault != WcStatus::kSuccess || work.is_local()) return false;
@@ -255,7 +262,7 @@ bool Requester::has_packet() const {
 
 std::uint32_t Requester::next_packet_bytes() const {
   Place place{cursor_, cursor_offset_};
-  if (repeats_.has_next()) [[unlikely]] place = place_of(repeats_.next());
+  if (is_repeating()) [[unlikely]] place = place_of(repeats_.has_next() ? repeats_.next() : missing_responses_.next());
   const SendWork& work = works_[place.work];
   if (work.is_atomic_write()) return work.length;
   return work.has_response() ? 0 : std::min(work.length - place.offset, connection_.path_mtu());
@@ -304,7 +311,9 @@ void Requester::begin(SendWork& work) {
 }
 
 Outgoing Requester::next_packet(Instant now, Actions& actions) {
-  return repeats_.has_next() ? make_repeated(now, actions) : make_packet(now, actions);
+  if (repeats_.has_next()) [[unlikely]] return make_repeated(now, actions);
+  if (missing_responses_.has_next()) [[unlikely]] return make_request_for_missing(now);
+  return make_packet(now, actions);
 }
 
 Outgoing Requester::make_repeated(Instant now, Actions& actions) {
@@ -315,6 +324,19 @@ Outgoing Requester::make_repeated(Instant now, Actions& actions) {
   packets_since_ack_request_ = 0;
   repeats_.on_repeated(next_psn_);
   seek(resume);
+  return outgoing;
+}
+
+Outgoing Requester::make_request_for_missing(Instant now) {
+  const ib::Psn first = missing_responses_.next();
+  const Place place = place_of(first);
+  const SendWork& work = works_[place.work];
+  const ib::Psn end = missing_responses_.end_of_missing(work.end_psn());
+  const std::uint64_t bytes = static_cast<std::uint64_t>(distance(first, end)) * connection_.path_mtu();
+  const std::uint64_t rest = work.length - place.offset;
+  Outgoing outgoing = response_request(work, first, place.offset, static_cast<std::uint32_t>(std::min(bytes, rest)), now);
+  packets_since_ack_request_ = 0;
+  missing_responses_.on_repeated(end);
   return outgoing;
 }
 
@@ -372,12 +394,22 @@ Outgoing Requester::make_packet(Instant now, Actions& actions) {
 }
 
 Outgoing Requester::next_response_request(const SendWork& work, Instant now, Actions& actions) {
+  Outgoing outgoing = response_request(work, next_psn_, cursor_offset_, work.length - cursor_offset_, now);
+  packets_since_ack_request_ = 0;
+  take_psns(response_psns(work));
+  ++responses_awaited_;
+  finish_work(now, actions);
+  return outgoing;
+}
+
+Outgoing Requester::response_request(const SendWork& work, ib::Psn psn, std::uint32_t offset, std::uint32_t length,
+                                     Instant now) {
   const ib::Operation operation = work.opcode == WqeOpcode::kRdmaRead         ? ib::Operation::kReadRequest
                                   : work.is_atomic_write()                    ? ib::Operation::kAtomicWrite
                                   : work.opcode == WqeOpcode::kAtomicFetchAdd ? ib::Operation::kFetchAdd
                                                                               : ib::Operation::kCompareSwap;
   Outgoing outgoing;
-  outgoing.packet = connection_.make_packet(make_opcode(connection_.transport(), operation), next_psn_);
+  outgoing.packet = connection_.make_packet(make_opcode(connection_.transport(), operation), psn);
   outgoing.packet->trail = work.trail;
   connection_.add_wait(outgoing.packet->trail, now, turn_of(0));
   outgoing.epoch = epoch_;
@@ -386,7 +418,7 @@ Outgoing Requester::next_response_request(const SendWork& work, Instant now, Act
   const ib::RKey rkey{work.rkey};
   packet.xrc_srqn = work.remote_srqn;
   if (work.opcode == WqeOpcode::kRdmaRead) {
-    packet.reth = {ib::RemoteVa{work.remote_va + cursor_offset_}, rkey, work.length - cursor_offset_};
+    packet.reth = {ib::RemoteVa{work.remote_va + offset}, rkey, length};
   } else if (work.is_atomic_write()) {
     packet.reth = {ib::RemoteVa{work.remote_va}, rkey, work.length};
     packet.payload = {work.inline_data, 0, work.length};
@@ -396,10 +428,6 @@ Outgoing Requester::next_response_request(const SendWork& work, Instant now, Act
     packet.atomic = {ib::RemoteVa{work.remote_va}, rkey, work.swap, work.compare_add};
   }
   packet.bth.ack_request = true;
-  packets_since_ack_request_ = 0;
-  take_psns(response_psns(work));
-  ++responses_awaited_;
-  finish_work(now, actions);
   return outgoing;
 }
 
@@ -458,6 +486,7 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
   asked_again_ = cause == RetryCause::kMissingResponse;
   transmissions_.go_back(psn);
   repeats_.forget(psn);
+  missing_responses_.forget(psn);
   seek(psn);
   add_to_trails(cause, nullptr, now);
   if (std::exchange(migrates_, false)) {

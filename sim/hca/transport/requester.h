@@ -26,6 +26,7 @@
 #include "sim/hca/transport/end_to_end_credits.h"
 #include "sim/hca/transport/local_operations.h"
 #include "sim/hca/transport/outgoing.h"
+#include "sim/hca/transport/psn_window.h"
 #include "sim/hca/transport/selective_repeat.h"
 #include "sim/hca/transport/transmission_count.h"
 #include "sim/ib/opcode.h"
@@ -47,6 +48,8 @@ class Requester {
     std::uint64_t offset = 0;
     std::uint32_t length = 0;
     bool is_own = false;  // for a READ of on_own_work(): its keys are of the protection domain of receives
+    // The packet follows a missing response: keep it, and call receive() again when next_kept() is its PSN.
+    bool is_early = false;
   };
 
   Requester(const Connection& connection, WorkQueue& queue, LocalOperations& local)
@@ -85,8 +88,8 @@ class Requester {
   // The oldest PSN that is not acknowledged; the PSN of the next packet unless is_repeating().
   ib::Psn unacknowledged() const { return unacknowledged_; }
   ib::Psn next_psn() const { return next_psn_; }
-  // Whether the next packet resends a missing one (selective repeat).
-  bool is_repeating() const { return repeats_.has_next(); }
+  // Whether the next packet resends a missing one, or asks for missing responses (selective repeat).
+  bool is_repeating() const { return repeats_.has_next() || missing_responses_.has_next(); }
   // Sets the retry counters to the attributes' values.
   void reload_retries();
   // Whether no begun request is outstanding.
@@ -122,6 +125,8 @@ class Requester {
   void on_placed(const ib::Packet& packet, bool allowed, Instant now, Actions& actions);
   // All actions that followed from the packet have been executed.
   void on_packet_done() { cause_ = {}; }
+  // PSN of a kept answer that no missing response precedes; nullopt: none. The caller processes it now.
+  std::optional<ib::Psn> next_kept() const;
 
   // The connection has migrated to another path: restarts the transport timer with that path's timeout.
   void on_migrated(Actions& actions) {
@@ -129,9 +134,9 @@ class Requester {
   }
 
   // A recovery step that was delayed in `epoch` is due: the reaction to a NAK that reported `seen` (selective
-  // repeat), or the repeated request for a missing response.
+  // repeat), or the repeated request for a missing response, after which the answer `seen` arrived.
   void on_repeat_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions);
-  void on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions);
+  void on_ask_again_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions);
 
   // The timer that was armed last has expired.
   void on_ack_timeout(Instant now, Actions& actions);
@@ -149,9 +154,11 @@ class Requester {
   bool takes_pushed() const;
   TrailPart turn_of(std::uint32_t offset) const;
   void begin(SendWork& work);
-  // The request packet of a READ, atomic or ATOMIC WRITE. A READ requests all bytes from the cursor on: first
-  // all of them, later those that have not arrived.
+  // The request packet of a READ, atomic or ATOMIC WRITE at the cursor. A READ requests all bytes from the
+  // cursor on: first all of them, later those that have not arrived.
   Outgoing next_response_request(const SendWork& work, Instant now, Actions& actions);
+  // The same for `length` bytes of a READ from `offset` on, which have the PSNs from `psn` on. The cursor stays.
+  Outgoing response_request(const SendWork& work, ib::Psn psn, std::uint32_t offset, std::uint32_t length, Instant now);
   // Number of PSNs of the next packet if it is a request with a response.
   std::uint32_t response_psns(const SendWork& work) const;
   void take_psns(std::uint32_t count);
@@ -174,6 +181,8 @@ class Requester {
   Outgoing make_packet(Instant now, Actions& actions);
   // The next missing packet (selective repeat). The cursor stays.
   Outgoing make_repeated(Instant now, Actions& actions);
+  // The request for the next missing responses (selective repeat). The cursor stays.
+  Outgoing make_request_for_missing(Instant now);
   // Consumes one retry. If none is left and the connection is armed, the caller's next go_back() migrates to
   // the alternate path with all retries (IBA 17.2.8). False: no retry and no alternate path; the request has
   // failed.
@@ -190,10 +199,10 @@ class Requester {
   // requester_answers.cc
   // Whether an acknowledgement, which acknowledges no outstanding request, grants more credits.
   bool brings_credits(const ib::Packet& packet);
-  void on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions);
+  Placement on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions);
   Placement on_read_response(const ib::Packet& packet, const ib::OpcodeInfo& operation, Instant now, Actions& actions);
   Placement on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions);
-  void on_ack(ib::Psn psn, Instant now, Actions& actions);
+  Placement on_ack(const ib::Packet& packet, Instant now, Actions& actions);
   void on_nak(const ib::Aeth& aeth, ib::Psn psn, Instant now, Actions& actions);
   // The responder lacks the oldest packet that is not acknowledged, and has the one with PSN `seen`
   // (selective repeat).
@@ -203,8 +212,12 @@ class Requester {
   // A packet of an unreliable queue pair has been handed to the port.
   void on_sent(const ib::Packet& packet, Instant now, Actions& actions);
   // The responder has executed all requests up to `psn`: completes them. False: the response of a READ or
-  // atomic among them is missing and is requested again.
+  // atomic among them is missing, and must be requested again.
   bool retire_through(ib::Psn psn, Instant now, Actions& actions);
+  // A response before this answer is missing. It is kept with selective repeat.
+  Placement on_early_answer(const ib::Packet& packet, Instant now, Actions& actions);
+  // Asks for the responses that are missing before the kept answer `seen` (selective repeat).
+  void ask_for_missing(ib::Psn seen, Instant now, Actions& actions);
   // All PSNs before `psn` are acknowledged.
   void advance_to(ib::Psn psn, Actions& actions);
   void ask_again(Instant now, Actions& actions);
@@ -238,7 +251,9 @@ class Requester {
   ib::Psn highest_psn_;
   std::uint32_t epoch_ = 0;
   TransmissionCount transmissions_;
-  SelectiveRepeat repeats_;
+  SelectiveRepeat repeats_;            // requests
+  SelectiveRepeat missing_responses_;  // responses
+  PsnWindow kept_;                     // PSNs of kept answers, which a missing response precedes
   EndToEndCredits credits_;
   std::uint32_t packets_since_ack_request_ = 0;
   std::uint32_t responses_awaited_ = 0;  // READs and atomics before the cursor

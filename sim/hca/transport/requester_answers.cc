@@ -32,7 +32,7 @@ Requester::Placement Requester::receive(const ib::Packet& packet, Instant now, A
   Placement placement;
   if (is_acknowledgement) {
     actions.add(Action::Kind::kRelease);
-    on_acknowledgement(packet, now, actions);
+    placement = on_acknowledgement(packet, now, actions);
   } else {
     placement = operation.has_atomic_ack_eth ? on_atomic_response(packet, now, actions)
                                              : on_read_response(packet, operation, now, actions);
@@ -47,26 +47,29 @@ bool Requester::brings_credits(const ib::Packet& packet) {
          credits_.on_grant(packet.aeth);
 }
 
-void Requester::on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions) {
+Requester::Placement Requester::on_acknowledgement(const ib::Packet& packet, Instant now, Actions& actions) {
   const ib::Psn psn = packet.bth.psn;
   const std::uint8_t syndrome = packet.aeth.syndrome;
   switch (ib::ack_kind(syndrome)) {
     case ib::AckKind::kAck:
       credits_.on_grant(packet.aeth);
-      return on_ack(psn, now, actions);
+      return on_ack(packet, now, actions);
     case ib::AckKind::kRnrNak:
-      return on_rnr_nak(ib::ack_value(syndrome), psn, now, actions);
+      on_rnr_nak(ib::ack_value(syndrome), psn, now, actions);
+      break;
     case ib::AckKind::kNak:
-      return on_nak(packet.aeth, psn, now, actions);
+      on_nak(packet.aeth, psn, now, actions);
+      break;
     case ib::AckKind::kReserved:
-      return;
+      break;
   }
+  return {};
 }
 
 Requester::Placement Requester::on_read_response(const ib::Packet& packet, const ib::OpcodeInfo& operation, Instant now,
                                                 Actions& actions) {
   const ib::Psn psn = packet.bth.psn;
-  if (!retire_through(psn - 1, now, actions)) return {};
+  if (!retire_through(psn - 1, now, actions)) return on_early_answer(packet, now, actions);
   const SendWork& work = works_.front();
   const auto refuse = [&] {
     fail(WcStatus::kBadResponseError, now, actions);
@@ -81,13 +84,13 @@ Requester::Placement Requester::on_read_response(const ib::Packet& packet, const
   }
   if (work.opcode != WqeOpcode::kRdmaRead) return refuse();
   // IBA 9.9.2.2: the response has the packets the request asked for. FIRST and ONLY also begin what was asked
-  // for again.
+  // for again, and with selective repeat LAST and ONLY end it anywhere.
   const std::uint32_t mtu = connection_.path_mtu();
   const std::uint32_t offset = static_cast<std::uint32_t>(distance(work.first_psn, psn)) * mtu;
   const ib::Segment segment =
       ib::next_segment(connection_.transport(), ib::MessageKind::kReadResponse, work.length, offset, mtu);
-  if (packet.payload.length != segment.length || operation.ends_message != segment.ends_message ||
-      !acknowledges) {
+  const bool ends = operation.ends_message && (segment.ends_message || !repeats_.is_on());
+  if (packet.payload.length != segment.length || ends != segment.ends_message || !acknowledges) {
     return refuse();
   }
   if (operation.has_aeth) credits_.on_grant(packet.aeth);
@@ -95,7 +98,7 @@ Requester::Placement Requester::on_read_response(const ib::Packet& packet, const
 }
 
 Requester::Placement Requester::on_atomic_response(const ib::Packet& packet, Instant now, Actions& actions) {
-  if (!retire_through(packet.bth.psn - 1, now, actions)) return {};
+  if (!retire_through(packet.bth.psn - 1, now, actions)) return on_early_answer(packet, now, actions);
   const SendWork& work = works_.front();
   if (!work.is_atomic() || ib::ack_kind(packet.aeth.syndrome) != ib::AckKind::kAck) {
     fail(WcStatus::kBadResponseError, now, actions);
@@ -109,8 +112,7 @@ void Requester::on_placed(const ib::Packet& packet, bool allowed, Instant now, A
   if (!allowed) {
     fail(WcStatus::kLocalProtectionError, now, actions);
   } else {
-    const ib::OpcodeInfo& operation = ib::info(packet.bth.opcode);
-    if (operation.has_atomic_ack_eth || operation.ends_message) {
+    if (packet.bth.psn + 1 == works_.front().end_psn()) {
       actions.add(Action::Kind::kEndMessage);
       complete(works_.front(), WcStatus::kSuccess, now, actions);
       retire_front(now, actions);
@@ -147,7 +149,6 @@ bool Requester::retire_through(ib::Psn psn, Instant now, Actions& actions) {
     if (work.has_response()) {
       // IBA 9.7.5.2.4: an answer to a later request implies that the response to this one was lost.
       if (is_before(unacknowledged_, work.first_psn)) advance_to(work.first_psn, actions);
-      ask_again(now, actions);
       return false;
     }
     if (distance(work.end_psn(), end) < 0) break;
@@ -163,12 +164,64 @@ void Requester::advance_to(ib::Psn psn, Actions& actions) {
   asked_again_ = false;
   reload_retries();  // IBA 9.7.6.1.3: progress restores the counters
   repeats_.on_progress(psn);
+  if (repeats_.is_on()) [[unlikely]] {
+    missing_responses_.on_progress(psn);
+    kept_.advance(psn);
+  }
   // Packets about to be sent again may be acknowledged by their first sending.
   if (distance(next_psn_, psn) > 0) seek(psn);
   if (rnr_waiting_) {
     rnr_waiting_ = false;
     actions.add(Action::Kind::kCancelRnrTimer);
   }
+}
+
+Requester::Placement Requester::on_early_answer(const ib::Packet& packet, Instant now, Actions& actions) {
+  const ib::Psn psn = packet.bth.psn;
+  const bool is_acknowledgement = operation_of(packet.bth.opcode) == ib::Operation::kAcknowledge;
+  const Place place = place_of(psn);
+  // An acknowledgement may have the PSN of a response: that of a duplicate has the newest PSN.
+  if (!repeats_.is_on() || place.work >= works_.size() || works_[place.work].has_response() == is_acknowledgement) {
+    ask_again(now, actions);
+    return {};
+  }
+  if (!kept_.add(psn)) return {};  // it is kept already, or too far behind the gap
+  const Duration generation = connection_.profile.loss_recovery.read_nak_generation;
+  if (generation == Duration::zero()) {
+    ask_for_missing(psn, now, actions);
+  } else {
+    actions.recover_later(RecoveryStep::kAskAgain, generation, psn, epoch_);
+  }
+  return {.is_early = true};
+}
+
+void Requester::ask_for_missing(ib::Psn seen, Instant now, Actions& actions) {
+  if (rnr_waiting_) return;  // all packets are sent again when the RNR timer expires
+  // Requests without a response that precede an answer have been executed.
+  for (std::size_t i = 0; i < works_.size() && works_[i].begun && distance(works_[i].first_psn, seen) > 0; ++i) {
+    const SendWork& work = works_[i];
+    const ib::Psn first = is_before(work.first_psn, unacknowledged_) ? unacknowledged_ : work.first_psn;
+    if (!work.has_response()) missing_responses_.on_known(first, work.end_psn());
+  }
+  if (missing_responses_.on_gap(unacknowledged_, seen, 1, highest_psn_)) {
+    if (!take_retry(now, actions)) return;
+    if (migrates_) return go_back(unacknowledged_, RetryCause::kMissingResponse, retries_left_, now, actions);
+    actions.record(TraceEvent::kRetransmission, unacknowledged_.value,
+                   static_cast<std::uint32_t>(RetryCause::kMissingResponse), retries_left_);
+  }
+  if (missing_responses_.has_next()) actions.add(Action::Kind::kActivate);
+}
+
+std::optional<ib::Psn> Requester::next_kept() const {
+  for (std::size_t i = 0; i < works_.size() && works_[i].begun; ++i) {
+    const SendWork& work = works_[i];
+    ib::Psn psn = is_before(work.first_psn, unacknowledged_) ? unacknowledged_ : work.first_psn;
+    if (work.has_response()) return kept_.has(psn) ? std::optional(psn) : std::nullopt;
+    for (; distance(psn, work.end_psn()) > 0; psn = psn + 1) {
+      if (kept_.has(psn)) return psn;
+    }
+  }
+  return std::nullopt;
 }
 
 void Requester::ask_again(Instant now, Actions& actions) {
@@ -180,8 +233,11 @@ void Requester::ask_again(Instant now, Actions& actions) {
   actions.recover_later(RecoveryStep::kAskAgain, generation, unacknowledged_, epoch_);
 }
 
-void Requester::on_ask_again_due(std::uint32_t epoch, Instant now, Actions& actions) {
-  if (!is_flushing() && unacknowledged_ != highest_psn_ && epoch == epoch_) ask_again_now(now, actions);
+void Requester::on_ask_again_due(ib::Psn seen, std::uint32_t epoch, Instant now, Actions& actions) {
+  if (is_flushing() || unacknowledged_ == highest_psn_ || epoch != epoch_) return;
+  if (kept_.has(seen)) return ask_for_missing(seen, now, actions);
+  // With selective repeat the answer may have been processed meanwhile.
+  if (!repeats_.is_on() || asked_again_) ask_again_now(now, actions);
 }
 
 void Requester::ask_again_now(Instant now, Actions& actions) {
@@ -189,15 +245,16 @@ void Requester::ask_again_now(Instant now, Actions& actions) {
   go_back(unacknowledged_, RetryCause::kMissingResponse, retries_left_, now, actions);
 }
 
-void Requester::on_ack(ib::Psn psn, Instant now, Actions& actions) {
-  if (!retire_through(psn, now, actions)) return;
+Requester::Placement Requester::on_ack(const ib::Packet& packet, Instant now, Actions& actions) {
+  if (!retire_through(packet.bth.psn, now, actions)) return on_early_answer(packet, now, actions);
   on_progress(now, actions);
+  return {};
 }
 
 void Requester::on_nak(const ib::Aeth& aeth, ib::Psn psn, Instant now, Actions& actions) {
   const auto code = ib::nak_code(aeth.syndrome);
   if (!code) return;
-  if (!retire_through(psn - 1, now, actions)) return;  // a NAK acknowledges everything before it
+  if (!retire_through(psn - 1, now, actions)) return ask_again(now, actions);  // a NAK acknowledges everything before it
   switch (*code) {
     case ib::NakCode::kPsnSequenceError:
       return on_gap(ib::Psn{aeth.msn}, now, actions);
@@ -242,7 +299,7 @@ void Requester::repeat_missing(ib::Psn seen, Instant now, Actions& actions) {
 }
 
 void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions) {
-  if (!retire_through(psn - 1, now, actions)) return;
+  if (!retire_through(psn - 1, now, actions)) return ask_again(now, actions);
   if (rnr_waiting_) return;
   ++rnr_naks_;
   if (connection_.attributes.rnr_retry != kEndlessRnrRetry) {

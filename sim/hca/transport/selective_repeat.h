@@ -1,6 +1,7 @@
 // Chooses the packets to resend if only missing packets are repeated (IRN, Mittal et al., SIGCOMM 2018, 3.1).
 // Each NAK names the first missing PSN and a later one that has arrived. A PSN that has not arrived counts as
 // lost if a later one has. It is resent once; if that is lost too, the transport timer resends everything.
+// A requester has one object for its requests, and another for responses, whose gaps it notices itself.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,16 @@ class SelectiveRepeat {
   // Whether a missing packet must be resent; its PSN.
   bool has_next() const { return is_recovering_ && distance(next_, seen_end_) > 0; }
   ib::Psn next() const { return next_; }
+  // One past the last of the missing PSNs that follow next() without a gap, at most `limit`.
+  ib::Psn end_of_missing(ib::Psn limit) const {
+    ib::Psn end = next_;
+    while (end != limit && end != seen_end_ && !seen_.has(end)) end = end + 1;
+    return end;
+  }
+  // PSNs from `first` up to `end` are known to have arrived, as far as the window covers them.
+  void on_known(ib::Psn first, ib::Psn end) {
+    for (; seen_.covers(first) && first != end; first = first + 1) seen_.add(first);
+  }
   // All missing packets before `end` have been resent.
   void on_repeated(ib::Psn end) {
     next_ = end;

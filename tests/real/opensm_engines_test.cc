@@ -1,0 +1,587 @@
+// Debian's OpenSM routes the same fabrics as the built-in engine of the same name, and the routes of both are
+// compared: hops, tables, loads, lanes and credit loops. Each row that the test prints is one of the table in
+// sim/subnet/OPENSM.md, which explains the differences.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "sim/config/import/opensm.h"
+#include "sim/subnet/switch_graph.h"
+#include "sim/subnet/up_down.h"
+#include "tests/subnet/planned.h"
+#include "tests/support/verbatim_run.h"
+
+namespace verbatim::real {
+namespace {
+
+using fabric::PortNumber;
+using subnet::Engine;
+using subnet::Graph;
+using subnet::NodeKind;
+using subnet::Plan;
+namespace imports = config::imports;
+
+// Lane of a packet of a level that passes a switch from `in` to `out`.
+using Lanes =
+    std::function<std::uint8_t(std::size_t node, PortNumber in, PortNumber out, std::uint8_t level)>;
+
+// Routes of one subnet manager. The plan has LIDs and tables; `level` is that of a path between two LIDs.
+struct Routed {
+  std::string engine;  // that computed the tables
+  Plan plan;
+  std::function<std::uint8_t(ib::Lid from, ib::Lid to)> level;
+  Lanes lane;
+  std::size_t needed = 0;  // lanes that the engine reports; 0: not reported
+};
+
+struct Asked {
+  Engine engine;
+  std::vector<std::size_t> roots;  // nodes
+  std::optional<subnet::TorusGraph> torus;
+};
+
+// OpenSM's order is by GUID, the built-in engines' by name: GUIDs ascend in the order of names.
+std::map<std::size_t, std::uint64_t> guids_of_switches(const Graph& graph) {
+  std::vector<std::size_t> switches = nodes_of(graph, NodeKind::kSwitch);
+  std::ranges::sort(switches, {}, [&](std::size_t node) { return graph.nodes[node].name; });
+  std::map<std::size_t, std::uint64_t> guids;
+  for (const std::size_t node : switches) guids[node] = 0x200000 + 16 * guids.size();
+  return guids;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  std::ostringstream text;
+  text << "0x" << std::hex << value;
+  return text.str();
+}
+
+// One run of OpenSM in a fabric of eight lanes.
+class OpenSmRun {
+ public:
+  OpenSmRun(const Graph& graph, const Asked& asked)
+      : graph_(graph), asked_(asked), guids_(guids_of_switches(graph)) {
+    write_topology();
+    const std::string host = graph.nodes[nodes_of(graph, NodeKind::kAdapter)[0]].name;
+    std::string command =
+        "opensm -Q -D 0x43 -f /tmp/log -F /tmp/opensm.conf -R " + std::string(name_of(asked.engine));
+    std::string text = "dump_files_dir /tmp\nforce_log_flush TRUE\n";
+    nlohmann::json files = {{"/tmp/opensm.conf", write("opensm.conf", text)}};
+    if (!asked.roots.empty()) {
+      std::string roots;
+      for (const std::size_t root : asked.roots) roots += hexadecimal(guids_.at(root)) + "\n";
+      files["/tmp/roots"] = write("roots", roots);
+      command += " -a /tmp/roots";
+    }
+    if (asked.torus) {
+      files["/tmp/torus.conf"] = write("torus.conf", torus_seed());
+      command += " --torus_config /tmp/torus.conf";
+    }
+    const nlohmann::json folders = {{"OSM_CACHE_DIR", "/tmp"}, {"OSM_TMP_DIR", "/tmp"}};
+    const nlohmann::json manager = {{"host", host},   {"command", command}, {"start", "1 s"},
+                                    {"env", folders}, {"files", files},     {"background", true}};
+    const nlohmann::json show = {
+        "sh", "-c",
+        "cat /tmp/opensm-subnet.lst; echo =====; cat /tmp/opensm-lfts.dump; echo =====; saquery -p; echo =====; "
+        "cat /tmp/opensm-sl2vl.dump; echo =====; grep -e 'tables configured' -e 'Lanes needed' /tmp/log"};
+    const nlohmann::json shown = {{"host", host}, {"command", show}, {"start", "40 s"}};
+    std::ofstream(folder_.path() + "/s.json") << nlohmann::json{
+        {"topology", folder_.path() + "/t.json"}, {"programs", {manager, shown}}, {"time_limit", "200 s"}};
+    run_ = support::run({.scenario = folder_.path() + "/s.json"});
+    std::string rest = run_.output(host + ".2");
+    for (std::size_t cut; (cut = rest.find("=====\n")) != std::string::npos; rest.erase(0, cut + 6))
+      parts_.push_back(rest.substr(0, cut));
+    parts_.push_back(rest);
+  }
+
+  // Fails the test if the output is not as expected.
+  std::optional<Routed> routes() {
+    if (parts_.size() != 5) {
+      ADD_FAILURE() << run_.story();
+      return std::nullopt;
+    }
+    Routed routed;
+    std::istringstream log(parts_[4]);
+    for (std::string word, before; log >> word; before = word) {
+      if (word == "tables") routed.engine = before;
+      if (before == "needed:") routed.needed = std::stoul(word);
+    }
+    routed.plan.nodes.resize(graph_.nodes.size());
+    if (!read_tables(routed.plan)) return std::nullopt;
+    routed.level = [levels = levels()](ib::Lid from, ib::Lid to) {
+      const auto found = levels.find({from.value, to.value});
+      return found == levels.end() ? std::uint8_t{0} : found->second;
+    };
+    routed.lane = [lanes = lanes()](std::size_t node, PortNumber in, PortNumber out, std::uint8_t level) {
+      return lanes.at({node, in.value, out.value}).at(level);
+    };
+    return routed;
+  }
+
+ private:
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_.path() + "/" + name) << text;
+    return folder_.path() + "/" + name;
+  }
+
+  void write_topology() const {
+    write("lanes.json", R"({"profile": "switch", "name": "lanes", "virtual_lanes": 8})");
+    write("eight.json", R"({"profile": "hca", "name": "eight", "virtual_lanes": 8})");
+    nlohmann::json hosts, switches, links;
+    for (std::size_t node = 0; node < graph_.nodes.size(); ++node) {
+      const subnet::Node& own = graph_.nodes[node];
+      if (own.kind == NodeKind::kAdapter)
+        hosts.push_back({{"name", own.name}, {"hca", "eight"}, {"cpu", "cpu"}});
+      else
+        switches.push_back({{"name", own.name},
+                            {"profile", "lanes"},
+                            {"ports", own.ports},
+                            {"node", {{"guid", hexadecimal(guids_.at(node))}}}});
+    }
+    const auto end = [&](const subnet::Attachment& at) {
+      const subnet::Node& own = graph_.nodes[at.node];
+      return own.kind == NodeKind::kAdapter ? own.name : own.name + ":" + std::to_string(at.port.value);
+    };
+    for (const subnet::Cable& cable : graph_.cables)
+      links.push_back({{"a", end(cable.a)}, {"b", end(cable.b)}, {"rate", "EDR 4x"}, {"length", "2 m"}});
+    std::ofstream(folder_.path() + "/t.json") << nlohmann::json{{"name", "t"},
+                                                                {"subnet_manager", "none"},
+                                                                {"hosts", hosts},
+                                                                {"switches", switches},
+                                                                {"links", links}};
+  }
+
+  // Sizes, and for each dimension the cable from the first switch onwards.
+  std::string torus_seed() const {
+    const subnet::Torus& torus = asked_.torus->torus;
+    std::string sizes = "torus", seeds;
+    std::size_t stride = torus.switches.size();
+    for (std::size_t d = 0; d < 3; ++d) {
+      const std::uint32_t size = d < torus.dimensions.size() ? torus.dimensions[d].size : 1;
+      sizes += " " + std::to_string(size);
+      stride /= size;
+      if (size > 1)
+        seeds += std::string{"xyz"[d]} + "p_link " + hexadecimal(guids_.at(torus.switches[0])) + " " +
+                 hexadecimal(guids_.at(torus.switches[stride])) + "\n";
+    }
+    return sizes + "\n" + seeds;
+  }
+
+  bool read_tables(Plan& plan) const {
+    config::Diagnostics diagnostics;
+    imports::LineFindings of_links("links", diagnostics), of_tables("tables", diagnostics);
+    const auto fabric = imports::read_opensm_links(parts_[0], of_links);
+    const auto tables = imports::read_forwarding_tables(parts_[1], of_tables);
+    if (!fabric || !tables) {
+      ADD_FAILURE() << to_string(diagnostics.findings().front());
+      return false;
+    }
+    std::size_t known = 0;
+    for (const imports::Device& device : fabric->devices) {
+      const std::size_t node = node_named(graph_, device.name);
+      if (node == graph_.nodes.size()) continue;
+      ++known;
+      plan.nodes[node].ports.push_back({.lid = ib::Lid{static_cast<std::uint16_t>(device.lid)}});
+      if (!device.is_switch) continue;
+      std::vector<PortNumber>& table = plan.nodes[node].forwarding_table;
+      for (const imports::TableEntry& entry : tables->at(device.guid)) {
+        if (table.size() <= entry.lid) table.resize(entry.lid + 1, fabric::RouteTable::kNoRoute);
+        table[entry.lid] = PortNumber{static_cast<std::uint8_t>(entry.port)};
+      }
+    }
+    EXPECT_EQ(known, graph_.nodes.size());
+    return known == graph_.nodes.size();
+  }
+
+  // By source and destination LID, from the answers about path records.
+  std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint8_t> levels() const {
+    std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint8_t> levels;
+    std::istringstream lines(parts_[2]);
+    std::uint16_t from = 0, to = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const std::string value = line.substr(line.rfind('.') + 1);
+      if (line.find("dlid.") != std::string::npos)
+        to = static_cast<std::uint16_t>(std::stoul(value));
+      else if (line.find("slid.") != std::string::npos)
+        from = static_cast<std::uint16_t>(std::stoul(value));
+      else if (line.find("\tsl.") != std::string::npos)
+        levels[{from, to}] = static_cast<std::uint8_t>(std::stoul(value, nullptr, 16));
+    }
+    return levels;
+  }
+
+  // By switch, input and output: 16 lanes.
+  std::map<std::tuple<std::size_t, std::uint8_t, std::uint8_t>, std::vector<std::uint8_t>> lanes() const {
+    std::map<std::tuple<std::size_t, std::uint8_t, std::uint8_t>, std::vector<std::uint8_t>> lanes;
+    std::istringstream lines(parts_[3]);
+    std::size_t node = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("Switch")) {
+        const std::size_t name = line.find('"') + 1;
+        node = node_named(graph_, line.substr(name, line.rfind('"') - name));
+      } else if (node < graph_.nodes.size() && !line.empty() && line[0] >= '0' && line[0] <= '9') {
+        std::istringstream numbers(line);
+        unsigned in = 0, out = 0, lane = 0;
+        char colon = 0;
+        numbers >> in >> out >> colon;
+        std::vector<std::uint8_t> row;
+        while (numbers >> lane) row.push_back(static_cast<std::uint8_t>(lane));
+        lanes[{node, static_cast<std::uint8_t>(in), static_cast<std::uint8_t>(out)}] = row;
+      } else if (line.starts_with("Channel") || line.starts_with("HCA") || line.starts_with("CA")) {
+        node = graph_.nodes.size();
+      }
+    }
+    return lanes;
+  }
+
+  const Graph& graph_;
+  const Asked asked_;
+  const std::map<std::size_t, std::uint64_t> guids_;
+  support::TemporaryFolder folder_;
+  support::RunReport run_;
+  std::vector<std::string> parts_;
+};
+
+// The built-in engine with OpenSM's LIDs.
+Routed built_in(const Graph& graph, const Asked& asked, const Plan& lids) {
+  Graph own = graph;
+  for (std::size_t node = 0; node < own.nodes.size(); ++node)
+    own.nodes[node].lid = lids.nodes[node].ports.at(0).lid.value;
+  subnet::Routing routing = subnet::by(asked.engine, asked.roots);
+  if (asked.torus) routing.torus = asked.torus->torus;
+  Routed routed;
+  routed.plan = plan_by(own, routing);
+  routed.engine = name_of(routed.plan.engine);
+  routed.needed = routed.plan.layers;
+  routed.level = [levels = routed.plan.levels](ib::Lid from, ib::Lid to) {
+    return levels ? levels->of(from, to) : std::uint8_t{0};
+  };
+  const auto plan = std::make_shared<const Plan>(routed.plan);
+  routed.lane = [plan, lane = subnet::lanes_of(*plan)](std::size_t node, PortNumber in, PortNumber out,
+                                                       std::uint8_t level) {
+    return lane(node, in, out, level);
+  };
+  return routed;
+}
+
+// Properties of the routes between adapters.
+struct Figures {
+  std::map<std::pair<std::size_t, std::size_t>, subnet::Route> routes;  // by source and destination
+  std::map<std::pair<std::size_t, std::uint8_t>, std::size_t> loads;    // routes by output to another switch
+  std::set<std::uint8_t> lanes;                                         // used between switches
+  std::string loop;
+  std::size_t most() const {
+    std::size_t most = 0;
+    for (const auto& [output, load] : loads) most = std::max(most, load);
+    return most;
+  }
+};
+
+Figures figures_of(const Graph& graph, const Routed& routed) {
+  std::map<std::pair<std::size_t, std::uint8_t>, subnet::Attachment> ends;
+  for (const subnet::Cable& cable : graph.cables) {
+    ends[{cable.a.node, cable.a.port.value}] = cable.b;
+    ends[{cable.b.node, cable.b.port.value}] = cable.a;
+  }
+  const auto leads_to_switch = [&](std::size_t node, PortNumber port) {
+    const auto end = ends.find({node, port.value});
+    return end != ends.end() && graph.nodes[end->second.node].kind == NodeKind::kSwitch;
+  };
+  Figures figures;
+  std::vector<subnet::Route> routes;
+  const std::vector<std::size_t> adapters = nodes_of(graph, NodeKind::kAdapter);
+  const subnet::Cabling cabling(graph);
+  for (const std::size_t from : adapters) {
+    for (const std::size_t to : adapters) {
+      if (from == to) continue;
+      subnet::Route route = cabling.route(routed.plan, from, to);
+      if (route.empty()) continue;
+      const std::uint8_t level =
+          routed.level(routed.plan.nodes[from].ports[0].lid, routed.plan.nodes[to].ports[0].lid);
+      PortNumber in = ends.at({from, 1}).port;
+      for (subnet::Channel& output : route) {
+        if (leads_to_switch(output.node, output.port)) {
+          output.lane = routed.lane(output.node, in, output.port, level);
+          figures.lanes.insert(output.lane);
+          ++figures.loads[{output.node, output.port.value}];
+        }
+        in = ends.at({output.node, output.port.value}).port;
+      }
+      figures.routes[{from, to}] = route;
+      routes.push_back(std::move(route));
+    }
+  }
+  figures.loop = credit_loop_text(graph.nodes, find_credit_loop(routes));
+  return figures;
+}
+
+// Entries for adapters that differ.
+std::size_t different_entries(const Graph& graph, const Plan& a, const Plan& b) {
+  std::size_t count = 0;
+  for (const std::size_t node : nodes_of(graph, NodeKind::kSwitch)) {
+    for (const std::size_t adapter : nodes_of(graph, NodeKind::kAdapter)) {
+      const std::uint16_t lid = a.nodes[adapter].ports[0].lid.value;
+      if (a.nodes[node].forwarding_table.at(lid) != b.nodes[node].forwarding_table.at(lid)) ++count;
+    }
+  }
+  return count;
+}
+
+struct Compared {
+  Routed theirs, ours;
+  Figures their_figures, our_figures;
+  std::size_t pairs = 0;
+  std::size_t unconnected = 0;          // pairs for which OpenSM has no route and the built-in engine has
+  std::size_t longer = 0, shorter = 0;  // pairs for which the built-in engine's route is
+  std::size_t other_routes = 0;         // pairs whose routes differ
+  std::size_t other_entries = 0;        // of the tables, for adapters
+};
+
+std::string yes(const std::string& loop) { return loop.empty() ? "no" : "yes"; }
+
+std::optional<Compared> compare(const std::string& fabric, const Graph& graph, const Asked& asked) {
+  auto theirs = OpenSmRun(graph, asked).routes();
+  if (!theirs) return std::nullopt;
+  Compared compared{*theirs, built_in(graph, asked, theirs->plan), {}, {}};
+  EXPECT_EQ(compared.theirs.engine, compared.ours.engine) << fabric << ": " << name_of(asked.engine);
+  compared.their_figures = figures_of(graph, compared.theirs);
+  compared.our_figures = figures_of(graph, compared.ours);
+  const auto& ours = compared.our_figures.routes;
+  for (const auto& [pair, route] : compared.their_figures.routes) {
+    const auto own = ours.find(pair);
+    if (own == ours.end()) continue;
+    ++compared.pairs;
+    compared.longer += own->second.size() > route.size() ? 1 : 0;
+    compared.shorter += own->second.size() < route.size() ? 1 : 0;
+    compared.other_routes += own->second != route ? 1 : 0;
+  }
+  compared.unconnected = ours.size() - compared.pairs;
+  EXPECT_EQ(compared.pairs, compared.their_figures.routes.size()) << fabric;
+  compared.other_entries = different_entries(graph, compared.theirs.plan, compared.ours.plan);
+  const auto lanes = [](const Routed& routed, const Figures& figures) {
+    const std::size_t used = figures.lanes.size();
+    return std::to_string(routed.needed == 0 ? used : routed.needed);
+  };
+  std::cout << "| " << name_of(asked.engine) << " | " << fabric << " | " << compared.pairs << " | "
+            << compared.longer << " | " << compared.shorter << " | " << compared.other_routes << " | "
+            << compared.other_entries << " | " << compared.their_figures.most() << " | "
+            << compared.our_figures.most() << " | " << yes(compared.their_figures.loop) << " | "
+            << yes(compared.our_figures.loop) << " | " << lanes(compared.theirs, compared.their_figures)
+            << " | " << lanes(compared.ours, compared.our_figures) << " |\n";
+  return compared;
+}
+
+void expect_same_hops(const Compared& compared, const std::string& fabric) {
+  EXPECT_EQ(compared.longer + compared.shorter + compared.unconnected, 0u) << fabric;
+}
+
+// Routes that turn upwards after a step downwards. The order of up/down routing: hops to the nearest root,
+// then the name, which ascends as the GUID does.
+std::size_t illegal_turns(const Graph& graph, const std::vector<std::size_t>& roots, const Figures& figures) {
+  const subnet::SwitchGraph switches(graph.nodes, graph.cables);
+  std::vector<std::size_t> numbers;
+  for (const std::size_t root : roots) numbers.push_back(switches.number(root));
+  const std::vector<std::uint64_t> order = subnet::ranks_below(switches, numbers);
+  std::size_t count = 0;
+  for (const auto& [pair, route] : figures.routes) {
+    bool has_descended = false, is_illegal = false;
+    for (std::size_t i = 1; i < route.size(); ++i) {
+      const bool is_down = order[switches.number(route[i].node)] > order[switches.number(route[i - 1].node)];
+      is_illegal = is_illegal || (has_descended && !is_down);
+      has_descended = has_descended || is_down;
+    }
+    count += is_illegal ? 1 : 0;
+  }
+  return count;
+}
+
+// Groups of three routers, all joined, with one host each; cables between groups as far as ports 4 and 5 of
+// the routers go, one missing: an irregular fabric with many cycles.
+Graph dragonfly() {
+  Graph graph;
+  std::vector<std::vector<std::size_t>> routers(4);
+  for (std::size_t group = 0; group < 4; ++group) {
+    for (std::size_t i = 0; i < 3; ++i)
+      routers[group].push_back(
+          subnet::add_switch(graph, "g" + std::to_string(group) + "r" + std::to_string(i), 2, 8));
+    for (std::uint32_t i = 0; i < 3; ++i)
+      graph.cables.push_back(
+          {subnet::end(routers[group][i], 3), subnet::end(routers[group][(i + 1) % 3], 4)});
+  }
+  const auto join = [&](std::size_t a, std::size_t i, std::uint32_t port, std::size_t b, std::size_t j,
+                        std::uint32_t other) {
+    graph.cables.push_back({subnet::end(routers[a][i], port), subnet::end(routers[b][j], other)});
+  };
+  join(0, 0, 5, 1, 0, 5);
+  join(0, 1, 5, 2, 0, 5);
+  join(0, 2, 5, 3, 0, 5);
+  join(1, 1, 5, 2, 1, 5);
+  join(1, 2, 5, 3, 1, 5);
+  join(0, 0, 6, 2, 2, 6);
+  join(1, 0, 6, 3, 2, 6);
+  return graph;
+}
+
+struct Named {
+  std::string name;
+  Graph graph;
+};
+std::vector<Named> trees() {
+  return {
+      {"4 leaves, 2 spines", subnet::leaf_spine({.leaves = 4, .spines = 2, .hosts = 4})},
+      {"the same, double cables", subnet::leaf_spine({.leaves = 4, .spines = 2, .cables = 2, .hosts = 4})},
+      {"three tiers, k = 4", subnet::fat_tree(2, 4, 2)}};
+}
+std::vector<Named> cyclic() {
+  return {{"ring of 4", subnet::ring(4, 2)},
+          {"ring of 5", subnet::ring(5, 2)},
+          {"ring of 6", subnet::ring(6, 2)},
+          {"torus 4x4", subnet::torus_of({4, 4}).graph},
+          {"torus 5x4", subnet::torus_of({5, 4}).graph},
+          {"dragonfly, irregular", dragonfly()}};
+}
+std::vector<Named> all() {
+  std::vector<Named> all = trees();
+  for (Named& one : cyclic()) all.push_back(std::move(one));
+  return all;
+}
+std::vector<std::size_t> first_switch(const Graph& graph) { return {nodes_of(graph, NodeKind::kSwitch)[0]}; }
+
+class OpenSmEngines : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists("/usr/sbin/opensm")) GTEST_SKIP() << "opensm is not installed";
+    if (!std::filesystem::exists("/usr/sbin/saquery")) GTEST_SKIP() << "infiniband-diags is not installed";
+  }
+};
+
+// Both choose the least loaded port, but count other paths and process destinations in another order: in
+// trees the greatest load is at most OpenSM's, elsewhere at most a fifth greater.
+TEST_F(OpenSmEngines, minhop_has_the_same_hops) {
+  for (const auto& [name, graph] : trees()) {
+    const auto compared = compare(name, graph, {Engine::kMinhop, {}, {}});
+    ASSERT_TRUE(compared);
+    expect_same_hops(*compared, name);
+    EXPECT_LE(compared->our_figures.most(), compared->their_figures.most()) << name;
+  }
+  for (const auto& [name, graph] : cyclic()) {
+    const auto compared = compare(name, graph, {Engine::kMinhop, {}, {}});
+    ASSERT_TRUE(compared);
+    expect_same_hops(*compared, name);
+    EXPECT_LE(5 * compared->our_figures.most(), 6 * compared->their_figures.most()) << name;
+  }
+}
+
+TEST_F(OpenSmEngines, dor_has_the_same_tables) {
+  std::vector<Named> fabrics = cyclic();
+  fabrics.push_back({"mesh 4x3", subnet::mesh(4, 3).graph});
+  for (const auto& [name, graph] : fabrics) {
+    const auto compared = compare(name, graph, {Engine::kDor, {}, {}});
+    ASSERT_TRUE(compared);
+    EXPECT_EQ(compared->other_entries, 0u) << name;
+    EXPECT_EQ(compared->our_figures.loop, compared->their_figures.loop) << name;
+  }
+}
+
+TEST_F(OpenSmEngines, updn_has_the_same_hops_and_turns) {
+  const auto expect_equal = [](const std::string& name, const Graph& graph,
+                               const std::vector<std::size_t>& given, const std::vector<std::size_t>& roots) {
+    const auto compared = compare(name, graph, {Engine::kUpdn, given, {}});
+    ASSERT_TRUE(compared);
+    expect_same_hops(*compared, name);
+    EXPECT_EQ(compared->our_figures.loop, "") << name;
+    EXPECT_EQ(illegal_turns(graph, roots, compared->our_figures), 0u) << name;
+    EXPECT_EQ(illegal_turns(graph, roots, compared->their_figures), 0u) << name;
+  };
+  for (const auto& [name, graph] : trees()) {
+    std::vector<std::size_t> roots;
+    for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
+      const std::string& own = graph.nodes[node].name;
+      if (own.starts_with("spine") || own.starts_with("core")) roots.push_back(node);
+    }
+    expect_equal(name, graph, {}, roots);
+  }
+  for (const auto& [name, graph] : cyclic())
+    expect_equal(name, graph, first_switch(graph), first_switch(graph));
+}
+
+// b0 has a cable to root a1, b1 to b4 have cables to root a0, and cables join b0 to b4 in a row. The only
+// legal path from b0 to b4 is the row: a step to a greater GUID is a step down. The search of OpenSM's updn
+// from b4 reaches b1 over a0 first; as it keeps one direction for each switch, it does not go on to b0, and
+// the pair has no route. For other destinations it goes on over such a switch, with routes that turn upwards
+// again.
+TEST_F(OpenSmEngines, updn_has_a_legal_route_where_opensm_has_none) {
+  Graph graph;
+  const std::size_t r0 = subnet::add_switch(graph, "a0", 0, 8), r1 = subnet::add_switch(graph, "a1", 0, 8);
+  std::vector<std::size_t> row;
+  for (int i = 0; i < 5; ++i) row.push_back(subnet::add_switch(graph, "b" + std::to_string(i), 1, 8));
+  for (std::size_t i = 0; i + 1 < row.size(); ++i)
+    graph.cables.push_back({subnet::end(row[i], 2), subnet::end(row[i + 1], 3)});
+  graph.cables.push_back({subnet::end(row[0], 4), subnet::end(r1, 1)});
+  for (std::uint32_t i = 1; i < 5; ++i) graph.cables.push_back({subnet::end(row[i], 4), subnet::end(r0, i)});
+  const auto compared = compare("row below two roots", graph, {Engine::kUpdn, {r0, r1}, {}});
+  ASSERT_TRUE(compared);
+  EXPECT_EQ(illegal_turns(graph, {r0, r1}, compared->our_figures), 0u);
+  EXPECT_EQ(illegal_turns(graph, {r0, r1}, compared->their_figures), 1u);
+  EXPECT_EQ(compared->longer, 1u);
+  EXPECT_EQ(compared->unconnected, 1u);
+}
+
+TEST_F(OpenSmEngines, dnup_has_the_same_hops_without_loops) {
+  for (const auto& [name, graph] : trees()) {
+    const auto compared = compare(name, graph, {Engine::kDnup, {}, {}});
+    ASSERT_TRUE(compared);
+    expect_same_hops(*compared, name);
+    EXPECT_EQ(compared->our_figures.loop, "") << name;
+  }
+}
+
+// Entries that no packet between adapters uses may differ.
+TEST_F(OpenSmEngines, ftree_has_the_same_routes) {
+  for (const auto& [name, graph] : trees()) {
+    const auto compared = compare(name, graph, {Engine::kFtree, {}, {}});
+    ASSERT_TRUE(compared);
+    EXPECT_EQ(compared->other_routes, 0u) << name;
+    EXPECT_EQ(compared->our_figures.loads, compared->their_figures.loads) << name;
+    EXPECT_EQ(compared->our_figures.loop, "") << name;
+  }
+}
+
+// dfsssp of OpenSM gives both directions of a pair their own lanes, the built-in engine gives them one level;
+// it may need one lane more.
+TEST_F(OpenSmEngines, lash_and_dfsssp_have_the_same_hops_and_no_loop_in_as_few_lanes) {
+  for (const auto& [name, graph] : all()) {
+    for (const Engine engine : {Engine::kLash, Engine::kDfsssp}) {
+      const auto compared = compare(name, graph, {engine, {}, {}});
+      ASSERT_TRUE(compared);
+      expect_same_hops(*compared, name);
+      EXPECT_EQ(compared->our_figures.loop, "") << name;
+      EXPECT_EQ(compared->their_figures.loop, "") << name;
+      const bool is_lash = engine == Engine::kLash;
+      const std::size_t theirs = is_lash ? compared->their_figures.lanes.size() : compared->theirs.needed;
+      ASSERT_GE(theirs, 1u);
+      EXPECT_LE(compared->our_figures.lanes.size(), theirs + (is_lash ? 0 : 1)) << name;
+    }
+  }
+}
+
+// Dimensions of four switches need further seeds in OpenSM's file.
+TEST_F(OpenSmEngines, torus_2qos_has_the_same_tables_and_lanes_without_loops) {
+  for (const std::vector<std::uint32_t>& sizes : {std::vector<std::uint32_t>{6, 5}, {5, 3}, {3, 5, 3}}) {
+    const subnet::TorusGraph torus = subnet::torus_of(sizes);
+    std::string name = "torus ";
+    for (const std::uint32_t size : sizes) name += (name.back() == ' ' ? "" : "x") + std::to_string(size);
+    const auto compared = compare(name, torus.graph, {Engine::kTorus2Qos, {}, torus});
+    ASSERT_TRUE(compared);
+    EXPECT_EQ(compared->other_entries, 0u) << name;
+    EXPECT_EQ(compared->other_routes, 0u) << name;  // routes include lanes
+    EXPECT_EQ(compared->our_figures.loop, "") << name;
+    EXPECT_EQ(compared->their_figures.loop, "") << name;
+  }
+}
+
+}  // namespace
+}  // namespace verbatim::real
