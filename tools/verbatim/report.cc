@@ -113,6 +113,7 @@ nlohmann::ordered_json losses_of(const observe::Losses& losses) {
                                  {"retries", losses.retries()},
                                  {"rnr_naks", losses.rnr_naks()},
                                  {"most_retried_message", nullptr}};
+  if (losses.any()) json["text"] = losses_text(losses);
   if (const observe::Losses::Message worst = losses.worst_message(); worst.retries != 0) {
     json["most_retried_message"] = {{"adapter", worst.adapter}, {"qpn", worst.qpn}, {"psn", worst.psn},
                                     {"retries", worst.retries}, {"first_ps", worst.first_ps}, {"last_ps", worst.last_ps}};
