@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -79,6 +80,22 @@ std::string hint_for(const std::string& name, const std::vector<std::string>& na
 }
 
 }  // namespace
+
+std::vector<std::string> names_in_commands(const ScenarioSpec& scenario) {
+  constexpr std::string_view kOfBraces[] = {"awk", "gawk", "mawk", "sed", "perl", "find", "xargs"};
+  std::set<std::string> names;
+  for (const ProgramSpec& program : scenario.programs) {
+    if (program.command.empty()) continue;
+    const std::string& path = program.command.front();
+    if (std::ranges::find(kOfBraces, path.substr(path.rfind('/') + 1)) != std::end(kOfBraces)) continue;
+    for (const std::string& word : program.command) {
+      for (const Piece& piece : pieces_of(word)) {
+        if (piece.is_name) names.insert(std::string(piece.text));
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
 
 bool is_argument_name(std::string_view text) {
   return !text.empty() && text.size() <= 63 && is_letter(text.front()) && std::ranges::all_of(text, [](char c) {

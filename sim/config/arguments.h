@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/config/diagnostics.h"
 
@@ -22,6 +23,9 @@ using ArgumentValues = std::map<std::string, std::int64_t>;  // by name
 
 // Whether `text` is a letter followed by letters, digits, '_' or '-', at most 63 characters in all.
 bool is_argument_name(std::string_view text);
+// Names in braces in commands, as "n" in "{n}", in ascending order. Commands of programs whose own language has braces,
+// such as awk, are left out.
+std::vector<std::string> names_in_commands(const ScenarioSpec& scenario);
 // "1..1000"; nullopt if `text` is not of this form.
 std::optional<ArgumentSpec> parse_argument_range(std::string_view text);
 // "1..1000"

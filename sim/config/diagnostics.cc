@@ -53,7 +53,8 @@ void Diagnostics::warn(Finding warning) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.empty() || word.size() > 64) return "";
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  // A name of one letter is near only to itself, in the other case.
+  std::size_t best_distance = word.size() == 1 ? 1 : std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t d = distance(lower(word), lower(candidate));
     if (d < best_distance) {

@@ -82,6 +82,13 @@ class Checker {
       keys.emplace_back(f.key);
       if (f.kind != Kind::kIgnored) list += (list.empty() ? "" : ", ") + std::string(f.key);
     }
+    const bool is_of_profile =
+        object.profile != nullptr && std::ranges::find(object.profile->fields, key, &Field::key) != object.profile->fields.end();
+    if (is_of_profile) {
+      add(join_pointer(pointer, key), "unknown key",
+          "it is a key of profiles: write it to a profile's file, and name that as \"" + std::string(object.profile_key) + "\"");
+      return;
+    }
     const std::string near = nearest(key, keys);
     add(join_pointer(pointer, key), "unknown key",
         near.empty() ? std::string(object.title) + " has the keys " + list
@@ -191,6 +198,11 @@ class Checker {
         return expect_exit(json, field, pointer);
       default:
         break;
+    }
+    if (field.kind == Kind::kLinkRate && json.is_number()) {
+      add(pointer, shown(json) + " has no unit",
+          "write a string with a unit, such as \"" + shown(json) + " Gbps\", or on InfiniBand speed and width, such as \"EDR 4x\"");
+      return {};
     }
     if (!json.is_string()) return wrong_type(json, field, pointer, "a string", example_for(field.kind));
     return text(json.get<std::string>(), field, pointer);

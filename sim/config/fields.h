@@ -80,6 +80,9 @@ struct Object {
   void (*destroy)(void*) = nullptr;
   std::vector<Field> fields;
   void (*note_pointer)(void* object, const std::string& pointer) = nullptr;  // stores where the object was written
+  // The profile that the key `profile_key` names. Its keys are known in findings about unknown keys.
+  const Object* profile = nullptr;
+  std::string_view profile_key;
 };
 
 // Checks `json` against `object` and fills `target` with every valid value; all others are findings.
@@ -173,11 +176,14 @@ Field bind_objects(Field field, const Object& object) {
 }
 
 template <class T>
-Object make_object(std::string_view title, std::string_view doc, std::vector<Field> fields) {
+Object make_object(std::string_view title, std::string_view doc, std::vector<Field> fields, const Object* profile = nullptr,
+                   std::string_view profile_key = "") {
   Object object;
   object.title = title;
   object.doc = doc;
   object.fields = std::move(fields);
+  object.profile = profile;
+  object.profile_key = profile_key;
   object.make_default = []() -> void* { return new T(); };
   object.destroy = [](void* p) { delete static_cast<T*>(p); };
   if constexpr (requires(T t) { t.pointer = std::string(); }) {

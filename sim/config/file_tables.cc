@@ -64,7 +64,8 @@ const Object& further_adapter_table() {
                                 .kind = Kind::kObjects,
                                 .doc = "on Ethernet: VLANs that the adapter is in, as interfaces eth1.10 and the like"},
                                vlan_table()),
-       node_row<&A::node>()});
+       node_row<&A::node>()},
+      &hca_profile_table(), "hca");
   return table;
 }
 
@@ -108,7 +109,8 @@ const Object& host_table() {
                              .kind = Kind::kInteger,
                              .doc = "RLIMIT_NOFILE that programs start with; they may raise it to 65536",
                              .min = 16,
-                             .max = protocol::kMostDescriptors})});
+                             .max = protocol::kMostDescriptors})},
+      &hca_profile_table(), "hca");
   return table;
 }
 
@@ -128,7 +130,8 @@ const Object& switch_table() {
        without_default(bind<&S::forwarding_table>(
            {.key = "forwarding_table",
             .kind = Kind::kTextList,
-            .doc = "for the routing engine file: \"7:1\" sends what goes to LID 7 out by port 1, \"8-15:2\" several LIDs; others have no route"}))});
+            .doc = "for the routing engine file: \"7:1\" sends what goes to LID 7 out by port 1, \"8-15:2\" several LIDs; others have no route"}))},
+      &switch_profile_table(), "profile");
   return table;
 }
 

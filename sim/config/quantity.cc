@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "sim/config/diagnostics.h"
 
@@ -68,6 +69,32 @@ std::optional<Decimal> take_decimal(std::string_view& text) {
   if (!any || result.scale > 18) return std::nullopt;
   text.remove_prefix(i);
   return result;
+}
+
+// The factor of a unit of bytes per second, such as "GBps", "GB/s" or "MB"; nullopt for others.
+std::optional<std::int64_t> byte_rate_factor(std::string_view unit) {
+  for (const std::string_view end : {"Bps", "B/s", "B"}) {
+    if (!unit.ends_with(end)) continue;
+    unit.remove_suffix(end.size());
+    constexpr std::pair<std::string_view, std::int64_t> kPrefixes[] = {
+        {"", 1}, {"k", 1'000}, {"K", 1'000}, {"M", 1'000'000}, {"G", 1'000'000'000}, {"T", 1'000'000'000'000}};
+    for (const auto& [prefix, factor] : kPrefixes) {
+      if (unit == prefix) return factor;
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Hint for a rate in bytes; `text` is the number with its unit.
+std::string hint_for_bytes(std::string_view text, const Decimal& number, std::int64_t factor) {
+  const std::string rule = "B means bytes, and rates count bits";
+  Wide divisor = 1;
+  for (int i = 0; i < number.scale; ++i) divisor *= 10;
+  constexpr Wide kMost = Wide{1} << 80;  // the product below does not overflow
+  const Wide bits = number.digits > kMost ? 0 : number.digits * 8 * factor / divisor;
+  if (bits == 0 || bits > std::numeric_limits<std::int64_t>::max()) return rule;
+  return rule + ": " + std::string(text) + " is \"" + format_quantity(static_cast<std::int64_t>(bits), Dimension::kRate) + "\"";
 }
 
 std::string unit_list(Dimension dimension) {
@@ -136,6 +163,8 @@ std::optional<std::int64_t> parse_quantity(std::string_view text, Dimension dime
     if (rest.empty()) {
       *problem = "has no unit";
       *hint = "units are " + unit_list(dimension) + ", for example \"" + digits + " " + std::string(usual_unit(dimension)) + "\"";
+    } else if (const auto bytes = dimension == Dimension::kRate ? byte_rate_factor(rest) : std::nullopt) {
+      *hint = hint_for_bytes(text, *number, *bytes);
     } else if (!near.empty()) {
       *hint = "did you mean \"" + digits + " " + near + "\"?";
     } else {

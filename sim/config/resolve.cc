@@ -55,7 +55,10 @@ class Resolver {
  public:
   Resolver(TopologySpec& topology, Diagnostics& diagnostics) : topology_(topology), diagnostics_(diagnostics) {
     for (const Finding& finding : diagnostics.findings()) {
-      if (finding.file == topology.file) wrong_.insert(finding.pointer);
+      if (finding.file != topology.file) continue;
+      wrong_.insert(finding.pointer);
+      const bool is_misspelt = finding.text == "unknown key" && finding.hint.find("\"link_layer\"") != std::string::npos;
+      if (is_misspelt) wrong_.insert("/link_layer");
     }
     const auto is_of_generator = [](const std::string& pointer) { return pointer.starts_with("/generate"); };
     const auto is_named = [](const auto& node) { return !node.name.empty(); };
@@ -85,7 +88,7 @@ class Resolver {
     for (LinkSpec& link : topology_.links) resolved += this->link(link) ? 1 : 0;
     // A misspelt end would make hosts look unconnected, so only that finding is reported.
     if (knows_names_ && !is_wrong("/links") && resolved == topology_.links.size()) {
-      resolve_congestion(topology_, diagnostics_);
+      if (!is_wrong("/link_layer")) resolve_congestion(topology_, diagnostics_);
       resolve_subnet_congestion(topology_, diagnostics_);
       reachability();
     }

@@ -30,6 +30,7 @@ class CongestionResolver {
       : topology_(topology), diagnostics_(diagnostics) {}
 
   void run() {
+    if (has_ethernet_adapter()) return;
     for (LinkSpec& link : topology_.links) {
       choose(link);
       if (link.flow_control == "pfc") {
@@ -42,6 +43,22 @@ class CongestionResolver {
   }
 
  private:
+  // Whether an adapter that is set up for Ethernet is on InfiniBand: one finding in place of one for each of its links.
+  bool has_ethernet_adapter() {
+    if (topology_.is_roce()) return false;
+    for (const AdapterSpec& adapter : topology_.adapters) {
+      const hca::HcaProfile& profile = topology_.hca_profile(adapter);
+      if (profile.trust != "dscp" || profile.receive_buffer_bytes <= fabric::kMostInputBufferBytes) continue;
+      const HostSpec& host = topology_.hosts[adapter.host];
+      const std::string& reference = adapter.number == 0 ? host.hca : host.further_adapters[adapter.number - 1].hca;
+      add("/link_layer", "the adapter profile " + in_quotes(reference) + " of host " + in_quotes(host.name) +
+              " is of an Ethernet device, and the fabric is InfiniBand",
+          "add \"link_layer\": \"roce\", or choose another profile");
+      return true;
+    }
+    return false;
+  }
+
   const fabric::SwitchProfile* switch_at(const Endpoint& end) const {
     return end.is_switch ? &topology_.switches[end.node].switch_profile : nullptr;
   }

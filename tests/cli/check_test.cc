@@ -103,6 +103,18 @@ TEST(Check, hostile_files_are_findings_and_nothing_worse) {
   }
 }
 
+// The file is valid; another machine may have the program.
+TEST(Check, a_program_that_is_missing_here_is_a_warning) {
+  config::Folder folder;
+  folder.write("t.json", R"({"name": "t", "hosts": [{"name": "a"}, {"name": "b"}], "links": [{"a": "a", "b": "b", "rate": "EDR 4x"}]})");
+  folder.write("s.json", R"({"topology": "t.json", "programs": [{"host": "a", "command": "no-such-program"}, {"host": "b", "command": "true"}]})");
+  const Finished run = verbatim({"check", "s.json"}, folder.path());
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, "s.json: a valid scenario\n");
+  EXPECT_EQ(run.err.find("s.json: /programs/0/command: warning: on host a: there is no program \"no-such-program\" in "), 0u) << run.err;
+  EXPECT_EQ(run.err.find("/programs/1"), std::string::npos) << run.err;
+}
+
 struct Usage {
   std::vector<std::string> words;
   const char* message;
@@ -110,15 +122,26 @@ struct Usage {
 
 TEST(Usage, mistakes_get_exit_code_2_and_a_sentence) {
   const Usage kUsages[] = {
-      {{}, "A subcommand is required"},
+      {{}, "write `verbatim COMMAND`; the commands are run, new, import, explore, "},
+      {{"lab"}, "write `verbatim lab COMMAND`; the commands are list, start, run, check; `verbatim lab --help`"},
+      {{"lab", "strat"}, "the commands are list, start, run, check; did you mean start?"},
       {{"rum"}, "there is no verb \"rum\"; did you mean \"run\"?"},
       {{"check"}, "nothing to check; name files, or use --host"},
-      {{"check", "--hots"}, "--hots"},
-      {{"describe"}, "topology is required"},
+      {{"check", "--hots"}, "`verbatim check` has no option --hots; did you mean --host?"},
+      {{"run", "--topolgy", "t.json", "s=true"}, "`verbatim run` has no option --topolgy; did you mean --topology?"},
+      {{"lab", "run", "--traces=x"}, "`verbatim lab run` has no option --traces; did you mean --trace?"},
+      {{"describe", "--zzz"}, "`verbatim describe` has no option --zzz; `verbatim describe --help` lists them"},
+      {{"describe"}, "`verbatim describe` needs TOPOLOGY, topology file; see `verbatim describe --help`"},
+      {{"replay", "a", "b"}, "`verbatim replay` takes no argument \"b\"; see `verbatim replay --help`"},
+      {{"run", "--out"}, "--out: 1 required FOLDER missing; see `verbatim run --help`"},
       {{"describe", "none.json"}, "none.json: there is no such file"},
-      {{"run", "--seed", "x", "s.json"}, "--seed"},
+      {{"run", "--seed", "x", "s.json"}, "--seed: \"x\" is not a whole number from 0; see"},
       {{"run", "--seed", "-1", "s.json"}, "--seed"},
-      {{"run", "--log", "loud", "s.json"}, "--log"},
+      {{"run", "--jobs", "0", "s.json"}, "--jobs: \"0\" is not a whole number from 1 to 4096; see"},
+      {{"run", "--log", "loud", "s.json"}, "--log: \"loud\" is none of trace, debug, info, warn, error, off; see"},
+      {{"run", "--freedom", "sepc", "s.json"}, "; did you mean spec?"},
+      {{"run", "--check", "write-taget=warn", "s.json"}, "--check: there is no check write-taget; did you mean write-target?"},
+      {{"run", "--check", "nothing-like=warn", "s.json"}, "there is no check nothing-like; names are all, missed-wakeup, "},
       {{"run", "--core", "-2", "s.json"}, "--core"},
   };
   for (const Usage& usage : kUsages) {

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "tests/cli/command.h"
 #include "tests/config/helpers.h"
 
@@ -37,6 +39,23 @@ TEST(Describe, tells_the_addresses_of_further_adapters) {
       << given.out;
   const Finished by_position = verbatim({"describe", "topologies/rails_4.json"});
   EXPECT_NE(by_position.out.find("\n  h3/mlx5_1  172.17.0.4/16 as h3-mlx5_1  LID 8  "), std::string::npos) << by_position.out;
+}
+
+TEST(Describe, ethernet_says_what_pauses_marks_and_slows_down) {
+  const Finished on = verbatim({"describe", "topologies/star_5_roce.json"});
+  EXPECT_EQ(on.code, 0) << on.err;
+  EXPECT_NE(on.out.find("  cpu server-class  congestion control dcqcn-nv\n"), std::string::npos) << on.out;
+  EXPECT_NE(on.out.find("  ECN marking\n"), std::string::npos) << on.out;
+  EXPECT_NE(on.out.find("  PFC of priorities 0-7\n"), std::string::npos) << on.out;
+  const Finished off = verbatim({"describe", "topologies/two_hosts_roce.json"});
+  EXPECT_NE(off.out.find("  no congestion control\n"), std::string::npos) << off.out;
+  EXPECT_NE(off.out.find("  no ECN marking\n"), std::string::npos) << off.out;
+  EXPECT_NE(off.out.find("  credits, no PFC\n"), std::string::npos) << off.out;
+  const auto json = nlohmann::json::parse(verbatim({"describe", "--json", "topologies/star_5_roce.json"}).out);
+  EXPECT_EQ(json["adapters"][0]["congestion_control"], "dcqcn-nv");
+  EXPECT_EQ(json["switches"][0]["marks"], true);
+  EXPECT_EQ(json["links"][0]["flow_control"], "pfc");
+  EXPECT_EQ(json["links"][0]["lossless_priorities"], "0-7");
 }
 
 TEST(Describe, golden_direct) {

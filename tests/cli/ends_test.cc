@@ -102,6 +102,33 @@ TEST(Start, programs_that_name_more_files_than_a_host_shows_end_the_run_with_a_s
       << run.err;
 }
 
+// The server waits for a client that has failed: the failure comes first.
+TEST(Deadlock, after_the_failure_of_a_program_names_that_program_first) {
+  const Finished run = verbatim({"run", "--topology", kTopology, "server=ibv_rc_pingpong", "client=sh -c 'sleep 1; exit 7'"});
+  EXPECT_EQ(run.code, 3) << run.err;
+  const std::size_t failed = run.err.find("verbatim: on host client, `sh -c 'sleep 1; exit 7'` ended with exit code 7 at 1.1");
+  const std::size_t dead = run.err.find("verbatim: the other programs are deadlocked at 1.1");
+  EXPECT_LT(failed, dead) << run.err;
+  EXPECT_NE(dead, std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("on host client", failed + 20), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("start that one first"), std::string::npos) << run.err;
+}
+
+TEST(Deadlock, of_a_server_that_was_started_after_its_client_names_the_order) {
+  const Finished run = verbatim({"run", "--topology", kTopology, "client=ibv_rc_pingpong server", "server=ibv_rc_pingpong"});
+  EXPECT_EQ(run.code, 3) << run.err;
+  EXPECT_TRUE(std::regex_search(run.err, std::regex("on host client, `ibv_rc_pingpong server` ended with exit code 1 at [0-9.]+ us, before the program of "
+                                                    "server was started at 100000.000 us: if it needs that one, start that one first\n")))
+      << run.err;
+}
+
+TEST(Deadlock, with_a_misspelt_host_in_a_command_names_it) {
+  const Finished run = verbatim({"run", "--topology", kTopology, "server=ibv_rc_pingpong", "client=ibv_rc_pingpong sever"});
+  EXPECT_EQ(run.code, 3) << run.err;
+  EXPECT_TRUE(std::regex_search(run.err, std::regex("ended with exit code 1 at [0-9.]+ us; no host is named \"sever\": if it is meant as one, is it \"server\"\\?\n")))
+      << run.err;
+}
+
 TEST(Limits, of_the_caller_that_are_too_small_are_told_as_by_check_host) {
   if (kHasAddressSanitizer) GTEST_SKIP() << "AddressSanitizer needs more address space than these limits leave";
   for (const auto& [limit, told] :

@@ -125,6 +125,13 @@ TEST(Manual, each_verb_has_a_page_with_the_options_of_its_help) {
   std::filesystem::remove_all(folder);
 }
 
+// `verbatim --help` names it as BUILD/man1/verbatim.1.
+TEST(Manual, a_build_has_the_overview_beside_the_pages_of_verbs) {
+  const std::string pages = std::filesystem::path(VERBATIM_PROGRAM).parent_path().string() + "/man1";
+  if (!std::filesystem::exists(pages + "/verbatim-run.1")) GTEST_SKIP() << "this kind of build makes no manual pages";
+  EXPECT_EQ(page_text(pages + "/verbatim.1"), page_text(VERBATIM_SOURCE_DIR "/tools/verbatim.1"));
+}
+
 TEST(Manual, roff_reads_the_pages_without_a_warning) {
   if (::access("/usr/bin/groff", X_OK) != 0) GTEST_SKIP() << "no groff";
   const std::string folder = ::testing::TempDir() + "/manual-roff." + std::to_string(::getpid());

@@ -132,7 +132,7 @@ TEST(Mistakes, in_a_topology) {
        "\"rail\", \"dragonfly\", \"dragonfly_plus\", \"torus\", \"hyperx\"\n"},
        // Errors of several kinds, reported at once.
        {{"check", "bad.json"},
-        "bad.json: /links/0/rate: \"100 GB\" is not a rate; units are Tbps, Gbps, Mbps, kbps, bps\n"
+        "bad.json: /links/0/rate: \"100 GB\" is not a rate; B means bytes, and rates count bits: 100 GB is \"800 Gbps\"\n"
         "bad.json: /links/1/rate: \"100\" has no unit; units are Tbps, Gbps, Mbps, kbps, bps, for example \"100 Gbps\"\n"
         "bad.json: /switchs: unknown key; did you mean \"switches\"?\n"
         "bad.json: /hosts/0/hca: there is no profile \"conectx5\"; did you mean \"connectx5\"? the adapter profiles are connect_ib, "

@@ -32,6 +32,20 @@ TEST(RunUsage, all_mistakes_at_once) {
   }
 }
 
+TEST(RunUsage, a_limit_without_a_unit_is_in_seconds) {
+  const Finished run = verbatim({"run", "--topology", kTopology, "--time-limit", "10", "server=true"});
+  EXPECT_EQ(run.err, "--time-limit: \"10\" has no unit; write it with a unit, such as \"10 s\"\nverbatim: 1 finding; nothing was started\n");
+}
+
+TEST(RunUsage, a_name_in_braces_without_a_range_is_warned_of) {
+  const Finished run = verbatim({"run", "--topology", kTopology, "server=echo {n} {{m}} {a b}", "client=awk '{print}' /dev/null"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.err.find("{n} in a command is text, since nothing gives its range; for a number write --range n=LEAST..MOST\n"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("{print}"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("{m}"), std::string::npos) << run.err;
+  EXPECT_EQ(verbatim({"run", "--topology", kTopology, "--range", "n=1..2", "server=echo {n}"}).err.find("is text"), std::string::npos);
+}
+
 TEST(RunUsage, a_file_apart_from_its_option_is_told_how_it_is_given) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"run", "--explain-latency", "tables.txt", "scenario.json"},

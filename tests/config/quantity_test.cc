@@ -49,6 +49,10 @@ TEST(Quantity, refusals_say_what_to_write) {
   EXPECT_EQ(refusal("90", Dimension::kDuration),
             "has no unit; units are s, ms, us, ns, ps, for example \"90 ns\"");
   EXPECT_EQ(refusal("200 Gbp", Dimension::kRate), "is not a rate; did you mean \"200 Gbps\"?");
+  EXPECT_EQ(refusal("100 GBps", Dimension::kRate), "is not a rate; B means bytes, and rates count bits: 100 GBps is \"800 Gbps\"");
+  EXPECT_EQ(refusal("12.5 GB/s", Dimension::kRate), "is not a rate; B means bytes, and rates count bits: 12.5 GB/s is \"100 Gbps\"");
+  EXPECT_EQ(refusal("5B", Dimension::kRate), "is not a rate; B means bytes, and rates count bits: 5B is \"40 bps\"");
+  EXPECT_EQ(refusal("99999999999999999999999999999 TBps", Dimension::kRate), "is not a rate; B means bytes, and rates count bits");
   EXPECT_EQ(refusal("1 parsec", Dimension::kLength), "is not a length; units are km, m, cm, mm");
   EXPECT_EQ(refusal("0.5 ps", Dimension::kDuration),
             "is finer than one ps; round it to a whole number of ps");

@@ -210,7 +210,7 @@ TEST(Topology, ends_of_links_must_exist) {
             "/links/1/a: \"client:2\" is not a port of \"client\"; its only port is 1\n"
             "/links/1/b: \"s:5\" is not a port of \"s\"; its ports are 1 to 4\n"
             "/links/2/b: \"s\" does not say which port of the switch; write \"s:1\"; its ports are 1 to 4\n"
-            "/links/3/a: there is no host or switch \"x\"; did you mean \"s\"?\n"
+            "/links/3/a: there is no host or switch \"x\"; name one of \"hosts\" or \"switches\"\n"
             "/links/3/b: \"s:0\" is not a port of \"s\"; its ports are 1 to 4\n");
 }
 
@@ -259,6 +259,9 @@ TEST(Topology, ranges_and_types) {
                                        R"(, "management_network": {"latency": "0 s", "bandwidth": 10})")),
             "/management_network/latency: \"0 s\" is out of range; allowed: 1 ns to 10 s\n"
             "/management_network/bandwidth: 10 has no unit; write a string with a unit, such as \"10 Gbps\"\n");
+  EXPECT_EQ(topology_findings(topology(kHosts, kSwitch, R"({"a": "a", "b": "s:1", "rate": 100}, {"a": "b", "b": "s:2", "rate": "EDR"})")),
+            "/links/0/rate: 100 has no unit; write a string with a unit, such as \"100 Gbps\", or on InfiniBand speed and width, such as "
+            "\"EDR 4x\"\n");
   EXPECT_EQ(
       topology_findings(topology(R"({"name": "a b"}, 7)", kSwitch, kLinks)),
       "/hosts/0/name: \"a b\" is not a name; a name has 1 to 63 letters, digits, '-', '_' or '.', and begins "
@@ -342,6 +345,23 @@ TEST(Topology, an_unknown_profile_is_reported_once_with_its_key) {
             "ethernet_switch, hpcc_switch, infiniscale_iv, quantum, quantum2, spectrum, spectrum2, switch_ib2, switchx2; or name a file, relative to this one\n");
 }
 
+TEST(Topology, a_key_of_a_profile_in_a_host_or_a_switch_says_so) {
+  EXPECT_EQ(topology_findings(topology(R"({"name": "a", "congestion_control": {"controller": "dcqcn-nv"}}, {"name": "b"})",
+                                       R"({"name": "s", "ports": 4, "marking": {}})", kLinks)),
+            "/hosts/0/congestion_control: unknown key; it is a key of profiles: write it to a profile's file, and name that as \"hca\"\n"
+            "/switches/0/marking: unknown key; it is a key of profiles: write it to a profile's file, and name that as \"profile\"\n");
+}
+
+// Each of their buffers is larger than credits can grant.
+TEST(Topology, adapters_of_ethernet_on_infiniband_are_one_finding) {
+  const std::string hosts = R"({"name": "a", "hca": "edr_roce"}, {"name": "b", "hca": "edr_roce"})";
+  EXPECT_EQ(topology_findings(topology(hosts, kSwitch, kLinks)),
+            "/link_layer: the adapter profile \"edr_roce\" of host \"a\" is of an Ethernet device, and the fabric is InfiniBand; add "
+            "\"link_layer\": \"roce\", or choose another profile\n");
+  EXPECT_EQ(topology_findings(topology(hosts, kSwitch, kLinks, R"(, "link_layr": "roce")")),
+            "/link_layr: unknown key; did you mean \"link_layer\"?\n");
+}
+
 TEST(Topology, findings_that_need_several_values_come_with_the_others) {
   EXPECT_EQ(topology_findings(topology(R"({"name": "a", "addres": "x"}, {"name": "a"}, {"name": "c"})", kSwitch,
                                        R"({"a": "a", "b": "s:9", "rate": "EDRR"}, {"a": "x", "b": "s:1", "rate": "EDR", "lenght": "1 m"})")),
@@ -350,7 +370,7 @@ TEST(Topology, findings_that_need_several_values_come_with_the_others) {
             "/links/1/lenght: unknown key; did you mean \"length\"?\n"
             "/hosts/1/name: the name \"a\" is already that of /hosts/0; give every host and switch a name of its own\n"
             "/links/0/b: \"s:9\" is not a port of \"s\"; its ports are 1 to 4\n"
-            "/links/1/a: there is no host or switch \"x\"; did you mean \"a\"?\n");
+            "/links/1/a: there is no host or switch \"x\"; name one of \"hosts\" or \"switches\"\n");
 }
 
 // Errors that are consequences of a finding are not reported: ends of links whose names cannot be read, lanes

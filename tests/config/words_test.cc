@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/config/diagnostics.h"
+
 namespace verbatim::config {
 namespace {
 
@@ -52,6 +54,18 @@ TEST(JoinWords, split_gives_the_words_back) {
     EXPECT_EQ(split(join_words(words)), words);
   }
   EXPECT_EQ(join_words({"ibv_rc_pingpong", "-s", "64"}), "ibv_rc_pingpong -s 64");
+}
+
+TEST(Nearest, a_word_is_near_to_one_with_a_few_other_letters) {
+  EXPECT_EQ(nearest("sever", {"client", "server"}), "server");
+  EXPECT_EQ(nearest("Server", {"client", "server"}), "server");
+  EXPECT_EQ(nearest("nothing", {"client", "server"}), "");
+}
+
+TEST(Nearest, a_letter_is_near_to_no_other_letter) {
+  EXPECT_EQ(nearest("x", {"a", "b"}), "");
+  EXPECT_EQ(nearest("A", {"a", "b"}), "a");
+  EXPECT_EQ(nearest("h1", {"h2"}), "h2");
 }
 
 TEST(Ipv4, only_four_plain_decimal_numbers) {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "sim/ib/wc_status.h"
 #include "tests/cli/command.h"
@@ -243,10 +246,58 @@ TEST(Explain, an_error_of_a_verb_in_any_order_and_the_changes_of_state_with_it) 
   EXPECT_THAT(cli::verbatim({"explain", "EPERM", "ibv_advise_mr"}).out, HasSubstr("EPERM\n"));
 }
 
+TEST(Explain, a_program_that_failed_by_itself_is_named_with_its_code_or_signal) {
+  const support::TemporaryFolder folder;
+  const std::string recording = folder.path() + "/run.rec";
+  cli::verbatim({"run", "--topology", support::topology("two_hosts"), "--record", recording, "server=sh -c 'exit 3'", "client=sh -c 'kill -SEGV $$'"});
+  const std::string told = joined(cli::verbatim({"explain", recording}).out);
+  EXPECT_THAT(told, ContainsRegex("program of server, `sh -c 'exit 3'`: ended with exit code 3 at [0-9.]+ us"));
+  EXPECT_THAT(told, ContainsRegex("program of client, .*: was ended by signal 11 .SIGSEGV. at [0-9.]+ us"));
+  EXPECT_THAT(told, HasSubstr("no verb and no work request has failed in this run, so the reason is in the program itself"));
+  EXPECT_THAT(told, HasSubstr("`verbatim run --gdb server` starts it in gdb"));
+}
+
+// A background program is ended by the run.
+TEST(Explain, a_program_that_the_run_has_ended_has_not_failed) {
+  const support::TemporaryFolder folder;
+  const std::string recording = folder.path() + "/run.rec";
+  cli::verbatim({"run", "--topology", support::topology("two_hosts"), "--record", recording, "server=sleep 100 &", "client=true"});
+  EXPECT_THAT(cli::verbatim({"explain", recording}).out, HasSubstr("no verb and no work request has failed in this run\n"));
+}
+
+TEST(Explain, losses_are_those_that_the_run_printed) {
+  const support::TemporaryFolder folder;
+  const std::string recording = folder.path() + "/run.rec";
+  const cli::Finished run =
+      cli::verbatim({"run", "--topology", support::topology("two_hosts"), "--record", recording, "--fault",
+                     R"({"action": "drop", "from": "client", "opcode": "Send Only", "nth": 3})", "server=ibv_rc_pingpong -n 5 -s 64",
+                     "client=ibv_rc_pingpong -n 5 -s 64 server"});
+  const std::size_t at = run.err.find("losses: ");
+  ASSERT_NE(at, std::string::npos) << run.err;
+  EXPECT_THAT(joined(cli::verbatim({"explain", recording}).out), HasSubstr(run.err.substr(at, run.err.find('\n', at) - at)));
+}
+
+TEST(Explain, every_part_of_a_latency) {
+  const support::TemporaryFolder folder;
+  const std::string tables = folder.path() + "/latency.json";
+  cli::verbatim({"run", "--topology", support::topology("leaf_spine_16"), "--explain-latency=" + tables, "h2=ib_write_bw -n 20 -s 20000",
+                 "h12=ib_write_bw -n 20 -s 20000 h2"});
+  std::set<std::string> parts;
+  for (const nlohmann::json& table : nlohmann::json::parse(support::text_of_file(tables))) {
+    for (const nlohmann::json& part : table["parts"]) parts.insert(part["part"]);
+  }
+  EXPECT_GT(parts.size(), 15u);
+  for (const std::string& part : parts) EXPECT_EQ(cli::verbatim({"explain", part}).code, 0) << part;
+  for (const char* part : {"rate limit", "Rate Limit", "output: paused by the far end, whose shared buffer is full", "lost on a dead link: timeout"})
+    EXPECT_EQ(cli::verbatim({"explain", part}).code, 0) << part;
+  EXPECT_THAT(cli::verbatim({"explain", "rate limit"}).out, HasSubstr("queue pair: rate limit\n"));
+}
+
 TEST(Explain, what_is_not_known_is_refused_with_a_guess) {
   const cli::Finished told = cli::verbatim({"explain", "IBV_WC_RETRY_EXC_ER"});
   EXPECT_EQ(told.code, 2);
   EXPECT_THAT(told.err, HasSubstr("did you mean IBV_WC_RETRY_EXC_ERR?"));
+  EXPECT_THAT(cli::verbatim({"explain", "q"}).err, HasSubstr("`verbatim explain --list` lists them"));
   EXPECT_EQ(cli::verbatim({"explain"}).code, 2);
   EXPECT_EQ(cli::verbatim({"explain", "no/such/folder"}).code, 2);
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 namespace verbatim::cli {
 namespace {
 
@@ -71,6 +74,56 @@ TEST(RecordedFigures, drops_retries_and_completions_are_counted_in_the_trace) {
   EXPECT_EQ(figures.completions, 3u);
   EXPECT_EQ(figures.failed_completions, 2u);
   EXPECT_EQ(figures.flushed_completions, 1u);
+}
+
+// A run of two adapters: the trace has the packets that `send` adds.
+struct SentPackets {
+  RecordedRun run;
+  std::int64_t time = 0;
+
+  SentPackets() { run.lines.push_back({0, "hca/a", "qp-state", "qpn=72 from=0 to=1", ""}); }
+  void send(std::uint64_t qpn, const char* opcode, std::uint64_t dest_qp, std::uint64_t psn) {
+    const std::string packet = " psn=" + std::to_string(psn);
+    run.lines.push_back({++time, "hca/a", "payload-gathered", "qpn=" + std::to_string(qpn) + packet + " length=8 hash=0", ""});
+    run.lines.push_back({++time, "port/a:1", "packet-transmitted",
+                         std::string("opcode=") + opcode + " dest_qp=" + std::to_string(dest_qp) + packet + " wire_bytes=30", ""});
+  }
+  std::uint64_t repeated() const { return figures_of(run, picture_of(run)).repeated_packets; }
+};
+
+TEST(RecordedFigures, a_request_with_a_psn_that_was_sent_before_is_sent_again) {
+  SentPackets sent;
+  sent.send(72, "RDMA-Write-Only", 80, 5);
+  sent.send(72, "RDMA-Write-Only", 80, 6);
+  EXPECT_EQ(sent.repeated(), 0u);
+  sent.send(72, "RDMA-Write-Only", 80, 6);
+  EXPECT_EQ(sent.repeated(), 1u);
+}
+
+// Each has PSN 0 (IBA A17.9.3).
+TEST(RecordedFigures, congestion_notifications_are_not_sent_again) {
+  SentPackets sent;
+  for (int i = 0; i < 3; ++i) sent.send(72, "CNP", 80, 0);
+  EXPECT_EQ(sent.repeated(), 0u);
+}
+
+// Numbers of queue pairs are those of a host, so two peers may have the same.
+TEST(RecordedFigures, packets_of_two_queue_pairs_to_peers_with_one_number_are_not_sent_again) {
+  SentPackets sent;
+  sent.send(72, "RDMA-Write-Only", 80, 5);
+  sent.send(73, "RDMA-Write-Only", 80, 5);
+  EXPECT_EQ(sent.repeated(), 0u);
+}
+
+TEST(RecordedFigures, packets_sent_again_are_those_of_run_json) {
+  SentPackets sent;
+  sent.send(72, "RDMA-Write-Only", 80, 5);
+  sent.run.report = nlohmann::json::parse(R"({"losses": {"packets_sent_again": 7}})");
+  EXPECT_EQ(sent.repeated(), 7u);
+  for (const char* const damaged : {R"({"losses": null})", R"({"losses": {"packets_sent_again": -1}})", R"({"losses": {}})", "[]"}) {
+    sent.run.report = nlohmann::json::parse(damaged);
+    EXPECT_EQ(sent.repeated(), 0u) << damaged;
+  }
 }
 
 }  // namespace

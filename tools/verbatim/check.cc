@@ -92,6 +92,29 @@ int check_this_machine([[maybe_unused]] const CheckOptions& options, [[maybe_unu
 
 }  // namespace
 
+namespace {
+
+// Warns of programs of a scenario that this machine does not have. Those of a root or of given files are not looked for.
+void warn_of_programs([[maybe_unused]] const std::string& file, [[maybe_unused]] const config::LoadOptions& options,
+                      [[maybe_unused]] config::Diagnostics& diagnostics) {
+#ifdef VERBATIM_CAN_RUN
+  config::Diagnostics ignored;  // has the findings of check_file()
+  const auto scenario = config::load_scenario(file, options, ignored);
+  if (!scenario || !scenario->root.empty()) return;
+  for (const config::ProgramSpec& program : scenario->programs) {
+    if (program.command.empty() || program.files.contains(program.command.front())) continue;
+    supervisor::ProgramSpec spec;
+    spec.arguments = program.command;
+    spec.environment = program.environment;
+    spec.working_directory = program.working_directory;
+    const std::string reason = supervisor::Supervisor::reject_reason(spec, shim_directory(), nullptr);
+    if (!reason.empty()) diagnostics.warn({file, program.pointer + "/command", "on host " + program.host + ": " + reason, ""});
+  }
+#endif
+}
+
+}  // namespace
+
 int check(const CheckOptions& checked) {
   if (checked.files.empty() && !checked.host) {
     complain("nothing to check; name files, or use --host");
@@ -110,6 +133,7 @@ int check(const CheckOptions& checked) {
       config::warn_of_oversubscription(*topology, diagnostics);
     }
     const bool is_valid = kind && diagnostics.findings().size() == before;
+    if (is_valid && *kind == config::FileKind::kScenario) warn_of_programs(file, options, diagnostics);
     const std::string name(kind ? config::name_of(*kind) : "");
     if (is_valid) answer.print("%s: a valid %s\n", file.c_str(), name.c_str());
     files.push_back({{"file", file}, {"kind", kind ? Answer::Json(name) : Answer::Json()}, {"valid", is_valid}});

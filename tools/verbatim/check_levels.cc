@@ -2,8 +2,10 @@
 
 #include <iterator>
 
+#include "sim/config/diagnostics.h"
 #include "sim/observe/remedies.h"
 #include "tools/verbatim/meanings.h"
+#include "tools/verbatim/verb_table.h"
 
 namespace verbatim::cli {
 
@@ -128,14 +130,16 @@ std::string CheckLevels::set(std::string_view option) {
     return std::string(option) + ": a check is given as NAME=off, NAME=warn or NAME=error";
   }
   bool is_known = false;
-  std::string names = "all";
+  std::vector<std::string> names = {"all"};
   for (std::size_t i = 1; i < levels_.size(); ++i) {
-    names += std::string(", ") + protocol::kChecks[i].name;
+    names.emplace_back(protocol::kChecks[i].name);
     if (name != "all" && name != protocol::kChecks[i].name) continue;
     levels_[i] = level;
     is_known = true;
   }
-  return is_known ? "" : "there is no check " + std::string(name) + "; names are " + names;
+  if (is_known) return "";
+  const std::string near = config::nearest(name, names);
+  return "there is no check " + std::string(name) + "; " + (near.empty() ? "names are " + line_of(names, ", ") : "did you mean " + near + "?");
 }
 
 std::string reject_check(const std::string& option) { return CheckLevels().set(option); }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/config/cabling.h"
@@ -57,15 +58,34 @@ std::string end_text(const config::TopologySpec& topology, const config::Endpoin
   return topology.node_name(end) + ":" + std::to_string(end.port);
 }
 
+// Flow control of a cable of Ethernet: "PFC of priorities 0-7", "no PFC".
+std::string pauses_text(const config::LinkSpec& link) {
+  if (link.flow_control != "pfc") return link.flow_control == "credits" ? "credits, no PFC" : "no PFC";
+  const std::string text = "PFC of priorities " + link.pfc.lossless_priorities;
+  return link.pfc.ends == "both" ? text : text + " at one end";
+}
+
+bool marks(const config::SwitchSpec& one) {
+  const auto marks_some = [](const fabric::MarkedQueues& queues) { return queues.probability_percent != 0; };
+  return std::ranges::any_of(one.switch_profile.marking.queues, marks_some);
+}
+
+std::string controller_text(const hca::HcaProfile& profile) {
+  const std::string& name = profile.congestion_control.controller;
+  return name == "none" ? "no congestion control" : "congestion control " + name;
+}
+
 void print_links(const config::TopologySpec& topology) {
   std::printf("Links\n");
   TextTable table;
   for (const config::LinkSpec& link : topology.links) {
-    table.row({end_text(topology, link.end_a), "--", end_text(topology, link.end_b),
-               topology.is_roce() ? "Ethernet" : config::format_link_rate(link.rate),
-               format_quantity(config::bits_per_second(link.rate), Dimension::kRate),
-               format_quantity(link.length_mm, Dimension::kLength),
-               format_quantity(to_ps(link.propagation()), Dimension::kDuration)});
+    std::vector<std::string> row = {end_text(topology, link.end_a), "--", end_text(topology, link.end_b),
+                                    topology.is_roce() ? "Ethernet" : config::format_link_rate(link.rate),
+                                    format_quantity(config::bits_per_second(link.rate), Dimension::kRate),
+                                    format_quantity(link.length_mm, Dimension::kLength),
+                                    format_quantity(to_ps(link.propagation()), Dimension::kDuration)};
+    if (topology.is_roce()) row.push_back(pauses_text(link));
+    table.row(std::move(row));
   }
   std::fputs(table.text().c_str(), stdout);
 }
@@ -127,6 +147,7 @@ Answer::Json hosts_json(const config::TopologySpec& topology, const subnet::Plan
     one["pkeys"] = pkey_tables[i];
     one["hca"] = topology.hca_profile(adapter).name;
     one["cpu"] = host.cpu_profile.name;
+    if (topology.is_roce()) one["congestion_control"] = topology.hca_profile(adapter).congestion_control.controller;
     all.push_back(std::move(one));
   }
   return all;
@@ -153,6 +174,7 @@ Answer::Json json_of(const config::TopologySpec& topology, const subnet::Plan& p
     Answer::Json one = {{"name", s.name}};
     if (!topology.is_roce()) one["lid"] = plan.nodes[topology.adapters.size() + i].ports[0].lid.value;
     one.update({{"ports", s.ports}, {"ports_in_use", ports_in_use(topology, i)}, {"profile", s.switch_profile.name}});
+    if (topology.is_roce()) one["marks"] = marks(s);
     switches.push_back(std::move(one));
   }
   for (const config::LinkSpec& link : topology.links) {
@@ -160,6 +182,8 @@ Answer::Json json_of(const config::TopologySpec& topology, const subnet::Plan& p
                      {"bits_per_second", config::bits_per_second(link.rate)},
                      {"length_mm", link.length_mm},
                      {"delay_ps", to_ps(link.propagation())}});
+    if (topology.is_roce()) links.back()["flow_control"] = link.flow_control;
+    if (topology.is_roce() && link.flow_control == "pfc") links.back()["lossless_priorities"] = link.pfc.lossless_priorities;
   }
   const std::size_t n = topology.adapters.size();
   auto routes = routes_json(topology, plan);
@@ -233,6 +257,7 @@ int describe(const DescribeOptions& options) {
     if (!topology->partitions.empty()) row.push_back("P_Keys " + pkeys_text(pkey_tables[i]));
     row.push_back("hca " + topology->hca_profile(adapter).name);
     row.push_back("cpu " + host.cpu_profile.name);
+    if (topology->is_roce()) row.push_back(controller_text(topology->hca_profile(adapter)));
     hosts.row(row);
   }
   std::fputs(hosts.text().c_str(), stdout);
@@ -242,9 +267,11 @@ int describe(const DescribeOptions& options) {
     for (std::size_t i = 0; i < topology->switches.size(); ++i) {
       const config::SwitchSpec& s = topology->switches[i];
       const ib::Lid lid = plan.nodes[topology->adapters.size() + i].ports[0].lid;
-      switches.row({s.name, topology->is_roce() ? "Ethernet" : "LID " + std::to_string(lid.value),
-                    counted(s.ports, "port", "ports") + ", " + std::to_string(ports_in_use(*topology, i)) + " in use",
-                    s.switch_profile.name});
+      std::vector<std::string> row = {s.name, topology->is_roce() ? "Ethernet" : "LID " + std::to_string(lid.value),
+                                      counted(s.ports, "port", "ports") + ", " + std::to_string(ports_in_use(*topology, i)) + " in use",
+                                      s.switch_profile.name};
+      if (topology->is_roce()) row.push_back(marks(s) ? "ECN marking" : "no ECN marking");
+      switches.row(std::move(row));
     }
     std::fputs(switches.text().c_str(), stdout);
   }

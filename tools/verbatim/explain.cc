@@ -1,14 +1,18 @@
 // `verbatim explain`: explains a status, an event or an error, or why a run failed.
 #include <algorithm>
 #include <cctype>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/config/arguments.h"
+#include "sim/config/words.h"
 #include "sim/core/time_text.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
@@ -92,7 +96,7 @@ std::string upper(std::string text) {
 std::vector<Meaning> all_meanings() {
   std::vector<Meaning> all;
   for (const auto part : {completion_meanings(), async_meanings(), cm_meanings(), error_meanings(), check_meanings(),
-                          congestion_meanings()})
+                          congestion_meanings(), latency_meanings()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
@@ -129,6 +133,16 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
     const bool is_same_text = upper(std::string(ib::kWcStatusNames[i].text)) == upper(text);
     if (is_same_text || text == std::to_string(i) || text == "status " + std::to_string(i))
       found.push_back(completion_meanings()[i]);
+  }
+  // A part of a latency: without its stage, as "rate limit"; a stage's "clock edge"; "lost on a dead link: timeout".
+  const std::size_t colon = text.rfind(": ");
+  for (const Meaning& meaning : latency_meanings()) {
+    if (found.empty() && upper(std::string(meaning.name)).ends_with(": " + upper(text))) found.push_back(meaning);
+  }
+  if (found.empty() && colon != text.npos) {
+    for (const Meaning& meaning : latency_meanings()) {
+      if (meaning.name == text.substr(colon + 2) || (text.starts_with("lost") && meaning.name == "lost")) found.push_back(meaning);
+    }
   }
   if (!found.empty()) return found;
   // An error and a verb, in any order, by name or number.
@@ -216,6 +230,59 @@ nlohmann::json report_arguments(const nlohmann::json& report, Answer& answer) {
   return *arguments;
 }
 
+// "ended with exit code 1"; "" if the program ended with exit code 0.
+std::string end_of_program(const nlohmann::json& program) {
+  const auto number = [&](const char* name) -> std::optional<std::int64_t> {
+    const auto found = program.find(name);
+    return found != program.end() && found->is_number_integer() ? std::optional(found->get<std::int64_t>()) : std::nullopt;
+  };
+  std::string how = "has not ended";
+  if (const auto code = number("exit_code")) {
+    if (*code == 0) return "";
+    how = "ended with exit code " + std::to_string(*code);
+  } else if (const auto signal = number("signal")) {
+    how = "was ended by signal " + std::to_string(*signal);
+    if (*signal > 0 && *signal < NSIG) how += " (" + config::signal_name(static_cast<int>(*signal)) + ")";
+  }
+  const auto ended = number("ended_ps");
+  return ended && *ended >= 0 ? how + " at " + time_text(*ended) : how;
+}
+
+// Prints the programs that ended with another code than 0. Returns the host of the first that failed by itself; a background
+// program is ended by SIGTERM or SIGKILL.
+std::string report_programs(const nlohmann::json& report, Answer& answer) {
+  auto& programs = answer.document()["programs"] = Answer::Json::array();
+  std::string failed_by_itself;
+  for (const nlohmann::json& program : report.value("programs", nlohmann::json::array())) {
+    if (!program.is_object()) continue;
+    const std::string how = end_of_program(program);
+    if (how.empty()) continue;
+    const auto text = program.find("host");
+    const std::string host = text != program.end() && text->is_string() ? text->get<std::string>() : "?";
+    std::vector<std::string> words;
+    for (const nlohmann::json& word : program.value("argv", nlohmann::json::array())) {
+      if (word.is_string()) words.push_back(word.get<std::string>());
+    }
+    programs.push_back({{"host", host}, {"text", how}});
+    answer.print("program of %s%s: %s\n", host.c_str(), words.empty() ? "" : (", `" + config::join_words(words) + "`").c_str(), how.c_str());
+    const bool is_ours = program.value("signal", nlohmann::json()) == SIGTERM || program.value("signal", nlohmann::json()) == SIGKILL;
+    if (failed_by_itself.empty() && !is_ours && !how.starts_with("has not ended")) failed_by_itself = host;
+  }
+  return failed_by_itself;
+}
+
+// Prints the lines `losses:` and `congestion:` of the run.
+void report_network(const nlohmann::json& report, Answer& answer) {
+  for (const char* const name : {"losses", "congestion"}) {
+    const auto found = report.is_object() ? report.find(name) : report.end();
+    if (found == report.end() || !found->is_object()) continue;
+    const auto text = found->find("text");
+    if (text == found->end() || !text->is_string() || text->get_ref<const std::string&>().empty()) continue;
+    answer.print("%s", wrapped("", text->get<std::string>()).c_str());
+    answer.document()[name] = *text;
+  }
+}
+
 int explain_run(const std::string& path, Answer& answer) {
   std::string failure;
   const auto run = read_run(path, &failure);
@@ -224,29 +291,21 @@ int explain_run(const std::string& path, Answer& answer) {
     return kUsage;
   }
   bool has_failed = false;
+  std::string failed_by_itself;  // host of the first program that did
   if (run->report.is_object()) {
     const std::string outcome = run->report.value("outcome", "");
     answer.print("outcome: %s\n", outcome.c_str());
     answer.document()["outcome"] = outcome;
     answer.document()["findings"] = run->report.value("findings", nlohmann::json::array());
     answer.document()["arguments"] = report_arguments(run->report, answer);
-    auto& programs = answer.document()["programs"] = Answer::Json::array();
-    for (const nlohmann::json& program : run->report.value("programs", nlohmann::json::array())) {
-      const bool has_ended = program.contains("exit_code") && program["exit_code"].is_number();
-      if (has_ended && program["exit_code"] == 0) continue;
-      const std::string how = has_ended ? "ended with exit code " + program["exit_code"].dump()
-                              : program.contains("signal") && program["signal"].is_number()
-                                  ? "was ended by signal " + program["signal"].dump()
-                                  : "has not ended";
-      programs.push_back({{"host", program.value("host", "?")}, {"text", how}});
-      answer.print("program of %s: %s\n", program.value("host", "?").c_str(), how.c_str());
-    }
+    failed_by_itself = report_programs(run->report, answer);
     for (const nlohmann::json& finding : run->report.value("findings", nlohmann::json::array())) {
       if (finding.is_string()) answer.print("%s", wrapped("- ", finding.get<std::string>()).c_str());
       has_failed = true;
     }
   }
   report_cause(run->report, answer);
+  report_network(run->report, answer);
   const std::vector<observe::Failure> failures = failures_in(*run);
   std::vector<std::string> subjects;
   std::size_t number = 0;
@@ -260,7 +319,12 @@ int explain_run(const std::string& path, Answer& answer) {
     }
   }
   answer.document()["failures"] = to_json(failures);
-  if (failures.empty() && !has_failed) answer.print("no verb and no work request has failed in this run\n");
+  if (failures.empty() && !failed_by_itself.empty()) {
+    answer.print("%s", wrapped("", "no verb and no work request has failed in this run, so the reason is in the program itself: its output says more "
+                                   "(`verbatim report`, or run --out), and `verbatim run --gdb " + failed_by_itself + "` starts it in gdb").c_str());
+  } else if (failures.empty() && !has_failed) {
+    answer.print("no verb and no work request has failed in this run\n");
+  }
   for (const std::string& subject : subjects) answer.print("more: verbatim explain %s\n", subject.c_str());
   if (!run->folder.empty() && run->lines.empty())
     answer.print("this folder has no trace; run with --keep-trace for places in the program and more causes\n");
@@ -294,8 +358,10 @@ int explain(const ExplainOptions& options) {
     for (const Meaning& meaning : all_meanings()) names.emplace_back(meaning.name);
     std::string near = config::nearest(options.words[0], names);
     // Names that contain the words.
+    constexpr std::size_t kShortest = 3;
     for (const std::string& name : names) {
-      if (near.empty() && name.find(upper(options.words[0])) != name.npos) near = name;
+      if (options.words[0].size() < kShortest || !near.empty()) break;
+      if (upper(name).find(upper(options.words[0])) != name.npos) near = name;
     }
     std::string text;
     for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;

@@ -28,6 +28,7 @@
 #include "tools/verbatim/output_file.h"
 #include "tools/verbatim/prefault.h"
 #include "tools/verbatim/progress.h"
+#include "tools/verbatim/usage_error.h"
 #include "tools/verbatim/verb_table.h"
 #include "tools/verbatim/workload/workload.h"
 #ifdef VERBATIM_CAN_RUN
@@ -405,7 +406,10 @@ int dispatch(int argc, char** argv, [[maybe_unused]] const SplitTask* task) {
     app.exit(e);
     return kAsExpected;
   } catch (const CLI::ParseError& e) {
-    complain(std::string(e.what()) + "; see `verbatim --help` or `verbatim VERB --help`");
+    const UsageError error = dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr     ? UsageError::kUnexpected
+                             : dynamic_cast<const CLI::RequiredError*>(&e) != nullptr ? UsageError::kMissing
+                                                                                      : UsageError::kOther;
+    complain(usage_sentence(verb_table(app), std::vector<std::string>(argv + 1, argv + argc), error, e.what()));
     return kUsage;
   }
   if (check_verb->parsed()) return check(check_options);

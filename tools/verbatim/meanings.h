@@ -1,6 +1,6 @@
 // Explanations of names in verbs: completion statuses, asynchronous events, events of rdma_cm and their
-// statuses, errors of verbs, checks, congestion. Sources are the man pages and the InfiniBand Architecture
-// specification.
+// statuses, errors of verbs, checks, congestion, parts of a message's latency. Sources are the man pages and the
+// InfiniBand Architecture specification.
 #pragma once
 
 #include <cstddef>
@@ -23,5 +23,7 @@ std::span<const Meaning> cm_meanings();          // events by their number, then
 std::span<const Meaning> error_meanings();       // errors of verbs, then errors, then verbs
 std::span<const Meaning> check_meanings();
 std::span<const Meaning> congestion_meanings();  // terms of flow control and congestion control
+// By the name of --explain-latency; "clock edge" and "earlier work" for all stages, "lost" for all causes.
+std::span<const Meaning> latency_meanings();
 
 }  // namespace verbatim::cli

@@ -7,6 +7,7 @@
 #include <limits>
 #include <sstream>
 
+#include "sim/config/diagnostics.h"
 #include "sim/config/freedom.h"
 #include "tools/verbatim/check_levels.h"
 #include "tools/verbatim/verb_table.h"
@@ -17,9 +18,22 @@
 namespace verbatim::cli {
 namespace {
 
+// A sentence unless the text is one of the words.
+std::string reject_choice(const std::string& text, const std::vector<std::string>& words) {
+  if (std::ranges::find(words, text) != words.end()) return "";
+  const std::string near = config::nearest(text, words);
+  return config::in_quotes(text) + " is none of " + line_of(words, ", ") + (near.empty() ? "" : "; did you mean " + near + "?");
+}
+
 // A whole number within bounds; the help does not show these.
 void take_number(CLI::Option* option, std::int64_t least, std::int64_t most) {
-  option->type_name("N")->check(CLI::Range(least, most).description(""));
+  const auto reject = [range = CLI::Range(least, most), least, most](const std::string& text) -> std::string {
+    std::string input = text;
+    if (range(input).empty()) return "";
+    const bool has_end = most != std::numeric_limits<std::int64_t>::max();
+    return config::in_quotes(text) + " is not a whole number from " + std::to_string(least) + (has_end ? " to " + std::to_string(most) : "");
+  };
+  option->type_name("N")->check(CLI::Validator(reject, ""));
 }
 
 void add_jobs(CLI::App* verb, int& jobs, const std::string& when = "") {
@@ -189,14 +203,14 @@ void add_assume_missing(CLI::App* verb, std::vector<std::string>& names) {
           ->delimiter(',')
           ->allow_extra_args(false);
 #ifdef VERBATIM_CAN_RUN
-  option->check(CLI::IsMember(supervisor::MachineFacilities::replaceable()).description(""));
+  option->check(CLI::Validator([](const std::string& text) { return reject_choice(text, supervisor::MachineFacilities::replaceable()); }, ""));
 #endif
 }
 
 void take_choice(CLI::Option* option, const std::vector<std::string>& words) {
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "{" : ",") + word;
-  option->type_name(all + "}")->check(CLI::IsMember(words).description(""));
+  option->type_name(all + "}")->check(CLI::Validator([words](const std::string& text) { return reject_choice(text, words); }, ""));
 }
 
 void add_quiet(CLI::App* verb, AnswerStyle& style) { verb->add_flag("--quiet", style.quiet, "print only what makes the exit code other than 0: no warnings, and no progress"); }
@@ -216,7 +230,7 @@ void add_run(CLI::App& app, RunOptions& options) {
   add_out(verb, options.out);
   add_show(verb, options);
   add_answer(verb, options.style);
-  verb->add_option("--seeds", options.seeds, "run once for each seed of a range such as 1..200, and report those that fail")->type_name("A..B");
+  verb->add_option("--seeds", options.seeds, "run once for each seed of a range such as 1..200, and report those that fail; 5 is the seed 5 alone")->type_name("A..B");
   add_jobs(verb, options.jobs, "with --seeds: ");
   add_split(verb, options.split, "seeds");
   take_choice(verb->add_option("--freedom", options.freedom,

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -17,6 +18,7 @@
 #include "sim/observe/folder_content.h"
 #include "tools/verbatim/fail_pattern.h"
 #include "tools/verbatim/kept_digest.h"
+#include "tools/verbatim/program_ends.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_congestion.h"
 
@@ -42,22 +44,6 @@ std::string_view name_of(supervisor::Outcome outcome) {
       return "not-started";
   }
   CHECK(false);
-}
-
-std::string how_it_ended(const supervisor::ProgramResult& result) {
-  if (result.signal != 0)
-    return "was ended by signal " + std::to_string(result.signal) + " (" +
-           config::signal_name(result.signal) + ")";
-  return "ended with exit code " + std::to_string(result.exit_code);
-}
-
-bool as_expected(const supervisor::ProgramResult& result, const config::ProgramSpec& spec) {
-  const std::string& expected = spec.expect_exit;
-  // A program that we terminated may end by that signal, unless the scenario expects something else.
-  if (spec.background && expected == "0" && (result.signal == SIGTERM || result.signal == SIGKILL)) return true;
-  if (spec.kill.count() != 0 && expected == "0" && result.signal == SIGKILL) return true;
-  if (const int signal = config::signal_number(expected); signal != 0) return result.signal == signal;
-  return result.signal == 0 && std::to_string(result.exit_code) == expected;
 }
 
 std::string missing_output(const std::vector<std::string>& expected, const std::string& text) {
@@ -113,6 +99,7 @@ nlohmann::ordered_json losses_of(const observe::Losses& losses) {
                                  {"retries", losses.retries()},
                                  {"rnr_naks", losses.rnr_naks()},
                                  {"most_retried_message", nullptr}};
+  if (losses.any()) json["text"] = losses_text(losses);
   if (const observe::Losses::Message worst = losses.worst_message(); worst.retries != 0) {
     json["most_retried_message"] = {{"adapter", worst.adapter}, {"qpn", worst.qpn}, {"psn", worst.psn},
                                     {"retries", worst.retries}, {"first_ps", worst.first_ps}, {"last_ps", worst.last_ps}};
@@ -239,6 +226,8 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
   };
   const config::ExpectSpec& expect = plan.scenario.expect;
   const std::string_view outcome = name_of(result.outcome);
+  const auto first = first_failed(plan, result);
+  bool is_first_told = false;
   if (outcome != expect.outcome) {
     switch (result.outcome) {
       case supervisor::Outcome::kDeadlock:
@@ -250,12 +239,16 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
                           time_text(result.idle_since), (figures.virtual_end - result.idle_since) / std::chrono::seconds(1)));
           break;
         }
+        // The deadlock may follow from the end of that program.
+        is_first_told = first && !result.is_fabric_deadlock;
+        if (is_first_told) fail_of(*first, how_it_failed(plan, result, *first));
         verdict.sentences.push_back(result.is_fabric_deadlock
                                         ? "the fabric is deadlocked at " + time_text(figures.virtual_end) +
                                               ": packets wait for each other's buffers in a circle of switch outputs and never move again"
                                         : plan.programs.empty()
                                         ? "nothing can happen any more at " + time_text(figures.virtual_end)
-                                        : "the programs are deadlocked at " + time_text(figures.virtual_end) +
+                                        : (first ? "the other programs are deadlocked at " : "the programs are deadlocked at ") +
+                                              time_text(figures.virtual_end) +
                                               ": each of them waits for something that can no longer happen");
         break;
       case supervisor::Outcome::kTimeLimit: {
@@ -307,9 +300,7 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     const config::ProgramSpec& spec = plan.scenario.programs[i];
     if (plan.programs[i].on_terminal) continue;  // a person may end a shell in any manner
     if (program.exited && !as_expected(program, spec)) {
-      fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` " + how_it_ended(program) +
-           " at " + time_text(program.ended) +
-           (spec.expect_exit == "0" ? "" : "; the scenario expects " + spec.expect_exit));
+      if (!is_first_told || i != *first) fail_of(i, how_it_failed(plan, result, i));
     } else if (!program.exited && !spec.background && result.outcome == supervisor::Outcome::kFinished && !is_cut_off) {
       fail_of(i, "on host " + spec.host + ", `" + config::join_words(spec.command) + "` never ended");
     }
@@ -363,14 +354,8 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
 }
 
 std::optional<std::int64_t> first_unexpected_end(const RunPlan& plan, const supervisor::RunResult& result) {
-  std::optional<std::int64_t> first;
-  for (std::size_t i = 0; i < result.programs.size(); ++i) {
-    const supervisor::ProgramResult& program = result.programs[i];
-    if (plan.programs[i].on_terminal || !program.exited || as_expected(program, plan.scenario.programs[i])) continue;
-    const std::int64_t ended_ps = to_ps(program.ended);
-    first = std::min(first.value_or(ended_ps), ended_ps);
-  }
-  return first;
+  const auto first = first_failed(plan, result);
+  return first ? std::optional(to_ps(result.programs[*first].ended)) : std::nullopt;
 }
 
 void fill(RunReport& report, const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures,

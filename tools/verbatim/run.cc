@@ -428,6 +428,8 @@ std::optional<Duration> parse_limit(const char* option, const std::string& text,
   std::string problem, hint;
   const auto limit = config::parse_quantity(text, config::Dimension::kDuration, &problem, &hint);
   if (limit && *limit > 0) return Duration(*limit);
+  // Limits are of the order of seconds.
+  if (problem == "has no unit") hint = "write it with a unit, such as \"" + text + " s\"";
   diagnostics.add(option, "", config::in_quotes(text) + " " + (limit ? "is not above zero" : problem),
                   hint.empty() ? "write it like \"10 s\"" : hint);
   return std::nullopt;
@@ -504,6 +506,11 @@ bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
   config::warn_of_device_limits(plan.scenario.topology, diagnostics);
   if (diagnostics.empty()) config::warn_of_reroutes(plan.scenario, diagnostics);
   for (const config::Finding& warning : diagnostics.warnings()) spdlog::warn("{}", config::to_string(warning));
+  const bool has_ranges = !plan.scenario.arguments.empty();
+  for (const std::string& name : has_ranges ? std::vector<std::string>() : config::names_in_commands(plan.scenario)) {
+    spdlog::warn("{{{}}} in a command is text, since nothing gives its range; for a number write {}", name,
+                 plan.scenario.file.empty() ? "--range " + name + "=LEAST..MOST" : "\"ranges\": {\"" + name + "\": \"LEAST..MOST\"}");
+  }
   if (diagnostics.empty()) return true;
   print(diagnostics);
   return false;

@@ -5,6 +5,7 @@
 
 #include "sim/fabric/port.h"
 #include "sim/observe/drop_names.h"
+#include "tools/verbatim/run_cause.h"
 
 namespace verbatim::cli {
 
@@ -17,6 +18,7 @@ nlohmann::ordered_json congestion_of(const observe::Congestion& congestion) {
                                  {"longest_pausing_port", nullptr},         {"packets_marked", congestion.packets_marked()},
                                  {"most_marking_port", nullptr},            {"rate_changes", congestion.rate_changes()},
                                  {"lowest_rate", nullptr},                  {"pause_storms", congestion.storms()}};
+  json["text"] = congestion_text(congestion);
   if (!pausing.component.empty()) json["longest_pausing_port"] = {{"port", pausing.component}, {"paused_ps", pausing.value}};
   if (!marking.component.empty()) json["most_marking_port"] = {{"port", marking.component}, {"packets", marking.value}};
   if (congestion.route_changes() != 0) json["route_changes"] = congestion.route_changes();

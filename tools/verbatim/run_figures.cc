@@ -35,6 +35,16 @@ void add_messages(RecordedFigures& figures, const RunPicture& picture) {
   figures.longest_ps = latencies.back();
 }
 
+// Packets that adapters sent again, from run.json; nullopt without it (a trace).
+std::optional<std::uint64_t> packets_sent_again(const nlohmann::json& report) {
+  if (!report.is_object()) return std::nullopt;
+  const auto losses = report.find("losses");
+  if (losses == report.end() || !losses->is_object()) return std::nullopt;
+  const auto count = losses->find("packets_sent_again");
+  if (count == losses->end() || !count->is_number_unsigned()) return std::nullopt;
+  return count->get<std::uint64_t>();
+}
+
 }  // namespace
 
 std::optional<double> RecordedFigures::throughput() const {
@@ -63,6 +73,7 @@ RecordedFigures figures_of(const RecordedRun& run, const RunPicture& picture) {
       figures.flushed_completions += status == static_cast<unsigned>(ib::WcStatus::kWorkRequestFlushed) ? 1 : 0;
     }
   }
+  if (const auto sent_again = packets_sent_again(run.report)) figures.repeated_packets = *sent_again;
   return figures;
 }
 

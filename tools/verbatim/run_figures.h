@@ -18,7 +18,8 @@ struct RecordedFigures {
   std::uint64_t packets = 0;      // sent by adapters
   std::uint64_t drops = 0;        // dropped at ports and in adapters
   std::uint64_t retries = 0;      // times that a queue pair started to retransmit
-  std::uint64_t repeated_packets = 0;  // retransmitted request packets
+  // Retransmitted packets: by run.json or, without it, request packets whose PSN was sent before.
+  std::uint64_t repeated_packets = 0;
   std::uint64_t rnr_naks = 0;     // RNR NAKs ("receiver not ready")
   std::uint64_t completions = 0, failed_completions = 0;
   std::uint64_t flushed_completions = 0;  // of failed completions: requests flushed after an error

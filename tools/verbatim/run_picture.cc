@@ -30,6 +30,9 @@ bool is_answer(std::string_view opcode) {
   return opcode.find("Acknowledge") != opcode.npos || opcode.find("Response") != opcode.npos;
 }
 
+// Congestion notifications (CNP) all have PSN 0; they belong to no work request.
+bool is_request(std::string_view opcode) { return opcode != "CNP" && !is_answer(opcode); }
+
 constexpr std::size_t kShortest = sizeof "hca/" - 1;  // shortest prefix of a component's name
 constexpr std::uint32_t kPsnMask = 0xffffff;
 // Distance from `a` to `b`, modulo 2^24.
@@ -173,7 +176,11 @@ class Painter {
     if (const auto known = by_peer_.find({numbers_.of(adapter), dest}); known != by_peer_.end()) {
       if (std::ranges::find(known->second, own) == known->second.end()) own = known->second.front();
     }
-    if (!is_answer(opcode) && !sent_.try_emplace(of_packet(line, adapter), true).second) {
+    // With the sender's queue pair: those connected to equal numbers on different hosts may send equal PSNs. There are
+    // fewer than 256 opcodes.
+    PacketKey sent = of_packet(line, adapter);
+    sent.names |= own << 40;
+    if (is_request(opcode) && !sent_.try_emplace(sent, true).second) {
       flags |= RunPicture::kRetransmission;
       note = "retransmission";
     }
@@ -415,7 +422,7 @@ class Painter {
     std::map<int, End> ends;
     for (const auto& [end, from] : senders_) ends[column(end.first, end.second)] = end;
     for (RunPicture::Row& row : picture_.rows) {
-      if (row.to < 0 || row.bytes == 0 || is_answer(picture_.strings[row.text])) continue;
+      if (row.to < 0 || row.bytes == 0 || !is_request(picture_.strings[row.text])) continue;
       const auto end = ends.find(row.from);
       if (end == ends.end()) continue;
       const Sender& from = senders_[end->second];

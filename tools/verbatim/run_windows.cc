@@ -79,6 +79,7 @@ std::vector<Outstanding> unacknowledged_of(const RunPicture& picture) {
   for (const RunPicture::Row& row : picture.rows) {
     if (row.bytes == 0 || row.to < 0) continue;
     const std::string& opcode = picture.strings[row.text];
+    if (opcode == "CNP") continue;  // has PSN 0, and is never acknowledged
     const bool is_answer = has(opcode, "Acknowledge") || has(opcode, "Response");
     const auto psn = static_cast<std::int64_t>(row.psn);
     if (!is_answer) {
