@@ -44,6 +44,9 @@ constexpr Remedy kRemedies[] = {
      "compare remote_addr and the length with the peer's region: is the address in the wrong byte order (htobe64, "
      "be64toh), from another region, or was only its lower half sent?"},
     {"are not within the memory with lkey", "compare addr and length of the ibv_sge with the registered region"},
+    {"is not a memory window of type 2 that was bound through this queue pair",
+     "put into invalidate_rkey the rkey of a window of type 2 that the peer has bound by IBV_WR_BIND_MW on this connection; the rkey of a region "
+     "of ibv_reg_mr cannot be invalidated, so send without invalidation and let the peer deregister the region"},
     {"are not within the memory window", "compare the address with the range that the window was bound to"},
     {"another protection domain", "create the queue pair and register the memory with the same ibv_pd"},
     {"belongs to another program's memory",

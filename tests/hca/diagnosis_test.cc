@@ -125,8 +125,8 @@ TEST(Diagnosis, of_a_local_key_names_it_when_the_request_is_posted) {
 
 TEST(Diagnosis, of_a_region_without_bytes_says_so) {
   Pair pair;
-  const auto empty = pair.b.program.reg_mr(Program::kBuffer, 0, ib::kLocalWrite | ib::kRemoteWrite);
-  SendRequest request = write_to(pair, 0, 8);
+  const auto empty = pair.b.program.reg_mr(Program::kBuffer + 8, 0, ib::kLocalWrite | ib::kRemoteWrite);
+  SendRequest request = write_to(pair, 8, 8);
   request.rkey = empty.rkey;
   expect_failure(pair, request, WcStatus::kRemoteAccessError);
   expect_reported(pair.world, {"are not within the memory with rkey", "because it was registered with a length of 0 bytes"});

@@ -168,6 +168,8 @@ TEST(FailureCauses, what_is_known_of_a_text) {
   EXPECT_THAT(std::string(remedy_for("a message of 5 bytes is longer than the port's max_msg_sz 4")), HasSubstr("several"));
   EXPECT_THAT(std::string(remedy_for("the bytes [0x1, 0x9) are not within the memory with rkey 0x9, because it was registered with a length of 0 bytes")),
               HasSubstr("why ibv_reg_mr got the length 0"));
+  EXPECT_THAT(std::string(remedy_for("rkey 0x801 is not a memory window of type 2 that was bound through this queue pair")),
+              HasSubstr("the rkey of a region of ibv_reg_mr cannot be invalidated"));
   EXPECT_EQ(remedy_for("something else"), "");
 }
 

@@ -15,15 +15,18 @@ namespace {
 using observe::number_of;
 using observe::TraceLine;
 
-// AttributeID of the messages of connection management (IBA 12.6), and the first word of librdmacm's commands.
+// AttributeID of the messages of connection management (IBA 12.6), and the first word of librdmacm's
+// commands.
 constexpr std::string_view kConnectionClass = "1795";  // class 7, method Send
 constexpr std::string_view kRequest = "16", kReject = "18", kReply = "19", kReadyToUse = "20";
-constexpr std::string_view kResolveIp = "\\x03", kResolveRoute = "\\x04", kConnect = "\\x06", kAccept = "\\x08";
+constexpr std::string_view kResolveIp = "\\x03", kResolveRoute = "\\x04", kConnect = "\\x06",
+                           kAccept = "\\x08";
 constexpr std::string_view kListen = "\\x07";
 constexpr std::string_view kDisconnect = "\\n", kResolveAddress = "\\x15";
 
 bool is_command(const ThreadCall& call, std::string_view command) {
-  return call.name == "write" && call.arguments.find(join(", \"", command, "\\x00\\x00\\x00")) != std::string::npos;
+  return call.name == "write" &&
+         call.arguments.find(join(", \"", command, "\\x00\\x00\\x00")) != std::string::npos;
 }
 
 // What a thread expects after this command; empty: nothing.
@@ -44,14 +47,16 @@ bool has_taken(const ThreadCall& call) {
   return gets_cm_event(call) && call.has_ended() && !call.result.starts_with("-1");
 }
 
-// The datagram of this kind and connection that `component` sends or receives first; nullptr: none.
+// The datagram of this kind and connection that `component` sends or receives first; nullptr: none. A program that ends
+// rejects the requests that it has not answered, so messages at the end do not count.
 const TraceLine* find_message(const Evidence& evidence, std::string_view event, std::string_view component,
                               std::string_view attribute, std::string_view transaction) {
   const auto found = std::ranges::find_if(evidence.trace(), [&](const TraceLine& line) {
-    return line.event == event && line.component == component && line.value("class_method") == kConnectionClass &&
-           line.value("attribute") == attribute && line.value("transaction") == transaction;
+    return line.event == event && line.component == component &&
+           line.value("class_method") == kConnectionClass && line.value("attribute") == attribute &&
+           line.value("transaction") == transaction;
   });
-  return found == evidence.trace().end() || found->time_ps > evidence.end().time_ps ? nullptr : &*found;
+  return found == evidence.trace().end() || found->time_ps >= evidence.end().time_ps ? nullptr : &*found;
 }
 
 }  // namespace
@@ -70,18 +75,20 @@ Found event_of_other_thread(const Evidence& evidence) {
     }
     if (command == nullptr) continue;
     const auto taker = std::ranges::find_if(evidence.calls(), [&](const ThreadCall& call) {
-      return call.pid == wait->pid && call.tid != wait->tid && has_taken(call) && channel_of(call) == channel_of(*wait) &&
-             call.end_ps > wait->begin_ps;
+      return call.pid == wait->pid && call.tid != wait->tid && has_taken(call) &&
+             channel_of(call) == channel_of(*wait) && call.end_ps > wait->begin_ps;
     });
     if (taker == evidence.calls().end()) continue;
     const std::string_view event = awaited_event(*command);
     return Advice{
-        join("two threads of ", wait->host, " call rdma_get_cm_event for one event channel. Thread ", wait->tid, " does so at ",
-             time_text(wait->begin_ps), " and expects ", event, "; thread ", taker->tid, ", which waits for the channel as well, takes an event at ",
+        join("two threads of ", wait->host, " call rdma_get_cm_event for one event channel. Thread ",
+             wait->tid, " does so at ", time_text(wait->begin_ps), " and expects ", event, "; thread ",
+             taker->tid, ", which waits for the channel as well, takes an event at ",
              time_text(taker->end_ps), ", and thread ", wait->tid, " waits for ever"),
-        join("an event goes to any one of the threads that wait for its channel. Let one thread call rdma_get_cm_event, and let it hand each "
-             "event to the connection of event->id; or give the connection's rdma_cm_id a channel of its own by rdma_migrate_id before ",
-             is_command(*command, kAccept) ? "rdma_accept" : "the call whose event it waits for"),
+        join(
+            "an event goes to any one of the threads that wait for its channel. Let one thread call rdma_get_cm_event, and let it hand each "
+            "event to the connection of event->id; or give the connection's rdma_cm_id a channel of its own by rdma_migrate_id before ",
+            is_command(*command, kAccept) ? "rdma_accept" : "the call whose event it waits for"),
         evidence.end().hangs()};
   }
   return std::nullopt;
@@ -92,28 +99,34 @@ Found not_listening_yet(const Evidence& evidence) {
   // Whether a program of another host, or of this one, has begun to listen before then.
   const auto has_listened = [&](std::string_view host, bool is_same, std::int64_t until_ps) {
     return std::ranges::any_of(evidence.calls(), [&](const ThreadCall& call) {
-      return (call.host == host) == is_same && call.end_ps <= until_ps && (call.name == "listen" || is_command(call, kListen));
+      return (call.host == host) == is_same && call.end_ps <= until_ps &&
+             (call.name == "listen" || is_command(call, kListen));
     });
   };
   const std::string remedy =
       "start the client when the server listens (let the server print a line or write a file after it has begun to listen, and wait for it), or let "
       "the client try again after a refusal";
   for (const TraceLine& reject : evidence.trace()) {
-    if (reject.time_ps > evidence.end().time_ps) break;
-    if (reject.event != "datagram-sent" || reject.value("class_method") != kConnectionClass || reject.value("attribute") != kReject)
+    if (reject.time_ps >= evidence.end().time_ps) break;
+    if (reject.event != "datagram-sent" || reject.value("class_method") != kConnectionClass ||
+        reject.value("attribute") != kReject)
       continue;
     const std::string host = host_in(reject.component);
     if (host == failed || evidence.calls().empty() || has_listened(host, true, reject.time_ps)) continue;
-    return Advice{join("a connection request arrives at ", host, " and is rejected at ", time_text(reject.time_ps), ": no program of ", host,
+    return Advice{join("a connection request arrives at ", host, " and is rejected at ",
+                       time_text(reject.time_ps), ": no program of ", host,
                        " has called rdma_listen by then. The client does not expect the refusal"),
                   remedy};
   }
-  const ThreadCall* const refused = evidence.last_call(
-      [](const ThreadCall& call) { return call.name == "connect" && call.result.find("ECONNREFUSED") != std::string::npos; });
-  if (evidence.end().hangs() || refused == nullptr || has_listened(failed, false, refused->begin_ps)) return std::nullopt;
-  return Advice{join(refused->host, " calls ", refused->text(), " at ", time_text(refused->begin_ps),
-                     ": no program of another host has called listen by then. The program does not expect the refusal"),
-                remedy};
+  const ThreadCall* const refused = evidence.last_call([](const ThreadCall& call) {
+    return call.name == "connect" && call.result.find("ECONNREFUSED") != std::string::npos;
+  });
+  if (evidence.end().hangs() || refused == nullptr || has_listened(failed, false, refused->begin_ps))
+    return std::nullopt;
+  return Advice{
+      join(refused->host, " calls ", refused->text(), " at ", time_text(refused->begin_ps),
+           ": no program of another host has called listen by then. The program does not expect the refusal"),
+      remedy};
 }
 
 Found request_not_answered(const Evidence& evidence) {
@@ -133,33 +146,40 @@ Found request_not_answered(const Evidence& evidence) {
     const TraceLine *reply = nullptr, *ready = nullptr;
     for (const TraceLine& line : evidence.trace()) {
       if (line.time_ps > end_ps) break;
-      if (line.event != "datagram-sent" || line.component != component || line.value("class_method") != kConnectionClass ||
-          line.value("attribute") != kReply)
+      if (line.event != "datagram-sent" || line.component != component ||
+          line.value("class_method") != kConnectionClass || line.value("attribute") != kReply)
         continue;
       const std::string_view other = line.value("transaction");
       const TraceLine* const asked = find_message(evidence, "datagram-received", component, kRequest, other);
-      const TraceLine* const established = find_message(evidence, "datagram-received", component, kReadyToUse, other);
+      const TraceLine* const established =
+          find_message(evidence, "datagram-received", component, kReadyToUse, other);
       if (asked == nullptr || asked->time_ps > request.time_ps) continue;
       if (established != nullptr && established->time_ps < request.time_ps) continue;
       reply = &line;
       ready = established;
     }
     if (reply == nullptr) continue;
-    // The program has taken an event after both: it cannot have been that of the other connection if this one came first.
+    // The program has taken an event after both: it cannot have been that of the other connection if this one
+    // came first.
     const auto taken = std::ranges::find_if(evidence.calls(), [&](const ThreadCall& call) {
       return call.host == host && has_taken(call) && call.end_ps >= std::max(request.time_ps, reply->time_ps);
     });
     const bool is_taken = taken != evidence.calls().end();
     // The calls of a late failure are unknown. A thread that waits for the channel has taken all its events.
     const bool waits = std::ranges::any_of(evidence.report().sentences, [&](const std::string& text) {
-      return text.starts_with(host + ": ") && text.find("waits in write on rdma_cm event channel") != text.npos;
+      return text.starts_with(host + ": ") &&
+             text.find("waits in write on rdma_cm event channel") != text.npos;
     });
     if (!is_taken && !(evidence.calls().empty() && waits)) continue;
     return Advice{
         join("a second connection request arrives at ", host, " at ", time_text(request.time_ps),
-             ready == nullptr ? "" : join(", before the other connection is established (its last message arrives at ", time_text(ready->time_ps), ")"),
-             ". ", host, " has accepted the other one at ", time_text(reply->time_ps), " and takes the next event of the channel",
-             is_taken ? " at " + time_text(taken->end_ps) : "", ": it is RDMA_CM_EVENT_CONNECT_REQUEST where the program expects RDMA_CM_EVENT_ESTABLISHED. "
+             ready == nullptr
+                 ? ""
+                 : join(", before the other connection is established (its last message arrives at ",
+                        time_text(ready->time_ps), ")"),
+             ". ", host, " has accepted the other one at ", time_text(reply->time_ps),
+             " and takes the next event of the channel", is_taken ? " at " + time_text(taken->end_ps) : "",
+             ": it is RDMA_CM_EVENT_CONNECT_REQUEST where the program expects RDMA_CM_EVENT_ESTABLISHED. "
              "The request is never accepted or rejected"),
         "events of all connections of a channel come in any order: handle each by its type and by event->id, and keep a state for each connection; or "
         "give an accepted rdma_cm_id a channel of its own by rdma_migrate_id before rdma_accept, so that requests stay in the listener's channel",

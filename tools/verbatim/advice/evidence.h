@@ -112,8 +112,8 @@ class Evidence {
   std::uint64_t queue_pair_of(const ThreadCall& call) const;
   // Whether the completion, a record of this run's trace, is that of a receive; nullopt: its facts do not say so.
   static std::optional<bool> is_of_receive(const Run& run, const observe::TraceLine& completion);
-  // Whether the completion is that of a send: by the facts of the failing run; without them by its CQ if the queue pair has two, else by the latest post
-  // with its wr_id.
+  // Whether the completion is that of a send: by the facts of the failing run; without them by its CQ if the queue pair
+  // has two, else by the latest post with its wr_id.
   bool is_of_send(const observe::TraceLine& completion) const;
   // The call with the number of its queue pair instead of the handle: "ibv_destroy_qp(QP 72) = 0".
   std::string text_of(const ThreadCall& call) const;

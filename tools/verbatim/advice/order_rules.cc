@@ -110,7 +110,8 @@ struct Swapped {
 };
 
 // The first difference between the orders of completions of this adapter, if it is a message before an own send.
-std::optional<Swapped> swapped_completions(const Evidence& evidence, const Evidence::Difference& difference, std::string_view component) {
+std::optional<Swapped> swapped_completions(const Evidence& evidence, const Evidence::Difference& difference,
+                                           std::string_view component) {
   const auto with = completed_by(evidence.failing(), component, evidence.end().time_ps);
   const auto without = completed_by(difference.without, component, std::numeric_limits<std::int64_t>::max());
   std::size_t i = 0;
