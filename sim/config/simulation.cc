@@ -154,8 +154,6 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
   const AdapterSpec& spec = topology_.adapters[index];
   const hca::HcaProfile& profile = topology_.hca_profile(spec);
   const hca::PortAddress address = address_of(index);
-  // Adapters of several hosts may have the same device name, so the seed comes from the component's name.
-  const std::string component = "hca/" + spec.name;
   const ComponentId id = adapter_component(index);
   Adapter& adapter = adapters_[index];
   fabric::PortParams params;
@@ -174,8 +172,7 @@ void Simulation::build_adapter(std::size_t index, std::uint64_t seed, Choices& c
     adapter.light = hca::LightEndpoint::make(engine_, tracer_, choices, id, profile, address);
     make_port(*adapter.light);
   } else {
-    adapter.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, id, topology_.device_name(spec), profile, address,
-                                             Rng(seed, component).next());
+    adapter.hca = std::make_unique<hca::Hca>(engine_, tracer_, choices, id, topology_.device_name(spec), profile, address);
     make_port(*adapter.hca);
   }
   ports_[index] = {.node_guid = address.node_guid,

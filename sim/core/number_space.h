@@ -7,7 +7,7 @@
 namespace verbatim {
 
 // The number that a new object gets: the next in ascending order; a freed one at once; one after a gap.
-enum class NumberChoice : std::uint32_t { kNext = 0, kReused, kBehindGap };
+enum class NumberChoice : std::uint32_t { kNext = 0, kReused, kAfterGap };
 inline constexpr std::uint32_t kNumberChoices = 3;
 
 // Numbers assigned in ascending order. A freed number is assigned again only after all have been used, or
@@ -22,7 +22,7 @@ class NumberSpace {
   std::uint32_t take(InUse in_use, NumberChoice choice = NumberChoice::kNext) {
     constexpr std::uint32_t kGap = 7;
     const bool reuses = (reuse_freed_ || choice == NumberChoice::kReused) && lowest_freed_ < next_;
-    if (choice == NumberChoice::kBehindGap && next_ + kGap < limit_) {
+    if (choice == NumberChoice::kAfterGap && next_ + kGap < limit_) {
       give_back(next_);
       next_ += kGap;
     }

@@ -578,7 +578,7 @@ std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t see
   return nullptr;
 }
 
-std::unique_ptr<Strategy> make_few(std::uint64_t seed, const std::vector<Decision>& like) {
+std::unique_ptr<Strategy> make_reducing_strategy(std::uint64_t seed, const std::vector<Decision>& like) {
   return std::make_unique<Few>(seed, like);
 }
 

@@ -39,6 +39,6 @@ std::unique_ptr<Strategy> make_strategy(std::string_view text, std::uint64_t see
 // Searches for a smaller schedule with the same failure as `like`, the decisions of a failing schedule:
 // schedules of one to three decisions at its sites and actors. In many of them sites other than delays always
 // take the last alternative. The first schedule has no decisions.
-std::unique_ptr<Strategy> make_few(std::uint64_t seed, const std::vector<Decision>& like);
+std::unique_ptr<Strategy> make_reducing_strategy(std::uint64_t seed, const std::vector<Decision>& like);
 
 }  // namespace verbatim::explore

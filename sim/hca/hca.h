@@ -132,7 +132,7 @@ struct PortAddress {
 class Hca final : public fabric::PacketSink, public Endpoint {
  public:
   Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
-      const HcaProfile& profile, const PortAddress& address, std::uint64_t root_seed);
+      const HcaProfile& profile, const PortAddress& address);
   ~Hca() override;
 
   ComponentId component() const override;

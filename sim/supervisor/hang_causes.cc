@@ -46,7 +46,7 @@ const char* name_of(WaitingVerb verb) {
 template <class Visit>
 void visit_contexts(Process& process, Visit visit) {
   for (const auto& context : process.contexts()) {
-    if (context->open() && context->owner() == process.pid()) visit(*context, context->hca().inspect(context->handle()));
+    if (context->is_open() && context->owner() == process.pid()) visit(*context, context->hca().inspect(context->handle()));
   }
 }
 
@@ -220,7 +220,7 @@ WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> que
   for (const PolledQueue& polled : queues) {
     if (polled.context < 1 || polled.context > process.contexts().size()) continue;
     DeviceContext& context = *process.contexts()[polled.context - 1];
-    if (!context.open() || context.owner() != process.pid()) continue;
+    if (!context.is_open() || context.owner() != process.pid()) continue;
     const hca::Inspection all = context.hca().inspect(context.handle());
     const auto cq = std::ranges::find(all.cqs, polled.number, &hca::CompletionQueueState::number);
     if (cq == all.cqs.end() || cq->waiting != 0) continue;

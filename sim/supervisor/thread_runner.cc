@@ -27,7 +27,7 @@ void ring_at_adapter(Process& process, const request::Doorbell& doorbell, Durati
   auto& contexts = process.contexts();
   if (doorbell.context < 1 || doorbell.context > contexts.size()) return;
   DeviceContext& context = *contexts[doorbell.context - 1];
-  if (!context.open() || context.owner() != process.pid()) return;
+  if (!context.is_open() || context.owner() != process.pid()) return;
   context.hca().ring_doorbell(context.handle(), doorbell.kind, doorbell.number, doorbell.value, cost);
 }
 

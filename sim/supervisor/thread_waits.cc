@@ -131,7 +131,7 @@ class ThreadWaits::Held final : public HeldRun {
     for (const auto& process : waits_.processes_.all()) {
       if (!process->alive) continue;
       for (const auto& context : process->contexts()) {
-        if (!context->open() || context->owner() != process->pid()) continue;
+        if (!context->is_open() || context->owner() != process->pid()) continue;
         all.push_back({waits_.report_.title(*process), context->hca().inspect(context->handle())});
       }
     }

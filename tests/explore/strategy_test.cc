@@ -71,7 +71,7 @@ TEST(Strategy, few_decides_at_most_three_times_where_a_failure_did) {
   asked.streams = {{"order", "hca/a", 1, 0}, {"late", "thread/0", 40, 0}, {"late", "thread/1", 40, 0}};
   asked.points = {{0, 2, 0}};
   for (std::uint32_t i = 0; i < 40; ++i) asked.points.push_back({1 + i % 2, 17, i});
-  const auto made = make_few(1, like), again = make_few(1, like);
+  const auto made = make_reducing_strategy(1, like), again = make_reducing_strategy(1, like);
   std::size_t steady = 0;
   for (int i = 0; i < 50; ++i) {
     const auto schedule = made->next(), same = again->next();

@@ -149,7 +149,7 @@ TEST(CompletionChoiceTest, the_event_on_arm_is_a_choice) {
   OtherChoices choices;
   hca::PortAddress address;
   address.lid = ib::Lid{1};
-  hca::Hca hca(engine, tracer, choices, ComponentId{0}, "mlx5_0", test_profile(), address, 1);
+  hca::Hca hca(engine, tracer, choices, ComponentId{0}, "mlx5_0", test_profile(), address);
   World world;  // for the program's clock only
   Program program(world, hca);
   Cq cq = program.create_cq(4, true);

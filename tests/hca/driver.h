@@ -148,7 +148,7 @@ struct World {
     Choices& chosen = options.choices != nullptr ? *options.choices : choices;
     const bool is_client = lid == 1 || !options.server_profile;
     return std::make_unique<hca::Hca>(engine, tracer, chosen, components.id(name + "/hca"), "mlx5_0",
-                                      is_client ? options.profile : *options.server_profile, address, 1);
+                                      is_client ? options.profile : *options.server_profile, address);
   }
 
   std::int64_t now_ps() const { return to_ps(engine.now()); }

@@ -114,7 +114,7 @@ struct EndpointNet {
       owner.attach(*port);
     };
     if (!is_light) {
-      auto hca = std::make_unique<hca::Hca>(engine, tracer, choices, id, "mlx5_0", setting.profile, address, 1);
+      auto hca = std::make_unique<hca::Hca>(engine, tracer, choices, id, "mlx5_0", setting.profile, address);
       give_port(*hca);
       return hca;
     }

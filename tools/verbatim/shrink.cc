@@ -158,7 +158,7 @@ class Shrinking {
 
   // Late decisions of a long run may match no run without an early one; then the failure is searched again.
   void look_for_fewer() {
-    const auto few = explore::make_few(1, shrunk_.decisions);
+    const auto few = explore::make_reducing_strategy(1, shrunk_.decisions);
     for (std::size_t tries = 0; tries < kMostAnew && shrunk_.decisions.size() > kSmall && !is_over(); ++tries) {
       const std::vector<explore::Decision> decisions = shrunk_.decisions;
       const RunReport report = shrunk_.report;
@@ -207,7 +207,7 @@ class Shrinking {
     if (has_failed) shrunk_.decisions = shrunk_.report.decisions;
     if (!has_failed && what == Try::kOtherDecisions && !shrunk_.decisions.empty()) {
       std::string ignored;
-      const auto few = explore::make_few(1, shrunk_.decisions), random = explore::make_strategy("random", 1, {}, &ignored);
+      const auto few = explore::make_reducing_strategy(1, shrunk_.decisions), random = explore::make_strategy("random", 1, {}, &ignored);
       for (explore::Strategy* strategy : {few.get(), random.get()}) {
         most_runs_ = shrunk_.runs + kRunsOfValue;
         has_failed = has_failed || find_anew(*strategy);

@@ -30,7 +30,7 @@ std::vector<ib::Gid> gids_of(const PortConfiguration& to, ib::Gid first) {
 }  // namespace
 
 Hca::Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
-         const HcaProfile& profile, const PortAddress& address, std::uint64_t)
+         const HcaProfile& profile, const PortAddress& address)
     : impl_(std::make_unique<Impl>(engine, tracer, choices, id, std::move(device_name), profile, address)) {}
 
 Hca::~Hca() = default;

@@ -116,7 +116,7 @@ class DeviceContext final : public hca::EventListener {
   hca::Hca& hca() { return hca_; }
   std::uint32_t handle() const { return handle_; }
   // Whether close() has not been called.
-  bool open() const { return opening_ != nullptr; }
+  bool is_open() const { return opening_ != nullptr; }
   // The process stops using the device. Its objects exist as long as the opening, which is returned
   // (nullptr: already closed).
   std::shared_ptr<DeviceOpening> close();

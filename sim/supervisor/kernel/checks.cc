@@ -102,7 +102,7 @@ void Checks::check_wait(Thread& thread, const VirtualFilePtr& file,
                         Instant now) {
   Process& process = thread.process();
   for (const auto& context : process.contexts()) {
-    if (!context->open() || context->owner() != process.pid()) continue;
+    if (!context->is_open() || context->owner() != process.pid()) continue;
     const hca::SleptOn slept = (context->hca().*find)(context->handle(), context->known_channel(file), thread.tid());
     if (slept.cq == 0) continue;
     report(process, Check::kMissedWakeUp, slept.armed_from,
@@ -208,7 +208,7 @@ void Checks::before_failure_of_copy(Process& process, Process& original, int cod
 
 void Checks::before_exit(Process& process, int code, Instant now) {
   for (const auto& context : process.contexts()) {
-    if (!context->open() || context->owner() != process.pid()) continue;
+    if (!context->is_open() || context->owner() != process.pid()) continue;
     const hca::Inspection all = context->hca().inspect(context->handle());
     for (const auto& cq : all.cqs) keep(process, cq);
     for (const auto& qp : all.qps) keep(process, qp);

@@ -237,7 +237,7 @@ const hca::Hca* device_of_command(Thread& thread) {
     return header.context < devices.size() ? devices[header.context] : devices.front();
   const auto& contexts = process.contexts();
   const bool is_open =
-      header.context >= 1 && header.context <= contexts.size() && contexts[header.context - 1]->open();
+      header.context >= 1 && header.context <= contexts.size() && contexts[header.context - 1]->is_open();
   return is_open ? &contexts[header.context - 1]->hca() : devices.front();
 }
 
@@ -272,7 +272,7 @@ CallOutcome execute_command(CallContext& call) {
       break;
     default: {
       if (header.size != static_cast<std::uint32_t>(size) || header.context == 0 ||
-          header.context > contexts.size() || !contexts[header.context - 1]->open()) {
+          header.context > contexts.size() || !contexts[header.context - 1]->is_open()) {
         answer = fail(mailbox, EINVAL);
         break;
       }

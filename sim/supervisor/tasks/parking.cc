@@ -362,7 +362,7 @@ std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollL
     if (context == contexts_.end()) return std::nullopt;
     auto& opened = process_.contexts();
     const std::uint32_t number = context->second;
-    if (number < 1 || number > opened.size() || !opened[number - 1]->open()) return std::nullopt;
+    if (number < 1 || number > opened.size() || !opened[number - 1]->is_open()) return std::nullopt;
     DeviceContext& device = *opened[number - 1];
     if (device.owner() != process_.pid()) return std::nullopt;
     const auto empty = device.hca().empty_completion_queue(device.handle(), queue.handle);
@@ -398,7 +398,7 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
 bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
   const auto is_registered = [this](std::uint64_t address, std::uint64_t size) {
     return std::ranges::any_of(process_.contexts(), [&](const auto& context) {
-      return context->open() && context->owner() == process_.pid() &&
+      return context->is_open() && context->owner() == process_.pid() &&
              context->hca().is_registered(context->handle(), address, size);
     });
   };
