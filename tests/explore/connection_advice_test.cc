@@ -91,6 +91,33 @@ TEST(ConnectionAdvice, a_queue_pair_that_is_closed_before_all_sends_are_complete
   EXPECT_EQ(one.text(), "");
 }
 
+TEST(ConnectionAdvice, a_hang_with_many_decisions_may_come_of_an_early_reply) {
+  Case one = late_completion("link-delay", 1);
+  one.failed = "";
+  one.without.clear();
+  EXPECT_EQ(one.text(), "");
+  one.is_minimal = false;
+  EXPECT_TRUE(one.text().starts_with("possible: at client, the completion of a message on QP 72 is written at 110.000 us")) << one.text();
+  one.facts = "110.000000 us  hca/client  completed  cqn=128 qpn=72 receive=0\n110.000000 us  hca/client  completed  cqn=128 qpn=72 receive=1\n";
+  EXPECT_EQ(one.text(), "") << "the send is complete first";
+}
+
+// The calls of a late failure are not observed.
+TEST(ConnectionAdvice, a_send_queue_that_is_full_at_the_end_of_the_program) {
+  Case one = late_completion("", 3);
+  one.failed = "server";
+  one.ended_ps = 140'000'000;
+  one.trace.replace(one.trace.find("host/client"), 11, "host/server");
+  for (std::string* text : {&one.trace, &one.facts}) {
+    for (std::size_t at = text->find("hca/client"); at != text->npos; at = text->find("hca/client")) text->replace(at, 10, "hca/server");
+  }
+  one.facts = "10.000000 us  hca/server  queue-pair  handle=4 number=72 send=2 receive=8 srq=0 send_cq=1 recv_cq=1 process=1001\n" + one.facts;
+  EXPECT_TRUE(one.text().starts_with("possible: when the program of server ends, the send queue of QP 72 is full: 3 requests are posted, and 1 are complete"))
+      << one.text();
+  one.trace.replace(one.trace.find("producer=3"), 10, "producer=2");
+  EXPECT_EQ(one.text(), "");
+}
+
 std::string cm_write(const char* time_ms, const char* thread, const char* command, const char* result) {
   return std::string(time_ms) + " ms server 1000/" + thread + " write(3, \"" + command +
          "\\x00\\x00\\x00\\x08\\x00P\\x01\", 16)" + result + "\n";

@@ -326,6 +326,13 @@ std::string last_calls_text(const Evidence& evidence) {
   return text;
 }
 
+std::string advice_text(const std::vector<Advice>& all) {
+  std::string text;
+  for (const Advice& advice : all)
+    text += std::string("  ") + (advice.is_proven ? "" : "possible ") + "cause: " + advice.cause + "\n  what to do: " + advice.remedy + "\n";
+  return text;
+}
+
 // The cause: what a rule says, else the run's own cause, else what is known without one. Then the findings of checks.
 std::string cause_text(const RunReport& report, const Explained& explained, bool has_decisions) {
   std::string text;
@@ -336,12 +343,13 @@ std::string cause_text(const RunReport& report, const Explained& explained, bool
   const bool is_certain = !report.cause.empty() && report.cause.front().starts_with("cause: ") && !is_circle;
   const bool uses_advice = !explained.advice.empty() && (explained.advice.front().is_proven || !is_certain);
   if (uses_advice) {
-    for (const Advice& advice : explained.advice)
-      text += std::string("  ") + (advice.is_proven ? "" : "possible ") + "cause: " + advice.cause + "\n  what to do: " + advice.remedy + "\n";
+    text += advice_text(explained.advice);
   } else if (!report.cause.empty()) {
     for (const std::string& line : report.cause) {
       if (!is_circle || !line.starts_with("what to do: ")) text += "  " + line + "\n";
     }
+    // What the programs wait for is certain, but another mistake may have led there.
+    if (!explained.is_minimal && explained.evidence && explained.evidence->end().hangs()) text += advice_text(explained.advice);
   } else {
     text += "  cause: not known: no rule of verbatim fits the records of this failure\n";
     if (explained.evidence) text += last_calls_text(*explained.evidence);

@@ -43,6 +43,7 @@ constexpr rules::Found (*kRules[])(const Evidence&) = {
     rules::atomics_on_memory,
     rules::read_in_pieces,
     rules::event_without_completion,
+    rules::message_seen_early,
 };
 
 }  // namespace

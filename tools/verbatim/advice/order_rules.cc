@@ -104,6 +104,17 @@ std::vector<Completed> completed_by(const Evidence::Run& run, std::string_view c
   return all;
 }
 
+// Number of sends that the adapter knows to be posted to the queue pair until then.
+std::uint64_t posted_by(const Evidence& evidence, std::string_view component, std::uint64_t qpn, std::int64_t until_ps) {
+  std::uint64_t posted = 0;
+  for (const TraceLine& line : evidence.trace()) {
+    if (line.time_ps > until_ps) break;
+    if (line.event == "doorbell" && line.component == component && line.value("kind") == "0" && number_of(line, "number") == qpn)
+      posted = number_of(line, "producer");
+  }
+  return posted;
+}
+
 // Two completions of a host's adapter that a decision has swapped.
 struct Swapped {
   Completed message, send;  // in the failing run, in this order
@@ -125,14 +136,31 @@ std::optional<Swapped> swapped_completions(const Evidence& evidence, const Evide
   const bool has_failed = with[i].line->value("status") != "0" || (send != with.end() && send->line->value("status") != "0");
   if (send == with.end() || !is_message_in_both || has_failed) return std::nullopt;
   // The send has been posted when the message completes.
-  std::uint64_t posted = 0;
-  for (const TraceLine& line : evidence.trace()) {
-    if (line.time_ps > with[i].line->time_ps) break;
-    if (line.event == "doorbell" && line.component == component && line.value("kind") == "0" && number_of(line, "number") == send->qpn)
-      posted = number_of(line, "producer");
-  }
-  if (posted < send->ordinal) return std::nullopt;
+  if (posted_by(evidence, component, send->qpn, with[i].line->time_ps) < send->ordinal) return std::nullopt;
   return Swapped{with[i], *send};
+}
+
+// A send queue of the failed program that is full at its end, from the records alone: the calls of a late failure are
+// unknown.
+Found send_queue_full_at_end(const Evidence& evidence) {
+  if (evidence.end().hangs() || !evidence.calls().empty()) return std::nullopt;
+  const std::string component = "hca/" + evidence.end().host;
+  for (const TraceLine& fact : evidence.facts()) {
+    if (fact.event != "queue-pair" || fact.component != component || number_of(fact, "process") != evidence.end().pid) continue;
+    const std::uint64_t qpn = number_of(fact, "number"), entries = number_of(fact, "send");
+    const std::uint64_t posted = posted_by(evidence, component, qpn, evidence.end().time_ps);
+    const auto completed = completed_by(evidence.failing(), component, evidence.end().time_ps);
+    const auto complete = static_cast<std::uint64_t>(
+        std::ranges::count_if(completed, [&](const Completed& one) { return one.qpn == qpn && !one.is_receive; }));
+    if (entries == 0 || posted < complete + entries) continue;
+    return Advice{join("when the program of ", evidence.end().host, " ends, the send queue of QP ", qpn, " is full: ", posted,
+                       " requests are posted, and ", complete, " are complete. ibv_post_send then returns ENOMEM"),
+                  "a slot of the send queue is free again when the completion of its request, or of a later one, has been polled: before "
+                  "ibv_post_send, poll until fewer than max_send_wr requests are outstanding, in a loop, because an event or a reply of the peer does "
+                  "not promise a completion",
+                  false};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -142,7 +170,7 @@ Found send_queue_full(const Evidence& evidence) {
     return (call.name == "ibv_post_send" || call.name == "ibv_wr_complete") &&
            call.result.starts_with("ENOMEM");
   });
-  if (post == nullptr) return std::nullopt;
+  if (post == nullptr) return send_queue_full_at_end(evidence);
   const std::uint64_t qpn = post->number_of("QP ");
   const std::string component = "hca/" + post->host;
   // Completions of this queue pair's sends that are written when the post fails, and those that come later.
@@ -303,6 +331,33 @@ Found reply_before_completion(const Evidence& evidence) {
              " note that a message is sent when ibv_post_send returns, not when its completion is polled (which is still needed before the buffer "
              "is used again or the queue pair is closed); or keep a message that comes early, and handle it after the completion of the send"),
         moves_completions_only};
+  }
+  return std::nullopt;
+}
+
+Found message_seen_early(const Evidence& evidence) {
+  if (evidence.is_minimal() || !evidence.end().hangs()) return std::nullopt;
+  std::set<std::string> adapters;
+  for (const TraceLine& line : evidence.trace()) {
+    if (line.event == "completion") adapters.insert(line.component);
+  }
+  for (const std::string& adapter : adapters) {
+    const auto all = completed_by(evidence.failing(), adapter, evidence.end().time_ps);
+    for (auto message = all.begin(); message != all.end(); ++message) {
+      if (!message->is_receive) continue;
+      const auto send = std::find_if(message, all.end(), [&](const Completed& one) {
+        return !one.is_receive && one.qpn == message->qpn && one.line->value("cqn") == message->line->value("cqn") &&
+               one.line->value("status") == "0" && one.ordinal <= posted_by(evidence, adapter, one.qpn, message->line->time_ps);
+      });
+      if (send == all.end()) continue;
+      const std::string host = host_in(adapter);
+      return Advice{join("at ", host, ", the completion of a message on QP ", message->qpn, " is written at ", time_text(message->line->time_ps),
+                         ", before the completion of a send of the same queue pair that ", host, " has posted earlier, which is written at ",
+                         time_text(send->line->time_ps)),
+                    join("if the program of ", host, " counts a message as sent when its completion is polled, count it when ibv_post_send returns; or "
+                         "keep a message that comes early, and handle it after the completion of the send"),
+                    false};
+    }
   }
   return std::nullopt;
 }

@@ -29,6 +29,7 @@ Found send_queue_full(const Evidence& evidence);     // a slot of the send queue
 Found bytes_in_any_order(const Evidence& evidence);  // a thread takes changed memory for a complete message
 Found writes_unordered(const Evidence& evidence);    // a WRITE overtakes an earlier one of its queue pair
 Found reply_before_completion(const Evidence& evidence);  // a message is polled before the completion of an own send
+Found message_seen_early(const Evidence& evidence);       // the same, of a hang whose decisions are not the fewest
 Found queue_pairs_unordered(const Evidence& evidence);  // a message is taken as proof of one of another queue pair
 
 // notice_rule.cc
