@@ -55,9 +55,17 @@ class Explore : public ::testing::Test {
   const std::string replay_ = out_ + "/failure-1.replay";
 };
 
+void expect_found(const std::string& text, const std::string& expression) {
+  EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
+}
+
 TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
   const Finished run = explore(out_, {"--runs", "60"}, pair_of("last_byte", "buggy"));
   ASSERT_EQ(run.code, 1) << run.out << run.err;
+  expect_found(run.out, "\n  in run [0-9]+: on host server, [^\n]* ended with exit code 1 at [0-9.]+ us\n");
+  expect_found(run.out, "\n  made small: on host server, [^\n]* ended with exit code 1 at [0-9.]+ us\n");
+  expect_found(run.out, "for the failure \\([0-9]+ runs made it small\\):\n");
+  EXPECT_EQ(run.out.find("were used by no run"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("the pieces of a message reach memory in another order"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("ibv_reg_mr(3), ORDERING SEMANTICS"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("write of "), std::string::npos) << run.out;
@@ -90,10 +98,6 @@ std::string lines_with(const std::string& source, const std::string& text) {
     if (line.find(text) != line.npos) numbers += (numbers.empty() ? "" : "|") + std::to_string(number);
   }
   return source + ":(" + numbers + ")\\b";
-}
-
-void expect_found(const std::string& text, const std::string& expression) {
-  EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
 }
 
 std::string cause_in(const Finished& run) {
@@ -254,6 +258,23 @@ TEST_F(Explore, the_repair_does_not_fail_and_the_bound_is_told) {
   expect_found(run.out, "explored 20 schedules, [0-9]+ different, with freedom spec, strategy portfolio: 0 failed, of 0 kinds\n");
   EXPECT_NE(run.out.find("0 of 20 runs failed: with 95 % confidence, less than 14 % of such schedules fail\n"), std::string::npos) << run.out;
   EXPECT_NE(content(out_ + "/junit.xml").find("failures=\"0\""), std::string::npos);
+  const std::size_t unused = nlohmann::json::parse(content(out_ + "/explore.json"))["unused"].size();
+  expect_found(run.out, std::to_string(unused) + " freedoms were used by no run; explore.json names them \\(unused\\)\n");
+}
+
+// An older file may be the only record of its failure.
+TEST_F(Explore, files_of_an_earlier_search_are_kept_and_named) {
+  std::filesystem::create_directories(out_);
+  for (const char* name : {"failure-1.replay", "failure-2.rec", "failure-2.vbundle", "failures.txt"}) std::ofstream(out_ + "/" + name) << "older\n";
+  const Finished sound = explore(out_, {"--runs", "3"}, pair_of("last_byte", "fixed"));
+  EXPECT_EQ(sound.code, 0) << sound.err;
+  expect_found(sound.err, "note: .*/failure-1.replay is of an earlier search\nverbatim: note: .*/failure-2.rec is of an earlier "
+                          "search\nverbatim: note: .*/failure-2.vbundle is of an earlier search\n");
+  EXPECT_EQ(content(replay_), "older\n");
+  const Finished found = explore(out_, {"--runs", "1", "--quiet"}, {"--topology", kTopology, "server=false"});
+  EXPECT_EQ(found.code, 1) << found.err;
+  EXPECT_EQ(found.err.find("note: "), std::string::npos) << found.err;
+  EXPECT_NE(content(replay_), "older\n");
 }
 
 // Each search loses one datagram and lets one be overtaken, without being asked to.

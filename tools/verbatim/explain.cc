@@ -230,22 +230,22 @@ nlohmann::json report_arguments(const nlohmann::json& report, Answer& answer) {
   return *arguments;
 }
 
+std::optional<std::int64_t> number_in(const nlohmann::json& program, const char* name) {
+  const auto found = program.find(name);
+  return found != program.end() && found->is_number_integer() ? std::optional(found->get<std::int64_t>()) : std::nullopt;
+}
+
 // "ended with exit code 1"; "" if the program ended with exit code 0.
 std::string end_of_program(const nlohmann::json& program) {
-  const auto number = [&](const char* name) -> std::optional<std::int64_t> {
-    const auto found = program.find(name);
-    return found != program.end() && found->is_number_integer() ? std::optional(found->get<std::int64_t>()) : std::nullopt;
-  };
   std::string how = "has not ended";
-  if (const auto code = number("exit_code")) {
+  if (const auto code = number_in(program, "exit_code")) {
     if (*code == 0) return "";
     how = "ended with exit code " + std::to_string(*code);
-  } else if (const auto signal = number("signal")) {
+  } else if (const auto signal = number_in(program, "signal")) {
     how = "was ended by signal " + std::to_string(*signal);
     if (*signal > 0 && *signal < NSIG) how += " (" + config::signal_name(static_cast<int>(*signal)) + ")";
   }
-  const auto ended = number("ended_ps");
-  return ended && *ended >= 0 ? how + " at " + time_text(*ended) : how;
+  return how;
 }
 
 // Prints the programs that ended with another code than 0. Returns the host of the first that failed by itself; a background
@@ -264,7 +264,10 @@ std::string report_programs(const nlohmann::json& report, Answer& answer) {
       if (word.is_string()) words.push_back(word.get<std::string>());
     }
     programs.push_back({{"host", host}, {"text", how}});
-    answer.print("program of %s%s: %s\n", host.c_str(), words.empty() ? "" : (", `" + config::join_words(words) + "`").c_str(), how.c_str());
+    const std::string command = words.empty() ? "" : ", `" + config::join_words(words) + "`";
+    const auto ended = number_in(program, "ended_ps");
+    const std::string when = ended && *ended >= 0 ? " at " + time_text(*ended) : "";
+    answer.print("program of %s%s: %s%s\n", host.c_str(), command.c_str(), how.c_str(), when.c_str());
     const bool is_ours = program.value("signal", nlohmann::json()) == SIGTERM || program.value("signal", nlohmann::json()) == SIGKILL;
     if (failed_by_itself.empty() && !is_ours && !how.starts_with("has not ended")) failed_by_itself = host;
   }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <regex>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -41,6 +43,7 @@ int Exploration::run() {
   }
   report_untried();
   if (!write_results()) return kProgramFailed;
+  report_older_files();
   if (runs_.is_interrupted()) {
     complain("interrupted");
     return kInterrupted;
@@ -180,18 +183,42 @@ void Exploration::summarise() {
     answer_.print("complete: %s\n", strategy_.covered().c_str());
 }
 
+std::vector<std::string> Exploration::untried_sites() const {
+  std::vector<std::string> untried;
+  for (const explore::SiteText& text : explore::site_texts()) {
+    const std::string site(text.site);
+    const bool is_left_out = site.starts_with("quirk-") && !asked_.contains(site);
+    if (!is_left_out && !decided_.contains(site)) untried.push_back(site);
+  }
+  return untried;
+}
+
+void Exploration::report_older_files() {
+  if (!answer_.is_for_people()) return;
+  std::set<std::string> own;
+  for (const Json& entry : entries_) {
+    for (const char* const name : {"replay", "bundle", "recording"}) {
+      if (!entry.contains(name) || !entry[name].is_string()) continue;
+      own.insert(std::filesystem::path(entry[name].get<std::string>()).filename());
+    }
+  }
+  static const std::regex kNames("failure-[0-9]+\\.(replay|vbundle|rec)");
+  std::set<std::string> older;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(options_.out, error)) {
+    const std::string name = file.path().filename();
+    if (std::regex_match(name, kNames) && !own.contains(name)) older.insert(name);
+  }
+  for (const std::string& name : older) complain("note: " + options_.out + "/" + name + " is of an earlier search");
+}
+
 void Exploration::report_untried() {
   if (!kinds_.empty()) answer_.print("\n");
   answer_.print("%s", findings_.text(counted_).c_str());
-  std::string untried;
-  for (const explore::SiteText& text : explore::site_texts()) {
-    const std::string site(text.site);
-    if (decided_.contains(site)) continue;
-    if (site.starts_with("quirk-") && !asked_.contains(site)) continue;
-    untried +=
-        (untried.empty() ? "" : ", ") + site + (asked_.contains(site) ? " (always the default choice)" : "");
-  }
-  if (!untried.empty()) answer_.print("freedoms that no run used: %s\n", untried.c_str());
+  // After a failure the failure is what matters.
+  const std::size_t untried = untried_sites().size();
+  if (kinds_.empty() && untried != 0)
+    answer_.print("%zu freedoms were used by no run; explore.json names them (unused)\n", untried);
   std::string missed;
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     if (windows_[i] != 0) continue;
@@ -214,8 +241,13 @@ void Exploration::print_heading(const Kind& kind, std::size_t number) {
 }
 
 bool Exploration::report_failure(const Kind& kind, std::size_t number) {
-  for (const std::string& sentence : kind.report.sentences) answer_.print_failure("  %s\n", sentence.c_str());
+  for (const std::string& sentence : kind.report.sentences)
+    answer_.print_failure("  in run %lld: %s\n", static_cast<long long>(kind.first_run), sentence.c_str());
   const Shrunk small = shrink(runs_, kind.report.decisions, kind.signature, shrink_time_, progress_);
+  // The times below are those of the small run.
+  if (small.is_reproducible && small.report.sentences != kind.report.sentences) {
+    for (const std::string& sentence : small.report.sentences) answer_.print_failure("  made small: %s\n", sentence.c_str());
+  }
   answer_.print_failure("%s", failure_text(runs_, small, kind.report).c_str());
   const RunReport& report = small.is_reproducible ? small.report : kind.report;
   RunOptions small_run = options_.run;
@@ -271,7 +303,10 @@ bool Exploration::write_results() {
   Json windows = Json::object();
   for (std::size_t i = 0; i < windows_.size(); ++i)
     windows[std::string(observe::text_of(static_cast<observe::RaceWindow>(i)))] = windows_[i];
-  for (const auto& [site, count] : asked_) sites[site] = {{"asked", count}, {"not_default", decided_[site]}};
+  for (const auto& [site, count] : asked_) {
+    const auto decided = decided_.find(site);
+    sites[site] = {{"asked", count}, {"not_default", decided == decided_.end() ? 0 : decided->second}};
+  }
   Json json = {{"version", VERBATIM_VERSION},
                      {"freedom", plan_.scenario.freedom},
                      {"strategy", options_.focus.empty() ? options_.strategy : "near"},
@@ -284,6 +319,7 @@ bool Exploration::write_results() {
                      {"failures", entries_},
                      {"findings", findings_.json()},
                      {"sites", sites},
+                     {"unused", untried_sites()},
                      {"windows", windows}};
   if (unit_digest_) json["missing_units"] = units_missing_;
   answer_.document() = json;

@@ -80,6 +80,10 @@ class Exploration {
   void report_quirks();
   // Freedoms and race conditions that the search has not reached.
   void report_untried();
+  std::vector<std::string> untried_sites() const;
+  // Names files of failures in --out that this search has not written. They are kept: each may be the only record of a
+  // failure.
+  void report_older_files();
   std::size_t jobs() const;
   std::size_t different() const { return unit_digest_ ? unit_outcomes_ : different_.size(); }
   void print_heading(const Kind& kind, std::size_t number);

@@ -426,7 +426,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
   if (decisions.empty()) return text + "  it fails under every schedule, also with freedom friendly\n";
   text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision differs" : " decisions differ") +
                      " from the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " is" : " are") +
-                     " enough for the failure (found by " + std::to_string(shrunk.runs) + " runs" +
+                     " enough for the failure (" + std::to_string(shrunk.runs) + (shrunk.runs == 1 ? " run" : " runs") + " made it small" +
                      (!shrunk.ran_out_of_time     ? ""
                       : runs.is_interrupted() ? "; not minimal: then interrupted"
                                               : "; not minimal: then the time was up") + "):\n";

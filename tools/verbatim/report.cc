@@ -232,6 +232,9 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
     switch (result.outcome) {
       case supervisor::Outcome::kDeadlock:
         verdict.code = kDeadlock;
+        // The deadlock may follow from the end of that program.
+        is_first_told = first && !result.is_fabric_deadlock;
+        if (is_first_told) fail_of(*first, how_it_failed(plan, result, *first));
         if (result.idle_since != kNever) {
           verdict.sentences.push_back(
               fmt::format("no program has made progress since {}: only timers have fired for {} s of virtual time; the next lines say "
@@ -239,9 +242,6 @@ Verdict judge(const RunPlan& plan, const supervisor::RunResult& result, const Ru
                           time_text(result.idle_since), (figures.virtual_end - result.idle_since) / std::chrono::seconds(1)));
           break;
         }
-        // The deadlock may follow from the end of that program.
-        is_first_told = first && !result.is_fabric_deadlock;
-        if (is_first_told) fail_of(*first, how_it_failed(plan, result, *first));
         verdict.sentences.push_back(result.is_fabric_deadlock
                                         ? "the fabric is deadlocked at " + time_text(figures.virtual_end) +
                                               ": packets wait for each other's buffers in a circle of switch outputs and never move again"
