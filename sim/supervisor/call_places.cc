@@ -75,15 +75,33 @@ void CallPlaces::report_lateness(Thread& thread, Instant now) {
                      .thread = thread.tid()});
 }
 
-std::string CallPlaces::text_of(Process& process, std::uint64_t caller, std::uint64_t outer) {
+std::string CallPlaces::text_of(Process& process, std::uint64_t caller, std::span<const std::uint64_t> outer) {
   const auto place = [&](std::uint64_t address) -> const std::string& {
     const auto [it, is_new] = known_.try_emplace({process.native_pid(), address});
     if (is_new) it->second = place_of_call(process.native_pid(), address);
     return it->second;
   };
-  const bool has_outer = outer != 0 && is_return_into_program(process.native_pid(), process.memory(), outer);
-  if (has_outer && is_in_header_of_verbs(place(caller))) return place(outer);
-  return place(caller) + (has_outer ? ", from " + place(outer) : "");
+  const auto is_caller = [&](std::uint64_t address) {
+    return address != 0 && is_return_into_program(process.native_pid(), process.memory(), address);
+  };
+  bool is_wrapped = false;
+  for (; !outer.empty() && is_caller(outer.front()) && is_in_header_of_verbs(place(caller)); outer = outer.subspan(1)) {
+    caller = outer.front();
+    is_wrapped = true;
+  }
+  const bool has_outer = !is_wrapped && !outer.empty() && is_caller(outer.front());
+  return place(caller) + (has_outer ? ", from " + place(outer.front()) : "");
+}
+
+CallPlaces::OuterCallers CallPlaces::callers_by_frames(Process& process, std::uint64_t frame, std::uint64_t stack) {
+  OuterCallers callers{};
+  for (std::uint64_t& caller : callers) {
+    caller = return_address(process, frame, stack);
+    if (caller == 0) break;
+    stack = frame;
+    frame = process.memory().load<std::uint64_t>(frame).value_or(0);
+  }
+  return callers;
 }
 
 std::string CallPlaces::call_of(Thread& thread) {
@@ -93,12 +111,12 @@ std::string CallPlaces::call_of(Thread& thread) {
   if (const auto* access = std::get_if<request::Access>(&thread.request())) return access_of(process, *access);
   const bool is_verb = thread.requests<request::Spend>() || thread.requests<request::Doorbell>();
   if (const std::uint64_t caller = slot.verb_caller; is_verb && caller != 0) {
-    return text_of(process, caller, process.memory().load<std::uint64_t>(slot.verb_frame + kWord).value_or(0));
+    return text_of(process, caller, callers_by_frames(process, slot.verb_frame, slot.verb_stack - 1));
   }
   if (is_verb || thread.requests<request::Poll>()) {
     const std::uint64_t stack = slot.poll_registers[kStackRegister];
     const std::uint64_t caller = process.memory().load<std::uint64_t>(stack).value_or(0);
-    return text_of(process, caller, return_address(process, slot.poll_registers[kFrameRegister], stack));
+    return text_of(process, caller, callers_by_frames(process, slot.poll_registers[kFrameRegister], stack));
   }
   if (slot.context_address == 0) return "";
   const auto of_register = [&](int index) {
@@ -165,7 +183,7 @@ std::string CallPlaces::access_of(Process& process, const request::Access& acces
   // +1: a place is looked up by return address, and the access instruction is not preceded by a call.
   const auto saved = SavedContext::read(process.memory(), access.context);
   const auto of = [&](int index) { return saved ? static_cast<std::uint64_t>(saved->general[index]) : 0; };
-  const std::string text = text_of(process, access.instruction + 1, return_address(process, of(REG_RBP), of(REG_RSP)));
+  const std::string text = text_of(process, access.instruction + 1, callers_by_frames(process, of(REG_RBP), of(REG_RSP)));
   if (access.size == 0) return text;
   if (access.lateness == protocol::AccessLateness::kBuffered) {
     return text + fmt::format(", its store of {} bytes at {:#x} in the processor's store buffer, while later loads "
@@ -188,7 +206,7 @@ std::string CallPlaces::on_stack(Process& process, std::uint64_t stack, std::uin
     const auto word = process.memory().load<std::uint64_t>(stack + i * kWord);
     if (!word) break;
     if (!is_return_into_program(process.native_pid(), process.memory(), *word)) continue;
-    return text_of(process, *word, return_address(process, frame, stack + i * kWord));
+    return text_of(process, *word, callers_by_frames(process, frame, stack + i * kWord));
   }
   return "";
 }

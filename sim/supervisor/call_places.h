@@ -4,9 +4,11 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -31,9 +33,14 @@ class CallPlaces {
   void report_lateness(Thread& thread, Instant now);
 
  private:
+  // Return addresses of nested functions, the innermost first; 0 and behind it: unknown.
+  using OuterCallers = std::array<std::uint64_t, protocol::kOuterCallers>;
   // Text such as "app.c:88, from app.c:120" for a call that returns to `caller`, in a function that returns
-  // to `outer`. `outer` is ignored unless it is a return address in the program.
-  std::string text_of(Process& process, std::uint64_t caller, std::uint64_t outer);
+  // to outer[0]. A caller in a header of verbs is left out. Addresses that are no return addresses in the
+  // program are ignored.
+  std::string text_of(Process& process, std::uint64_t caller, std::span<const std::uint64_t> outer);
+  // `frame`: frame pointer of the function that has called, with its stack pointer; anything in programs without them.
+  static OuterCallers callers_by_frames(Process& process, std::uint64_t frame, std::uint64_t stack);
   std::string call_of(Thread& thread);
   std::string access_of(Process& process, const request::Access& access);
   void report_change(Thread& thread);

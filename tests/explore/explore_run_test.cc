@@ -150,6 +150,17 @@ TEST_F(Explore, a_word_that_is_changed_and_changed_back_is_reported) {
                         "meanwhile and then 0x0 again: another thread changes them in this time");
 }
 
+// The place of the post is in the program, although three functions of headers lie between it and the library.
+TEST_F(Explore, a_message_over_a_socket_that_overtakes_a_write_is_explained) {
+  const Finished run =
+      explore(out_, {"--runs", "100", "--shrink-time", "10s"},
+              {"--topology", kTopology, "server=" ANNOUNCED_WRITE, "client=" ANNOUNCED_WRITE " 10.0.0.1"});
+  ASSERT_EQ(run.code, 1) << run.out << run.err;
+  expect_found(run.out, "cause: a message over a socket \\(4 bytes, which client sent by write\\(.* reaches server at .* of an RDMA WRITE for QP "
+                        "[0-9]+ \\(posted at announced_write\\.c:[0-9]+\\) become visible at");
+  expect_found(run.out, "what to do: let client poll the completion of the WRITE before it sends the message");
+}
+
 // A program that fails without a mistake of verbs gets no advice.
 TEST_F(Explore, no_advice_is_given_where_no_rule_fits) {
   const Finished run = explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=sh -c 'echo broken >&2; exit 7'"});

@@ -75,11 +75,13 @@ struct VerbWait {
 
 // A verb call to whose call site a decision of a run may refer.
 enum class PlacedCall : std::uint32_t { kPostSend, kPostReceive, kPostSharedReceive, kArm };
+inline constexpr std::uint32_t kOuterCallers = 3;
 struct CallNote {
   std::int64_t time_ps;
   std::uint64_t wr_id;   // work request, if any
   std::uint64_t caller;  // address in the program to which the verb returns
-  std::uint64_t outer;   // return address of that function, by frame pointers; anything or 0 without them
+  // Return address of that function, of the one that it returns to, …, by frame pointers; anything or 0 without them.
+  std::uint64_t outer[kOuterCallers];
   std::uint32_t number;  // QP, SRQ or CQ number
   std::uint32_t context;
   PlacedCall call;

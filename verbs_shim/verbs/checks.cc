@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <span>
 #include <utility>
 
 #include "verbs_shim/verbs/objects.h"
@@ -76,14 +77,28 @@ std::uint32_t receive_fingerprint(const ReceiveQueue& queue, std::uint32_t numbe
 
 namespace {
 
-// Return address of the function that called the last entered verb; 0: the program keeps no frame pointers.
-std::uint64_t outer_caller(const protocol::ThreadSlot& slot) {
-  // A frame pointer points to a higher stack address, with the return address behind the saved one.
+// Fills the return addresses of the function that called the last entered verb and of those around it, as far as the
+// program keeps frame pointers.
+void find_outer_callers(const protocol::ThreadSlot& slot, std::span<std::uint64_t> outer) {
+  // A frame pointer points to a higher stack address, which holds the caller's frame pointer and the return address.
   constexpr std::uint64_t kGreatestFrames = 1 << 20;
+  std::uint64_t below = address_of(&below);
+  std::uint64_t frame = slot.verb_frame;
+  for (std::uint64_t& caller : outer) {
+    std::uint64_t saved[2] = {};
+    const bool is_frame = frame > below && frame - below < kGreatestFrames && frame % 8 == 0;
+    if (!is_frame || !shim::copy_program_bytes(saved, reinterpret_cast<const void*>(frame), sizeof saved)) return;
+    caller = saved[1];
+    below = frame;
+    frame = saved[0];
+  }
+}
+
+// The first of them; 0: unknown.
+std::uint64_t outer_caller(const protocol::ThreadSlot& slot) {
   std::uint64_t outer = 0;
-  const std::uint64_t frame = slot.verb_frame, here = address_of(&outer);
-  const bool is_frame = frame > here && frame - here < kGreatestFrames && frame % 8 == 0;
-  return is_frame && shim::copy_program_bytes(&outer, reinterpret_cast<const void*>(frame + 8), sizeof outer) ? outer : 0;
+  find_outer_callers(slot, {&outer, 1});
+  return outer;
 }
 
 }  // namespace
@@ -91,7 +106,8 @@ std::uint64_t outer_caller(const protocol::ThreadSlot& slot) {
 void report_place(protocol::PlacedCall call, std::uint32_t context, std::uint32_t number, std::uint64_t wr_id) {
   protocol::ThreadSlot* slot = verbatim_thread_slot;
   if (slot == nullptr) return;
-  const protocol::CallNote note{shim::now_ps(), wr_id, slot->verb_caller, outer_caller(*slot), number, context, call, 0};
+  protocol::CallNote note{shim::now_ps(), wr_id, slot->verb_caller, {}, number, context, call, 0};
+  find_outer_callers(*slot, note.outer);
   slot->calls[slot->call_count++ % protocol::kMaxCallNotes] = note;
 }
 
