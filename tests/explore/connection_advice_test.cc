@@ -112,10 +112,12 @@ TEST(ConnectionAdvice, a_send_queue_that_is_full_at_the_end_of_the_program) {
     for (std::size_t at = text->find("hca/client"); at != text->npos; at = text->find("hca/client")) text->replace(at, 10, "hca/server");
   }
   one.facts = "10.000000 us  hca/server  queue-pair  handle=4 number=72 send=2 receive=8 srq=0 send_cq=1 recv_cq=1 process=1001\n" + one.facts;
-  EXPECT_TRUE(one.text().starts_with("possible: when the program of server ends, the send queue of QP 72 is full: 3 requests are posted, and 1 are complete"))
+  EXPECT_TRUE(one.text().starts_with("possible: when the program of server ends, the send queue of QP 72 is full: 3 requests are posted, and the program has polled the completions of 1"))
       << one.text();
   one.trace.replace(one.trace.find("producer=3"), 10, "producer=2");
   EXPECT_EQ(one.text(), "");
+  one.facts += "110.000000 us  hca/server  level  of=cq number=128 level=1\n";
+  EXPECT_TRUE(has(one.text(), "has polled the completions of 0")) << one.text();
 }
 
 std::string cm_write(const char* time_ms, const char* thread, const char* command, const char* result) {

@@ -152,9 +152,19 @@ Found send_queue_full_at_end(const Evidence& evidence) {
     const auto completed = completed_by(evidence.failing(), component, evidence.end().time_ps);
     const auto complete = static_cast<std::uint64_t>(
         std::ranges::count_if(completed, [&](const Completed& one) { return one.qpn == qpn && !one.is_receive; }));
-    if (entries == 0 || posted < complete + entries) continue;
+    // Completions that had not been polled when the last one was written.
+    std::uint64_t unpolled = 0;
+    const auto last = std::find_if(completed.rbegin(), completed.rend(),
+                                   [&](const Completed& one) { return one.qpn == qpn && !one.is_receive; });
+    for (const TraceLine& level : evidence.facts()) {
+      if (last == completed.rend() || level.time_ps > last->line->time_ps) break;
+      const bool is_of_queue = level.event == "level" && level.component == component && level.value("of") == "cq" &&
+                               level.value("number") == last->line->value("cqn");
+      if (is_of_queue) unpolled = std::min(number_of(level, "level"), complete);
+    }
+    if (entries == 0 || posted < complete - unpolled + entries) continue;
     return Advice{join("when the program of ", evidence.end().host, " ends, the send queue of QP ", qpn, " is full: ", posted,
-                       " requests are posted, and ", complete, " are complete. ibv_post_send then returns ENOMEM"),
+                       " requests are posted, and the program has polled the completions of ", complete - unpolled, ". ibv_post_send then returns ENOMEM"),
                   "a slot of the send queue is free again when the completion of its request, or of a later one, has been polled: before "
                   "ibv_post_send, poll until fewer than max_send_wr requests are outstanding, in a loop, because an event or a reply of the peer does "
                   "not promise a completion",
