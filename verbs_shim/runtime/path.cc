@@ -161,7 +161,7 @@ long load_folder(long folder, Text& text, bool& own) {
   link[n] = 0;
   // Only the kernel can resolve from a deleted or unreachable folder.
   const PathRow* const row = row_of(link, false);
-  own = row != nullptr && is_own(*row);
+  own = row != nullptr && (row->is_view != 0 || is_own(*row));
   if (link[0] != '/' || !seen_from_real(link)) return -ENOENT;
   text.set(link, strlen(link));
   if (text.size == 1) text.cut(0);
