@@ -143,8 +143,9 @@ Case shared_channel(const char* taker_channel) {
 TEST(ConnectionAdvice, an_event_that_another_thread_takes) {
   const std::string text = shared_channel("3").text();
   EXPECT_TRUE(text.starts_with(
-      "two threads of server call rdma_get_cm_event for one event channel. Thread 1004 does so at 250.000 us and expects "
-      "RDMA_CM_EVENT_ESTABLISHED; thread 1000, which waits for the channel as well, takes an event at 400.000 us"))
+      "several threads of server call rdma_get_cm_event for one event channel. Thread 1004 does so at 250.000 us, after a call "
+      "whose event is RDMA_CM_EVENT_ESTABLISHED; thread 1000, which waits for the channel as well, takes all later events, the "
+      "last one at 400.000 us, and thread 1004 waits for ever"))
       << text;
   EXPECT_TRUE(has(text, "by rdma_migrate_id before rdma_accept")) << text;
   EXPECT_EQ(shared_channel("4").text(), "") << "another channel";

@@ -65,7 +65,7 @@ int explore(ExploreOptions options) {
     }
     focus = file->decisions;
     if (focus.empty()) {
-      complain(options.focus + " has no decisions: it fails under every schedule, so there are no similar schedules to try");
+      complain(options.focus + " has no decisions: it fails without any, so there are no similar schedules to try");
       return kUsage;
     }
   }

@@ -55,13 +55,20 @@ bool is_of_interest(const TraceLine& line) {
   return std::ranges::find(kOfInterest, line.event) != std::end(kOfInterest) && !line.component.starts_with("port/");
 }
 
-Effect effect_of(const Trace& with, const Trace& without, const Places& places) {
+Effect effect_of(const Evidence::Run& failing, const Evidence::Run& other, const Places& places) {
+  const Trace &with = failing.trace, &without = other.trace;
   std::size_t first = 0;
   while (first < with.size() && first < without.size() && with[first] == without[first]) ++first;
   if (first == with.size() && first == without.size()) return {"without it the trace is the same", std::nullopt};
   if (first == without.size()) return {who_does(with[first], places) + " happens; without it, this does not happen", first};
   const TraceLine& normal = without[first];
-  const auto same = [&](const TraceLine& line) { return line.is_same_fact(normal); };
+  // A send and a receive of one queue pair may complete with the same wr_id.
+  const auto is_of_receive = normal.event == "completion" ? Evidence::is_of_receive(other, normal) : std::nullopt;
+  const auto same = [&](const TraceLine& line) {
+    if (!line.is_same_fact(normal)) return false;
+    const auto kind = is_of_receive ? Evidence::is_of_receive(failing, line) : std::nullopt;
+    return !kind || *kind == *is_of_receive;
+  };
   const auto later = std::find_if(with.begin() + static_cast<std::ptrdiff_t>(first), with.end(), same);
   if (later == with.end()) {
     return {who_does(normal, places) + " does not happen; without it, this happens at " + time_text(normal.time_ps),
@@ -281,7 +288,7 @@ Explained explain(ScheduleRuns& runs, const Shrunk& shrunk) {
     Evidence::Run& run = records[k + 1];
     if (run.trace.empty()) continue;
     const std::size_t i = compared[k];
-    explained.effects[i] = effect_of(records[0].trace, run.trace, *explained.places);
+    explained.effects[i] = effect_of(records[0], run, *explained.places);
     explained.effects[i]->is_needed = !run.fails_alike;
     without[i] = std::move(run);
   }
@@ -423,7 +430,7 @@ std::string failure_text(ScheduleRuns& runs, const Shrunk& shrunk, const RunRepo
   }
   const Explained explained = explain(runs, shrunk);
   std::string text = cause_text(shrunk.report, explained, !decisions.empty()) + text_of_arguments(runs.plan(), shrunk);
-  if (decisions.empty()) return text + "  it fails under every schedule, also with freedom friendly\n";
+  if (decisions.empty()) return text + "  it fails without any decision, also with freedom friendly\n";
   text += "  " + std::to_string(found.decisions.size()) + (found.decisions.size() == 1 ? " decision differs" : " decisions differ") +
                      " from the default; " + std::to_string(decisions.size()) + (decisions.size() == 1 ? " is" : " are") +
                      " enough for the failure (" + std::to_string(shrunk.runs) + (shrunk.runs == 1 ? " run" : " runs") + " made it small" +

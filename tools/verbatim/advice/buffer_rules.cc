@@ -309,7 +309,7 @@ Found closed_with_sends_outstanding(const Evidence& evidence) {
           join(close.host, " calls ", evidence.text_of(close), " at ", time_text(close.begin_ps), ", when only ", before, " of ", otherwise,
                " sends of QP ", qpn, " are complete; the last one is ", last->text(),
                at_place(evidence.posted_at(component, qpn, last->end_ps)), " at ", time_text(last->begin_ps),
-               ". The others are flushed, and the peer never gets what they carry"),
+               ". Requests that are not acknowledged by then are flushed, and the peer does not get what they carry"),
           "poll the completions of all sends before the queue pair is closed (rdma_disconnect moves it to ERR): a poll that returns one "
           "completion, or any number below that of the requests, is not enough",
           false};

@@ -1,6 +1,7 @@
 // Events of connections: those of a channel that several connections or threads share.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -74,17 +75,25 @@ Found event_of_other_thread(const Evidence& evidence) {
       if (!awaited_event(call).empty() && channel_of(call) == channel_of(*wait)) command = &call;
     }
     if (command == nullptr) continue;
-    const auto taker = std::ranges::find_if(evidence.calls(), [&](const ThreadCall& call) {
-      return call.pid == wait->pid && call.tid != wait->tid && has_taken(call) &&
-             channel_of(call) == channel_of(*wait) && call.end_ps > wait->begin_ps;
-    });
-    if (taker == evidence.calls().end()) continue;
+    // The last of the others that have taken an event since.
+    const ThreadCall* taker = nullptr;
+    std::set<std::uint32_t> takers;
+    for (const ThreadCall& call : evidence.calls()) {
+      const bool takes = call.pid == wait->pid && call.tid != wait->tid && has_taken(call) &&
+                         channel_of(call) == channel_of(*wait) && call.end_ps > wait->begin_ps;
+      if (!takes) continue;
+      takers.insert(call.tid);
+      if (taker == nullptr || call.end_ps > taker->end_ps) taker = &call;
+    }
+    if (taker == nullptr) continue;
     const std::string_view event = awaited_event(*command);
     return Advice{
-        join("two threads of ", wait->host, " call rdma_get_cm_event for one event channel. Thread ",
-             wait->tid, " does so at ", time_text(wait->begin_ps), " and expects ", event, "; thread ",
-             taker->tid, ", which waits for the channel as well, takes an event at ",
-             time_text(taker->end_ps), ", and thread ", wait->tid, " waits for ever"),
+        join("several threads of ", wait->host, " call rdma_get_cm_event for one event channel. Thread ", wait->tid,
+             " does so at ", time_text(wait->begin_ps), ", after a call whose event is ", event, "; ",
+             takers.size() == 1 ? join("thread ", taker->tid, ", which waits for the channel as well, takes")
+                                : std::string("other threads, which wait for the channel as well, take"),
+             " all later events, the last one at ", time_text(taker->end_ps), ", and thread ", wait->tid,
+             " waits for ever"),
         join(
             "an event goes to any one of the threads that wait for its channel. Let one thread call rdma_get_cm_event, and let it hand each "
             "event to the connection of event->id; or give the connection's rdma_cm_id a channel of its own by rdma_migrate_id before ",
