@@ -1,7 +1,5 @@
 #include "sim/supervisor/immediate_answers.h"
 
-#include <sys/syscall.h>
-
 #include <algorithm>
 #include <span>
 
@@ -35,8 +33,7 @@ void ImmediateAnswers::answer(Thread& thread, const request::Immediate& asked, I
                  },
                  [&](const request::MakeFolders&) {
                    answer(0);
-                   parts_.watch.note_refusal(
-                       process, {.call = SYS_mkdir, .error = parts_.kernel.paths_of(process).make_folders()});
+                   parts_.kernel.paths_of(process).make_folders();
                  },
                  [&](const request::View& view) { answer(parts_.files.answer_about_view(thread, view)); },
                  [&](const request::FailedPoll& poll) {

@@ -44,6 +44,11 @@ void RunFiles::make(const std::vector<ProgramSpec>& programs) {
 void RunFiles::add_host(std::size_t host, const std::vector<const ProgramSpec*>& programs) {
   folder_->add_host(run_.hosts[host], programs, run_.options.epoch_ns / 1'000'000'000,
                     kernel_.paths_of_host(host));
+  // Programs of the host cannot run as elsewhere.
+  kernel_.paths_of_host(host).report_refused_folders_to([this, host](int error) {
+    report_.finish(Outcome::kMachine, fmt::format("the machine refused a folder for the files of host {} in {}: {} (set TMPDIR)",
+                                                  run_.hosts[host].name, folder_->path(), std::strerror(error)));
+  });
   show_remote_shell(host);
 }
 

@@ -1,7 +1,6 @@
 #include "sim/supervisor/terminals.h"
 
 #include <fmt/format.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "sim/supervisor/program_starts.h"
 #include "sim/supervisor/run_report.h"
 #include "sim/supervisor/token_keeper.h"
+#include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -23,22 +23,7 @@ constexpr Duration kSoon(1'000'000'000);
 constexpr Duration kTypingTime(100'000'000'000);
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
 
-bool may_be_reading(std::uint32_t number) {
-  switch (number) {
-    case SYS_read:
-    case SYS_readv:
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-      return true;
-    default:
-      return false;
-  }
-}
+bool may_be_reading(const PendingCall& call) { return protocol::system_call(call.number).has(protocol::CallTraits::kTakesInput); }
 
 }  // namespace
 
@@ -91,7 +76,7 @@ bool Terminals::is_read(const Seat& seat, bool alone) const {
   for (const Process* process : parts_.processes.on_host(seat.host)) {
     if (!process->alive || process->stopped_by != 0) continue;
     for (const auto& thread : const_cast<Process*>(process)->threads()) {
-      if (thread->state() != Thread::State::kBlocked || !may_be_reading(thread->call().number)) continue;
+      if (thread->state() != Thread::State::kBlocked || !may_be_reading(thread->call())) continue;
       const auto is_terminal = [&](const VirtualFilePtr& file) {
         TerminalFile* const end = file->as_terminal();
         return end != nullptr && &end->terminal() == seat.terminal.get();

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <system_error>
 
 #include "tests/support/verbatim_run.h"
 
@@ -82,6 +83,25 @@ TEST(RunFolder, a_hosts_own_folders_are_made_when_a_path_leads_there) {
     EXPECT_EQ(status.st_mtime, kEpoch - protocol::kFileTimeShift) << made;
   }
   EXPECT_EQ(folder.hosts()[0].made_first.size(), 7u) << "/dev, /dev/hugepages, /dev/shm, /run, /tmp, /var, /var/tmp";
+}
+
+// A program that got the machine's error would behave otherwise than elsewhere.
+TEST(RunFolder, a_refused_folder_of_a_host_is_reported) {
+  const Machine machine;
+  RunFolder folder;
+  HostPaths paths;
+  folder.add_host({.name = "host"}, {}, 0, paths);
+  int error = 0;
+  paths.report_refused_folders_to([&](int refused) { error = refused; });
+  fs::remove_all(folder.path());
+  EXPECT_EQ(paths.native_in_use("/etc/hosts"), "/etc/hosts");
+  EXPECT_EQ(error, 0);
+  paths.native_in_use("/tmp/file");
+  EXPECT_EQ(error, ENOENT);
+  ProgramSpec spec;
+  spec.files["/tmp/input"] = {};
+  HostPaths others;
+  EXPECT_THROW(folder.add_host({.name = "other"}, {&spec}, 0, others), std::system_error);
 }
 
 TEST(RunFolder, is_empty_again_for_the_next_run) {

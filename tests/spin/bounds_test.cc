@@ -129,42 +129,6 @@ TEST_F(Bounded, a_division_needs_a_dividend_that_is_extended) {
   EXPECT_EQ(growth.reason(), Reason::kUnsettled);
 }
 
-// Two readings of a counter of 2 GHz, 10 ns apart.
-TEST_F(Bounded, the_difference_of_two_readings_is_known_though_they_are_not) {
-  const auto read = [&](std::int64_t ps) {
-    const std::uint64_t counter = static_cast<std::uint64_t>(ps) / 500;
-    thread.state.registers.gpr[kRax] = counter & 0xffff'ffff;
-    thread.state.registers.gpr[kRdx] = counter >> 32;
-    ASSERT_TRUE(growth.set_counter(kRax, kRdx,
-                                   {.clock = Growth::Clock::kCounter,
-                                    .ps = ps,
-                                    .units_per_second = 2'000'000'000,
-                                    .whole = {counter, counter + (1ull << 40)}}));
-  };
-  const auto prepare = [&] {
-    begin({.turns = 1'000'000, .crosses_seconds = true});
-    read(5'000'000'000);
-    ASSERT_TRUE(execute({0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x48, 0x89, 0xc1}));
-    read(5'000'010'000);
-    ASSERT_TRUE(execute({0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0}));
-  };
-  const auto between = [&](const Code& code, std::int32_t expected) {
-    prepare();
-    ASSERT_TRUE(execute(code));
-    EXPECT_TRUE(is_settled(expected - 1));
-    prepare();
-    ASSERT_TRUE(execute(code));
-    EXPECT_TRUE(is_settled(expected + 2));
-  };
-  between({0x48, 0x29, 0xc8}, 20);
-  between({0x48, 0x83, 0xe8, 0x05, 0x48, 0x29, 0xc8}, 15);
-  between({0x48, 0x83, 0xc0, 0x05, 0x48, 0x29, 0xc8}, 25);
-  prepare();
-  EXPECT_TRUE(execute({0x48, 0x39, 0xc8, 0x72, 0x00})) << "the second reading is the later one";
-  prepare();
-  EXPECT_FALSE(is_settled(0x7000'0000));
-}
-
 TEST_F(Bounded, floating_results_are_those_of_the_operation) {
   const double constants[] = {2, 4};
   const auto prepare = [&] {

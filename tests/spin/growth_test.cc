@@ -127,7 +127,6 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
     ++outcome.refused;
     return;
   }
-  growth.settle_rests();
   // If memory is read in other pieces than it grows in, the turn's assumption is wrong.
   for (const GrowingCell& assumed : growth.assumed()) {
     const bool as_planned = std::any_of(cells.begin(), cells.end(), [&](const GrowingCell& cell) {
@@ -206,37 +205,6 @@ TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   EXPECT_GT(outcome.compared, 20'000);
   for (const Template& one : kInteger) {
     EXPECT_GT(outcome.uses[&one], 5) << ZydisMnemonicGetString(one.mnemonic) << " in form " << static_cast<int>(one.form);
-  }
-}
-
-// i / 1000 as compiled with one shift and with two: it grows evenly for the same number of turns.
-TEST(Growth, what_two_shifts_take_away_is_one_rest) {
-  constexpr std::uint64_t kFactor = 0x1062'4dd3, kStep = 1'000 * kFactor;
-  SelfMemory memory;
-  Machine machine(memory);
-  const std::vector<std::uint8_t> once = {0x48, 0xc1, 0xe8, 38};  // shr rax, 38
-  // shr rax, 32; mov ecx, eax; shr ecx, 6; mov eax, ecx
-  const std::vector<std::uint8_t> twice = {0x48, 0xc1, 0xe8, 32, 0x89, 0xc1, 0xc1, 0xe9, 6, 0x89, 0xc8};
-  for (const std::uint64_t i : {0u, 1u, 77u, 999u, 123'456u, 3'000'000u}) {
-    for (const auto& bytes : {once, twice}) {
-      std::copy(bytes.begin(), bytes.end(), code_page);
-      MachineState start;
-      start.registers.gpr[kRax] = i * kFactor;
-      start.registers.rip = address(code_page);
-      std::array<GrowingRegister, 16> grows{};
-      grows[kRax].step = kStep;
-      machine.begin();
-      Growth growth(machine.view);
-      growth.begin(grows, {});
-      std::vector<std::uint64_t> path;
-      ASSERT_TRUE(machine.run(start, start.registers.rip + bytes.size(), path, &growth));
-      growth.settle_rests();
-      EXPECT_EQ(growth.registers()[kRax].step, 1u);
-      constexpr std::uint64_t kWhole = 1ull << 38;
-      const std::uint64_t carry = (kWhole - 1 - i * kFactor % kWhole) / (kStep - kWhole);
-      const std::uint64_t overflow = (~0ull - i * kFactor) / kStep;
-      EXPECT_EQ(growth.turns(), std::min(carry, overflow)) << i;
-    }
   }
 }
 

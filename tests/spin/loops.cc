@@ -432,15 +432,6 @@ void poll_counting_late(LoopState* s, long end) {
   }
 }
 
-// A pause between two polls.
-void poll_pausing(LoopState* s, long ticks) {
-  while (s->poll(s->cq[0], 1, s->wc) == 0) {
-    const long until = static_cast<long>(__rdtsc()) + ticks;
-    while (static_cast<long>(__rdtsc()) < until) {
-    }
-  }
-}
-
 // Microseconds since a start, which may be in the future, divided by the processor's division.
 void poll_until_quotient(LoopState* s, long end, long divisor) {
   long now[2];

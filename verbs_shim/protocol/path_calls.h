@@ -108,6 +108,13 @@ constexpr const PathCall* path_call(std::uint64_t number) {
   return nullptr;
 }
 
+constexpr bool checks_access(std::uint64_t number) {
+  return number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
+}
+constexpr bool renames(std::uint64_t number) {
+  return number == SYS_rename || number == SYS_renameat || number == SYS_renameat2;
+}
+
 template <class Arguments>
 constexpr bool follows(const PathCall& call, const PathArgument& argument, const Arguments& a) {
   const auto flags = call.flags < 0 ? 0 : static_cast<std::int64_t>(a[call.flags]);

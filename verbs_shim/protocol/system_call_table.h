@@ -21,31 +21,31 @@
 
 // clang-format off
 #define VERBATIM_SYSTEM_CALLS(X) \
-  X(0, read, kByDescriptor, 0, sys_read, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fbu")                 \
-  X(1, write, kByDescriptor, 0, sys_write, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fBu")               \
+  X(0, read, kByDescriptor, 0, sys_read, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler | kTakesInput | kCounted, "fbu") \
+  X(1, write, kByDescriptor, 0, sys_write, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler | kCounted, "fBu")    \
   X(2, open, kVirtual, 0, sys_open, kOfCaller | kInPlace | kExecFlag1, "poO")                                          \
   X(3, close, kByDescriptor, 0, sys_close, kOfFile | kInPlace, "f")                                                    \
   X(4, stat, kByPath, 0, sys_path, kOfCaller | kInPlace, "px")                                                         \
   X(5, fstat, kByDescriptor, 0, sys_stat, kOfFile | kInPlace, "fx")                                                    \
   X(6, lstat, kByPath, 0, sys_path, kOfCaller | kInPlace, "px")                                                        \
-  X(7, poll, kVirtual, 0, sys_poll, kInPlace | kEmptyAtOnce | kEndedByHandler, "Pud")                                  \
-  X(8, lseek, kByDescriptor, 0, sys_seek, kOfFile | kInPlace, "fDw")                                                   \
+  X(7, poll, kVirtual, 0, sys_poll, kInPlace | kEmptyAtOnce | kEndedByHandler | kWaitsForFiles, "Pud")                 \
+  X(8, lseek, kByDescriptor, 0, sys_seek, kOfFile | kInPlace | kNoProgress, "fDw")                                     \
   X(9, mmap, kByProtection, 0, sys_refused, kNone, "xurmfx")                                                           \
   X(10, mprotect, kByProtection, 0, sys_refused, kNone, "xur")                                                         \
   X(11, munmap, kPassing, 0, sys_refused, kNone, "xu")                                                                 \
   X(12, brk, kPassing, 0, sys_refused, kNone, "x")                                                                     \
-  X(13, rt_sigaction, kLocal, 0, sys_refused, kInPlace, "gxxu")                                                        \
-  X(14, rt_sigprocmask, kLocal, 0, sys_refused, kInPlace, "kNxu")                                                      \
-  X(15, rt_sigreturn, kLocal, 0, sys_refused, kNone, "")                                                               \
+  X(13, rt_sigaction, kLocal, 0, sys_refused, kInPlace | kNoProgress, "gxxu")                                          \
+  X(14, rt_sigprocmask, kLocal, 0, sys_refused, kInPlace | kNoProgress, "kNxu")                                        \
+  X(15, rt_sigreturn, kLocal, 0, sys_refused, kNoProgress, "")                                                         \
   X(16, ioctl, kByDescriptor, 0, sys_ioctl, kInPlace, "fxx")                                                           \
   X(17, pread64, kByDescriptor, 0, sys_seek, kOfFile | kInPlace, "fbuD")                                               \
   X(18, pwrite64, kByDescriptor, 0, sys_seek, kInPlace, "fBuD")                                                        \
-  X(19, readv, kByDescriptor, 0, sys_read, kOfFile | kInPlace | kEndedByHandler, "fvu")                                \
+  X(19, readv, kByDescriptor, 0, sys_read, kOfFile | kInPlace | kEndedByHandler | kTakesInput, "fvu")                  \
   X(20, writev, kByDescriptor, 0, sys_write, kOfFile | kInPlace | kEndedByHandler, "fVu")                              \
   X(21, access, kByPath, 0, sys_path, kOfCaller | kInPlace, "pR")                                                      \
   X(22, pipe, kVirtual, 0, sys_pipe, kOfCaller, "i")                                                                   \
-  X(23, select, kVirtual, 0, sys_select, kInPlace | kEndedByHandler, "dxxxx")                                          \
-  X(24, sched_yield, kLocal, 0, sys_refused, kInPlace | kOnlyAsks, "")                                                 \
+  X(23, select, kVirtual, 0, sys_select, kInPlace | kEndedByHandler | kWaitsForFiles, "dxxxx")                         \
+  X(24, sched_yield, kLocal, 0, sys_refused, kInPlace | kOnlyAsks | kNoProgress, "")                                   \
   X(25, mremap, kPassing, 0, sys_refused, kNone, "xuuxx")                                                              \
   X(26, msync, kPassing, 0, sys_refused, kNone, "xux")                                                                 \
   X(27, mincore, kLocal, 0, sys_refused, kNone, "xux")                                                                 \
@@ -55,11 +55,11 @@
   X(31, shmctl, kVirtual, 0, sys_shmctl, kNone, "ddx")                                                                 \
   X(32, dup, kVirtual, 0, sys_dup, kOfFile, "f")                                                                       \
   X(33, dup2, kVirtual, 0, sys_dup, kOfTwoFiles, "ff")                                                                 \
-  X(34, pause, kVirtual, 0, sys_pause, kNone, "")                                                                      \
-  X(35, nanosleep, kVirtual, 0, sys_sleep, kInPlace | kSleep | kEndedByHandler, "tx")                                  \
-  X(36, getitimer, kVirtual, 0, sys_timer, kNone, "dx")                                                                \
-  X(37, alarm, kVirtual, 0, sys_timer, kNone, "u")                                                                     \
-  X(38, setitimer, kVirtual, 0, sys_timer, kNone, "dxx")                                                               \
+  X(34, pause, kVirtual, 0, sys_pause, kNeverRestarted | kNoProgress, "")                                              \
+  X(35, nanosleep, kVirtual, 0, sys_sleep, kInPlace | kSleep | kEndedByHandler | kNeverRestarted | kNoProgress, "tx")  \
+  X(36, getitimer, kVirtual, 0, sys_timer, kNoProgress, "dx")                                                          \
+  X(37, alarm, kVirtual, 0, sys_timer, kNoProgress, "u")                                                               \
+  X(38, setitimer, kVirtual, 0, sys_timer, kNoProgress, "dxx")                                                         \
   X(39, getpid, kLocal, 0, sys_refused, kInPlace, "")                                                                  \
   X(40, sendfile, kLocal, 0, sys_refused, kNone, "ffxu")                                                               \
   X(41, socket, kVirtual, 0, sys_socket, kOfCaller | kExecFlag1, "FSd")                                                \
@@ -83,17 +83,17 @@
   X(59, execve, kVirtual, 0, sys_path, kNone, "pGx")                                                                   \
   X(60, exit, kVirtual, 0, sys_exit, kNone, "d")                                                                       \
   X(61, wait4, kVirtual, 0, sys_wait4, kEndedByHandler, "dIxx")                                                        \
-  X(62, kill, kLocal, 0, sys_kill, kNone, "dg")                                                                        \
+  X(62, kill, kLocal, 0, sys_kill, kNoProgress, "dg")                                                                  \
   X(63, uname, kVirtual, 0, sys_uname, kOfCaller | kInPlace, "x")                                                      \
   X(64, semget, kVirtual, 0, sys_semget, kNone, "xdx")                                                                 \
-  X(65, semop, kVirtual, 0, sys_semop, kEndedByStop, "dxu")                                                            \
+  X(65, semop, kVirtual, 0, sys_semop, kEndedByStop | kNeverRestarted, "dxu")                                          \
   X(66, semctl, kVirtual, 0, sys_semctl, kNone, "dddx")                                                                \
   X(67, shmdt, kVirtual, 0, sys_shmdt, kNone, "x")                                                                     \
   X(68, msgget, kVirtual, 0, sys_msgget, kNone, "xx")                                                                  \
-  X(69, msgsnd, kVirtual, 0, sys_msgsnd, kEndedByHandler, "dxux")                                                      \
-  X(70, msgrcv, kVirtual, 0, sys_msgrcv, kEndedByHandler, "dxudx")                                                     \
+  X(69, msgsnd, kVirtual, 0, sys_msgsnd, kEndedByHandler | kNeverRestarted, "dxux")                                    \
+  X(70, msgrcv, kVirtual, 0, sys_msgrcv, kEndedByHandler | kNeverRestarted, "dxudx")                                   \
   X(71, msgctl, kVirtual, 0, sys_msgctl, kNone, "ddx")                                                                 \
-  X(72, fcntl, kByDescriptor, 0, sys_fcntl, kOfFile | kInPlace | kExecFlagOfFcntl, "flx")                              \
+  X(72, fcntl, kByDescriptor, 0, sys_fcntl, kOfFile | kInPlace | kExecFlagOfFcntl | kNoProgress, "flx")                \
   X(73, flock, kByDescriptor, 0, sys_change, kNone, "fd")                                                              \
   X(74, fsync, kByDescriptor, 0, sys_change, kNone, "f")                                                               \
   X(75, fdatasync, kByDescriptor, 0, sys_change, kNone, "f")                                                           \
@@ -117,11 +117,11 @@
   X(93, fchown, kByDescriptor, 0, sys_change, kNone, "fdd")                                                            \
   X(94, lchown, kByPath, 0, sys_path, kNone, "pdd")                                                                    \
   X(95, umask, kPassing, 0, sys_refused, kNone, "O")                                                                   \
-  X(96, gettimeofday, kLocal, 0, sys_refused, kInPlace | kOnlyAsks, "Tx")                                              \
+  X(96, gettimeofday, kLocal, 0, sys_refused, kInPlace | kOnlyAsks | kNoProgress, "Tx")                                \
   X(97, getrlimit, kVirtual, 0, sys_limit, kOfCaller, "dx")                                                            \
-  X(98, getrusage, kLocal, 0, sys_refused, kInPlace, "dx")                                                             \
-  X(99, sysinfo, kVirtual, 0, sys_sysinfo, kOfCaller, "x")                                                             \
-  X(100, times, kLocal, 0, sys_refused, kInPlace, "x")                                                                 \
+  X(98, getrusage, kLocal, 0, sys_refused, kInPlace | kNoProgress, "dx")                                               \
+  X(99, sysinfo, kVirtual, 0, sys_sysinfo, kOfCaller | kNoProgress, "x")                                               \
+  X(100, times, kLocal, 0, sys_refused, kInPlace | kNoProgress, "x")                                                   \
   X(101, ptrace, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                        \
   X(102, getuid, kVirtual, 0, sys_user, kOfCaller, "")                                                                 \
   X(103, syslog, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                        \
@@ -148,10 +148,10 @@
   X(124, getsid, kVirtual, 0, sys_identity, kOfCaller, "d")                                                            \
   X(125, capget, kVirtual, 0, sys_capabilities, kOfCaller, "xx")                                                       \
   X(126, capset, kVirtual, 0, sys_capabilities, kNone, "xx")                                                           \
-  X(127, rt_sigpending, kLocal, 0, sys_refused, kNone, "xu")                                                           \
-  X(128, rt_sigtimedwait, kVirtual, 0, sys_wait_for_signal, kNone, "Nxtu")                                             \
-  X(129, rt_sigqueueinfo, kVirtual, 0, sys_queue_signal, kNone, "dgx")                                                 \
-  X(130, rt_sigsuspend, kVirtual, 0, sys_wait_for_signal, kNone, "Nu")                                                 \
+  X(127, rt_sigpending, kLocal, 0, sys_refused, kNoProgress, "xu")                                                     \
+  X(128, rt_sigtimedwait, kVirtual, 0, sys_wait_for_signal, kNeverRestarted | kNoProgress, "Nxtu")                     \
+  X(129, rt_sigqueueinfo, kVirtual, 0, sys_queue_signal, kNoProgress, "dgx")                                           \
+  X(130, rt_sigsuspend, kVirtual, 0, sys_wait_for_signal, kNeverRestarted | kNoProgress, "Nu")                         \
   X(131, sigaltstack, kLocal, 0, sys_refused, kNone, "xx")                                                             \
   X(132, utime, kByPath, 0, sys_path, kNone, "px")                                                                     \
   X(133, mknod, kByPath, 0, sys_path, kNone, "pOx")                                                                    \
@@ -221,15 +221,15 @@
   X(197, removexattr, kByPath, 0, sys_path, kNone, "ps")                                                               \
   X(198, lremovexattr, kByPath, 0, sys_path, kNone, "ps")                                                              \
   X(199, fremovexattr, kByDescriptor, 0, sys_change, kNone, "fs")                                                      \
-  X(200, tkill, kLocal, 0, sys_kill, kNone, "dg")                                                                      \
-  X(201, time, kLocal, 0, sys_refused, kInPlace | kOnlyAsks, "x")                                                      \
-  X(202, futex, kVirtual, 0, sys_futex, kOfFutex | kInPlace | kEndedByHandler, "xUuxxx")                               \
+  X(200, tkill, kLocal, 0, sys_kill, kNoProgress, "dg")                                                                \
+  X(201, time, kLocal, 0, sys_refused, kInPlace | kOnlyAsks | kNoProgress, "x")                                        \
+  X(202, futex, kVirtual, 0, sys_futex, kOfFutex | kInPlace | kEndedByHandler | kNoProgress, "xUuxxx")                 \
   X(203, sched_setaffinity, kVirtual, 0, sys_set_affinity, kNone, "dux")                                               \
   X(204, sched_getaffinity, kVirtual, 0, sys_affinity, kOfCaller, "dux")                                               \
   X(205, set_thread_area, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                              \
   X(206, io_setup, kVirtual, 0, sys_io_setup, kNone, "ux")                                                             \
   X(207, io_destroy, kVirtual, 0, sys_io_destroy, kNone, "x")                                                          \
-  X(208, io_getevents, kVirtual, 0, sys_io_getevents, kNone, "xddxt")                                                  \
+  X(208, io_getevents, kVirtual, 0, sys_io_getevents, kNeverRestarted, "xddxt")                                        \
   X(209, io_submit, kVirtual, 0, sys_io_submit, kNone, "xdx")                                                          \
   X(210, io_cancel, kVirtual, 0, sys_io_cancel, kNone, "xxx")                                                          \
   X(211, get_thread_area, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                              \
@@ -241,21 +241,21 @@
   X(217, getdents64, kByDescriptor, 0, sys_change, kOfFile | kInPlace, "fxu")                                          \
   X(218, set_tid_address, kVirtual, 0, sys_set_tid_address, kNone, "x")                                                \
   X(219, restart_syscall, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                              \
-  X(220, semtimedop, kVirtual, 0, sys_semop, kEndedByStop, "dxut")                                                     \
+  X(220, semtimedop, kVirtual, 0, sys_semop, kEndedByStop | kNeverRestarted, "dxut")                                   \
   X(221, fadvise64, kByDescriptor, 0, sys_change, kNone, "fDud")                                                       \
-  X(222, timer_create, kVirtual, 0, sys_posix_timer, kNone, "Kxx")                                                     \
-  X(223, timer_settime, kVirtual, 0, sys_posix_timer, kNone, "dxxx")                                                   \
-  X(224, timer_gettime, kVirtual, 0, sys_posix_timer, kNone, "dx")                                                     \
-  X(225, timer_getoverrun, kVirtual, 0, sys_posix_timer, kNone, "d")                                                   \
-  X(226, timer_delete, kVirtual, 0, sys_posix_timer, kNone, "d")                                                       \
+  X(222, timer_create, kVirtual, 0, sys_posix_timer, kNoProgress, "Kxx")                                               \
+  X(223, timer_settime, kVirtual, 0, sys_posix_timer, kNoProgress, "dxxx")                                             \
+  X(224, timer_gettime, kVirtual, 0, sys_posix_timer, kNoProgress, "dx")                                               \
+  X(225, timer_getoverrun, kVirtual, 0, sys_posix_timer, kNoProgress, "d")                                             \
+  X(226, timer_delete, kVirtual, 0, sys_posix_timer, kNoProgress, "d")                                                 \
   X(227, clock_settime, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                 \
-  X(228, clock_gettime, kLocal, 0, sys_refused, kInPlace | kOnlyAsks, "KT")                                            \
-  X(229, clock_getres, kLocal, 0, sys_refused, kNone, "KT")                                                            \
-  X(230, clock_nanosleep, kVirtual, 0, sys_sleep, kInPlace | kSleep | kEndedByHandler, "Kxtx")                         \
+  X(228, clock_gettime, kLocal, 0, sys_refused, kInPlace | kOnlyAsks | kNoProgress, "KT")                              \
+  X(229, clock_getres, kLocal, 0, sys_refused, kNoProgress, "KT")                                                      \
+  X(230, clock_nanosleep, kVirtual, 0, sys_sleep, kInPlace | kSleep | kEndedByHandler | kNeverRestarted | kNoProgress, "Kxtx") \
   X(231, exit_group, kVirtual, 0, sys_exit, kNone, "d")                                                                \
-  X(232, epoll_wait, kVirtual, 0, sys_epoll_wait, kInPlace | kEmptyAtOnce | kEndedByStop, "fedd")                      \
+  X(232, epoll_wait, kVirtual, 0, sys_epoll_wait, kInPlace | kEmptyAtOnce | kEndedByStop | kWaitsForFiles, "fedd")     \
   X(233, epoll_ctl, kVirtual, 0, sys_epoll_ctl, kOfFile | kInPlace, "fCfE")                                            \
-  X(234, tgkill, kLocal, 0, sys_kill, kNone, "ddg")                                                                    \
+  X(234, tgkill, kLocal, 0, sys_kill, kNoProgress, "ddg")                                                              \
   X(235, utimes, kByPath, 0, sys_path, kNone, "px")                                                                    \
   X(236, vserver, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                      \
   X(237, mbind, kVirtual, 0, sys_memory_policy, kNone, "xudxux")                                                       \
@@ -291,8 +291,8 @@
   X(267, readlinkat, kByPath, 0, sys_path, kOfCaller, "fpbu")                                                          \
   X(268, fchmodat, kByPath, 0, sys_path, kNone, "fpO")                                                                 \
   X(269, faccessat, kByPath, 0, sys_path, kOfCaller, "fpR")                                                            \
-  X(270, pselect6, kVirtual, 0, sys_select, kInPlace | kEndedByHandler, "dxxxtx")                                      \
-  X(271, ppoll, kVirtual, 0, sys_poll, kInPlace | kEndedByHandler, "PutNu")                                            \
+  X(270, pselect6, kVirtual, 0, sys_select, kInPlace | kEndedByHandler | kWaitsForFiles, "dxxxtx")                     \
+  X(271, ppoll, kVirtual, 0, sys_poll, kInPlace | kEndedByHandler | kWaitsForFiles, "PutNu")                           \
   X(272, unshare, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                       \
   X(273, set_robust_list, kPassing, 0, sys_refused, kNone, "xu")                                                       \
   X(274, get_robust_list, kVirtual, 0, sys_get_robust_list, kNone, "dxx")                                              \
@@ -302,13 +302,13 @@
   X(278, vmsplice, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                     \
   X(279, move_pages, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                    \
   X(280, utimensat, kByPath, 0, sys_path, kNone, "fpxx")                                                               \
-  X(281, epoll_pwait, kVirtual, 0, sys_epoll_wait, kInPlace | kEndedByStop, "feddNu")                                  \
+  X(281, epoll_pwait, kVirtual, 0, sys_epoll_wait, kInPlace | kEndedByStop | kWaitsForFiles, "feddNu")                 \
   X(282, signalfd, kVirtual, 0, sys_signalfd, kNone, "fNu")                                                            \
-  X(283, timerfd_create, kVirtual, 0, sys_timerfd, kOfCaller | kExecFlag1, "Kx")                                       \
+  X(283, timerfd_create, kVirtual, 0, sys_timerfd, kOfCaller | kExecFlag1 | kNoProgress, "Kx")                         \
   X(284, eventfd, kVirtual, 0, sys_eventfd, kOfCaller, "u")                                                            \
   X(285, fallocate, kByDescriptor, 0, sys_change, kNone, "fxDD")                                                       \
-  X(286, timerfd_settime, kVirtual, 0, sys_timerfd, kNone, "fxxx")                                                     \
-  X(287, timerfd_gettime, kVirtual, 0, sys_timerfd, kOfFile, "fx")                                                     \
+  X(286, timerfd_settime, kVirtual, 0, sys_timerfd, kNoProgress, "fxxx")                                               \
+  X(287, timerfd_gettime, kVirtual, 0, sys_timerfd, kOfFile | kNoProgress, "fx")                                       \
   X(288, accept4, kVirtual, 0, sys_accept, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler | kExecFlag3, "faxS") \
   X(289, signalfd4, kVirtual, 0, sys_signalfd, kExecFlag3, "fNux")                                                     \
   X(290, eventfd2, kVirtual, 0, sys_eventfd, kOfCaller | kExecFlag1, "ux")                                             \
@@ -354,7 +354,7 @@
   X(330, pkey_alloc, kLocal, 0, sys_refused, kNone, "xx")                                                              \
   X(331, pkey_free, kLocal, 0, sys_refused, kNone, "d")                                                                \
   X(332, statx, kByPath, 0, sys_path, kOfCaller, "fpxxx")                                                              \
-  X(333, io_pgetevents, kVirtual, 0, sys_io_getevents, kNone, "xddxtx")                                                \
+  X(333, io_pgetevents, kVirtual, 0, sys_io_getevents, kNeverRestarted, "xddxtx")                                      \
   X(334, rseq, kRefused, ENOSYS, sys_refused, kNone, "xuxx")                                                           \
   X(424, pidfd_send_signal, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                            \
   X(425, io_uring_setup, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                               \
@@ -373,7 +373,7 @@
   X(438, pidfd_getfd, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                   \
   X(439, faccessat2, kByPath, 0, sys_path, kOfCaller, "fpRx")                                                          \
   X(440, process_madvise, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                              \
-  X(441, epoll_pwait2, kVirtual, 0, sys_epoll_wait, kEndedByStop, "fedtNu")                                            \
+  X(441, epoll_pwait2, kVirtual, 0, sys_epoll_wait, kEndedByStop | kWaitsForFiles, "fedtNu")                           \
   X(442, mount_setattr, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                 \
   X(443, quotactl_fd, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                   \
   X(444, landlock_create_ruleset, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                      \
@@ -399,15 +399,15 @@
 // Calls of the runtime to the supervisor that Linux does not have: number, name, handler, traits. The header
 // in the last column describes the arguments. Programs can make StartRemoteShell only.
 #define VERBATIM_RUNTIME_CALLS(X) \
-  X(500, FileNumbers, sys_file_numbers, kOfCaller)                   /* path_view.h */     \
-  X(501, FileOwner, sys_file_owner, kNone)                           /* path_view.h */     \
-  X(502, RefusedArgument, sys_refused_argument, kNone)               /* passing_calls.h */ \
-  X(503, LockHolder, sys_lock_holder, kNone)                         /* path_view.h */     \
-  X(504, HugePages, sys_huge_pages, kNone)                           /* huge_pages.h */    \
-  X(505, Attached, sys_attached, kNone)                              /* passing_calls.h */ \
-  X(506, StartRemoteShell, sys_start_remote, kNone)                  /* remote_shell.h */  \
-  X(507, TransfersDone, sys_io_submit, kNone)                        /* async_io.h */      \
-  X(508, FileEvents, sys_file_events, kFree)                         /* file_events.h */   \
-  X(509, FileRights, sys_file_rights, kOfCaller | kFree | kUnseen)   /* path_view.h */     \
+  X(500, FileNumbers, sys_file_numbers, kOfCaller)                   /* path_view.h */                                 \
+  X(501, FileOwner, sys_file_owner, kNone)                           /* path_view.h */                                 \
+  X(502, RefusedArgument, sys_refused_argument, kNone)               /* passing_calls.h */                             \
+  X(503, LockHolder, sys_lock_holder, kNone)                         /* path_view.h */                                 \
+  X(504, HugePages, sys_huge_pages, kNone)                           /* huge_pages.h */                                \
+  X(505, Attached, sys_attached, kNone)                              /* passing_calls.h */                             \
+  X(506, StartRemoteShell, sys_start_remote, kNone)                  /* remote_shell.h */                              \
+  X(507, TransfersDone, sys_io_submit, kNone)                        /* async_io.h */                                  \
+  X(508, FileEvents, sys_file_events, kFree)                         /* file_events.h */                               \
+  X(509, FileRights, sys_file_rights, kOfCaller | kFree | kUnseen)   /* path_view.h */                                 \
   X(510, Finish, sys_refused, kNone)                                 /* replaced_calls.h */
 // clang-format on

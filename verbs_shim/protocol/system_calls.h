@@ -76,6 +76,14 @@ enum class CallTraits : std::uint32_t {
   kMessageExecFlag2 = kExecFlag2 | kMessage,
   kMessageExecFlag3 = kExecFlag3 | kMessage,
   kExecFlagOfFcntl = 1u << 20,  // only F_DUPFD_CLOEXEC
+
+  // Progress of the program (sim/supervisor/idle_watch.h). A call that succeeds is progress, except:
+  kNoProgress = 1u << 21,  // a call that waits, measures time, or sets timers or signals
+  kCounted = 1u << 22,     // a transfer of 0, 8 or 128 bytes: those of eventfd and timerfd, and of signalfd
+
+  kNeverRestarted = 1u << 23,  // fails with EINTR also after a handler installed with SA_RESTART, see signal(7)
+  kTakesInput = 1u << 24,      // a thread that is blocked in the call may wait for a terminal's input
+  kWaitsForFiles = kNoProgress | kNeverRestarted | kTakesInput,
 };
 constexpr CallTraits operator|(CallTraits a, CallTraits b) {
   return static_cast<CallTraits>(static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(b));
@@ -152,7 +160,9 @@ constexpr bool is_sound(const SystemCall& row) {
   return row.arguments <= 6 && (is_answered || row.traits == kNone) && (row.refusal != 0) == is_refused &&
          (concerns & (concerns - 1)) == 0 && (!row.has(kOfFile | kOfTwoFiles | kOfUnixSocket) || is_descriptor(0)) &&
          (!row.has(kOfTwoFiles) || is_descriptor(1)) && (row.call_class != CallClass::kByDescriptor || is_descriptor(0)) &&
-         (!row.has(kEmptyAtOnce | kEmptyIfEagain) || row.has(kEndedByHandler | kEndedByStop));
+         (!row.has(kEmptyAtOnce | kEmptyIfEagain) || row.has(kEndedByHandler | kEndedByStop)) &&
+         (!row.has(kSleep | kOnlyAsks) || row.has(kNoProgress)) && (!row.has(kNoProgress) || !row.has(kCounted)) &&
+         (!row.has(kNeverRestarted | kTakesInput) || row.call_class == CallClass::kVirtual || is_descriptor(0));
 }
 // True if the rows ascend by number and are sound, and no runtime call has the number of a system call.
 constexpr bool are_rows_sound() {

@@ -109,7 +109,7 @@ long set_owner(long number, const Arguments& arguments, const PathCall& call, co
 // The program opens and checks files in its host's own folders with root's permissions, whichever user runs
 // the simulator.
 long execute_as_root(long number, const long (&n)[6], const PathCall& call, const char* path) {
-  const bool looks = number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
+  const bool looks = protocol::checks_access(number);
   if (looks) return access_as_root(path, n[call.paths[0].path + 1]);
   std::uint32_t mode;
   if (call.paths[0].use != protocol::PathUse::kOpen || !open_to_owner(path, &mode)) return -EACCES;

@@ -73,7 +73,7 @@ bool is_safe_to_link(const Credentials& who, const Found& file) {
 int error_of_use(const Credentials& who, const Found& file, std::uint32_t number, PathUse use, std::int64_t argument) {
   switch (use) {
     case PathUse::kLook: {
-      const bool asks = number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
+      const bool asks = protocol::checks_access(number);
       const bool reads = number == SYS_inotify_add_watch || number == SYS_getxattr || number == SYS_lgetxattr;
       const int wanted = asks ? static_cast<int>(argument & 7) : reads ? R_OK : 0;
       return may(who, file, wanted) ? 0 : -EACCES;
@@ -97,10 +97,6 @@ int error_of_use(const Credentials& who, const Found& file, std::uint32_t number
   if (owns(who, file)) return 0;
   if (argument == 0) return -EPERM;
   return may(who, file, W_OK) ? 0 : -EACCES;
-}
-
-bool moves(std::uint32_t number) {
-  return number == SYS_rename || number == SYS_renameat || number == SYS_renameat2;
 }
 
 }  // namespace
@@ -134,10 +130,10 @@ CallOutcome sys_file_rights(CallContext& call) {
     int error = 0;
     if (use == PathUse::kMake || use == PathUse::kRemove) {
       if (!folder.exists) continue;  // the root of the own folder
-      if (file.exists && (use == PathUse::kRemove || moves(number))) error = error_of_removing(who, folder, file);
+      if (file.exists && (use == PathUse::kRemove || protocol::renames(number))) error = error_of_removing(who, folder, file);
       if (!file.exists && use == PathUse::kMake && !may(who, folder, W_OK | X_OK)) error = -EACCES;
       // Moving a folder changes its "..".
-      if (error == 0 && use == PathUse::kRemove && moves(number) && S_ISDIR(file.mode) && !may(who, file, W_OK))
+      if (error == 0 && use == PathUse::kRemove && protocol::renames(number) && S_ISDIR(file.mode) && !may(who, file, W_OK))
         error = -EACCES;
     } else if (file.exists) {
       const bool is_nameless = use == PathUse::kOpen && (call.flags(1) & O_TMPFILE) == O_TMPFILE;

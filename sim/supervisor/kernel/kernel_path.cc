@@ -42,10 +42,6 @@ bool returns_attributes(std::uint32_t number) {
   return number == SYS_stat || number == SYS_lstat || number == SYS_newfstatat || number == SYS_statx;
 }
 
-bool checks_access(std::uint32_t number) {
-  return number == SYS_access || number == SYS_faccessat || number == SYS_faccessat2;
-}
-
 // The path as the kernel of the machine knows it: the process's virtual id is meaningless there.
 std::string native_spelling(const std::string& path, const Process& process) {
   const std::string own = fmt::format("/proc/{}", process.pid());
@@ -79,7 +75,7 @@ bool names_no_process(const TreeWalk& walk) {
 int error_of_change(PathUse use, std::uint32_t number, const TreeWalk& walk) {
   if (use == PathUse::kMake) {
     const bool exists = walk.end != End::kMissing;
-    return exists && number != SYS_rename && number != SYS_renameat && number != SYS_renameat2 ? EEXIST : EACCES;
+    return exists && !protocol::renames(number) ? EEXIST : EACCES;
   }
   return use == PathUse::kRemove || number == SYS_truncate ? EACCES : EPERM;
 }
@@ -286,7 +282,7 @@ CallOutcome sys_descriptor_path(CallContext& call, const protocol::PathArgument&
   const auto path = call.process.memory().load_string(
       static_cast<std::uint64_t>(call.arguments[argument.path]), protocol::kPathRoom);
   const bool names_descriptor = !path || call.number == SYS_fchownat || call.number == SYS_faccessat2;
-  return Answer{!names_descriptor ? -ENOENT : checks_access(call.number) ? 0 : -EPERM};
+  return Answer{!names_descriptor ? -ENOENT : protocol::checks_access(call.number) ? 0 : -EPERM};
 }
 
 // The answer of a call with one path to the file that it names.
@@ -324,7 +320,7 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
     return store_attributes(call, call.address(attributes_at(call.number)), node.mode(),
                             number_of_path(found.path), node.device);
   }
-  if (checks_access(call.number)) {  // as for the owner of read-only files
+  if (protocol::checks_access(call.number)) {  // as for the owner of read-only files
     const std::int64_t wanted = a[path_at + 1];
     if ((wanted & ~std::int64_t{R_OK | W_OK | X_OK}) != 0) return Answer{-EINVAL};
     const bool writes =

@@ -6,8 +6,7 @@
 
 namespace verbatim::supervisor {
 
-// False for calls that fail, wait, measure time, or set timers or signals, and for transfers of 8 or 128 bytes, which are
-// those of timerfd, eventfd and signalfd.
-bool makes_progress(std::uint64_t call, std::int64_t result);
+// False for calls that fail, and by their row of the table (CallTraits::kNoProgress, kCounted).
+bool makes_progress(std::uint64_t number, std::int64_t result);
 
 }  // namespace verbatim::supervisor

@@ -9,6 +9,7 @@
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/posix_timer.h"
+#include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
 
@@ -159,29 +160,7 @@ void give_up_waiting(CallContext& call, FutexTable& futexes) {
 Answer interrupt(CallContext& call, FutexTable& futexes) {
   const auto disposition = call.process.disposition(call.thread.signals.next());
   give_up_waiting(call, futexes);
-  switch (call.number) {  // never restarted, signal(7)
-    case SYS_poll:
-    case SYS_ppoll:
-    case SYS_select:
-    case SYS_pselect6:
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case SYS_pause:
-    case SYS_rt_sigsuspend:
-    case SYS_rt_sigtimedwait:
-    case SYS_io_getevents:
-    case SYS_io_pgetevents:
-    case SYS_semop:
-    case SYS_semtimedop:
-    case SYS_msgsnd:
-    case SYS_msgrcv:
-      return {-EINTR};
-    default:
-      break;
-  }
+  if (protocol::system_call(call.number).has(protocol::CallTraits::kNeverRestarted)) return {-EINTR};
   if (disposition == protocol::kSignalHandled) return {-EINTR};
   return {0, protocol::Action::kRestart};
 }

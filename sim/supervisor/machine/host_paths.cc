@@ -18,12 +18,16 @@ namespace verbatim::supervisor {
 int OwnFolders::make() const {
   if (folders.empty() || access(folders.front().real.c_str(), F_OK) == 0) return 0;
   for (const Folder& folder : folders) {
-    if (mkdir(folder.real.c_str(), 0700) != 0) return errno;
-    chmod(folder.real.c_str(), folder.mode);
+    if (mkdir(folder.real.c_str(), 0700) != 0 || chmod(folder.real.c_str(), folder.mode) != 0) return errno;
   }
   const timespec times[2] = {{time_seconds, 0}, {time_seconds, 0}};
   for (const Folder& folder : folders) utimensat(AT_FDCWD, folder.real.c_str(), times, AT_SYMLINK_NOFOLLOW);
   return 0;
+}
+
+void HostPaths::make_folders() const {
+  const int error = folders_ == nullptr ? 0 : folders_->make();
+  if (error != 0 && on_refused_folder_) on_refused_folder_(error);
 }
 
 std::string HostPaths::copy_in_view(const std::string& native) const {

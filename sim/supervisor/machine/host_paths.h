@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -43,7 +44,9 @@ class HostPaths {
 
   // Folders created when a path first leads there.
   void set_folders(std::shared_ptr<const OwnFolders> folders) { folders_ = std::move(folders); }
-  int make_folders() const { return folders_ == nullptr ? 0 : folders_->make(); }  // 0 or errno
+  void make_folders() const;
+  // `listener` gets the errno if the machine refuses one of these folders.
+  void report_refused_folders_to(std::function<void(int)> listener) { on_refused_folder_ = std::move(listener); }
 
   // Views of working folders, shared by all hosts of a run.
   void set_views(std::shared_ptr<FolderViews> views) { views_ = std::move(views); }
@@ -97,6 +100,7 @@ class HostPaths {
   std::vector<std::pair<std::string, std::string>> rows_;  // longer names first
   std::set<std::string> machines_;  // `seen` of rows for files of the machine
   std::shared_ptr<const OwnFolders> folders_;
+  std::function<void(int)> on_refused_folder_;
   std::shared_ptr<FolderViews> views_;
   std::vector<std::string> shared_;
   const Confinement* confinement_ = nullptr;  // nullptr: no limit

@@ -84,6 +84,14 @@ void make_folder(const std::string& path, mode_t mode) {
   chmod(path.c_str(), mode);
 }
 
+[[noreturn]] void refuse(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), "cannot make " + what + " in the folder of the run (set TMPDIR)");
+}
+
+void make_now(const OwnFolders& folders) {
+  if (const int error = folders.make(); error != 0) refuse(error, "the folders of a host");
+}
+
 // Programs see file times shifted (verbs_shim/protocol/path_view.h).
 void set_time(const std::string& path, std::int64_t seconds) {
   const timespec both[2] = {{seconds - protocol::kFileTimeShift, 0}, {seconds - protocol::kFileTimeShift, 0}};
@@ -354,9 +362,12 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
   for (const ProgramSpec* program : programs) {
     for (const auto& [name, file] : program->files) {
       const std::string place = paths.native(name);
-      to_make->make();
+      make_now(*to_make);
       make_folder(folder_of(place), 0755);
-      std::ofstream(place, std::ios::binary) << file.content;
+      std::ofstream made(place, std::ios::binary);
+      made << file.content;
+      made.close();
+      if (!made) refuse(errno, name);
       chmod(place.c_str(), file.executable ? 0755 : 0644);
     }
   }
@@ -367,7 +378,7 @@ void RunFolder::add_host(const HostSpec& host, const std::vector<const ProgramSp
     }
     return paths.set_folders(to_make);
   }
-  to_make->make();
+  make_now(*to_make);
   std::error_code error;
   for (auto it = fs::recursive_directory_iterator(own, error); !error && it != fs::recursive_directory_iterator();
        it.increment(error)) {

@@ -75,7 +75,6 @@ bool SpinProver::go_both_ways(const Limits& limits) {
   if (in == nullptr || in->op != Op::kJcc) return false;
   const bool is_taken = condition_holds(static_cast<unsigned>(in->condition), now.registers.flags);
   const std::uint64_t first = is_taken ? in->target : in->next, second = is_taken ? in->next : in->target;
-  growth_.settle_rests();
   Growth at_fork = growth_;
   const unsigned steps = steps_;  // attempts are not steps of the turn
   bool met = true;
@@ -90,7 +89,6 @@ bool SpinProver::go_both_ways(const Limits& limits) {
     ++ways_;
     met = follow_way(limits, until, places);
     --ways_;
-    growth_.settle_rests();
     growth_.end_way();
     at_fork.take_over(growth_);
     return begin;

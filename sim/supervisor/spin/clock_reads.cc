@@ -28,7 +28,6 @@ bool SpinProver::pass_clock(const Limits& limits) {
       own_stop_.reason == Reason::kNone && interpreter_.stop().reason == Reason::kSystemCall && !model->calls.empty();
   if (!gets_time && !gets_day && !asks_time && !yields && !counts && !enters) return false;
   own_stop_ = {};
-  if (follows_growth_) growth_.settle_rests();
   if (!clock_.may_read()) return refuse_clock(Reason::kClockRead);
   if (enters) return call_kernel();
   if (yields) clock_.pass(model->yield_ps);
@@ -86,10 +85,7 @@ bool SpinProver::show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_
       return refuse_clock(Reason::kUnevenClock);
     } else {
       const Range bounds = growth_.bounds(part_ps, period_ps_);
-      is_set = growth_.set_time(to, {.clock = unit_ps == kPsPerNs ? Growth::Clock::kNanoseconds : Growth::Clock::kMicroseconds,
-                                     .ps = part_ps,
-                                     .units_per_second = static_cast<std::uint64_t>(kPsPerSecond / unit_ps),
-                                     .whole = {bounds.least / unit_ps, bounds.most / unit_ps}});
+      is_set = growth_.set_memory(to, 8, Range{bounds.least / unit_ps, bounds.most / unit_ps});
     }
     if (!is_set) return refuse_clock(growth_.reason());
   }
@@ -192,11 +188,11 @@ bool SpinProver::read_counter() {
   put(kRdx, counter >> 32);
   if (with_processor) put(kRcx, 0);
   state.registers.rip = in->next;
-  return !follows_growth_ || show_counter(ps, counter, with_processor);
+  return !follows_growth_ || show_counter(counter, with_processor);
 }
 
 // Passes to growth_ how the counter in rax and rdx grows: by a constant step, or within bounds.
-bool SpinProver::show_counter(std::int64_t ps, std::uint64_t counter, bool with_processor) {
+bool SpinProver::show_counter(std::uint64_t counter, bool with_processor) {
   const ClockModel& model = *clock_.model();
   constexpr std::uint64_t kMost = 0xffff'ffff;
   const auto grows = static_cast<unsigned __int128>(period_ps_) * model.counter_hz;
@@ -209,10 +205,10 @@ bool SpinProver::show_counter(std::int64_t ps, std::uint64_t counter, bool with_
   if (!growth_.crosses_seconds()) growth_.keep_within(counter & kMost, most_step, 0, kMost);
   bool is_set = !with_processor || growth_.set_register(kRcx, 4, 0, 0, kMost);
   if (growth_.crosses_seconds() || is_uneven) {
-    is_set &= growth_.set_counter(kRax, kRdx, {.clock = Growth::Clock::kCounter,
-                                               .ps = ps,
-                                               .units_per_second = model.counter_hz,
-                                               .whole = growth_.bounds(static_cast<__int128>(counter), most_step)});
+    const Range whole = growth_.bounds(static_cast<__int128>(counter), most_step);
+    const Range high{whole.least >> 32, whole.most >> 32};
+    const Range low = high.is_single() ? Range{whole.least & kMost, whole.most & kMost} : Range{0, kMost};
+    is_set &= growth_.set_register(kRax, 4, low) && growth_.set_register(kRdx, 4, high);
   } else {
     is_set &= growth_.set_register(kRax, 4, counter & kMost, step, kMost) &&
               growth_.set_register(kRdx, 4, counter >> 32, 0, kMost);

@@ -25,7 +25,6 @@ constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon) {
   registers_ = registers;
   constant_low_ = {};
-  rests_ = {};
   cells_.clear();
   assumed_.clear();
   constant_.clear();
@@ -41,8 +40,6 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
   sign_size_ = 0;
-  readings_.clear();
-  first_ps_ = {};
   flags_bounded_ = false;
 }
 
@@ -50,7 +47,6 @@ void Growth::forget(std::uint16_t mask) {
   for (unsigned index = 0; index < 16; ++index) {
     if ((mask >> index & 1) == 0) continue;
     registers_[index] = {};
-    rests_[index] = {};
     constant_low_[index] = 0;
     register_bounds_[index].reset();
   }
@@ -102,11 +98,9 @@ bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
   if (size >= 4) {
     grows = step == 0 ? GrowingRegister{} : GrowingRegister{step, static_cast<std::uint8_t>(size)};
     constant_low_[index] = 0;
-    rests_[index] = {};
     register_bounds_[index].reset();
     return true;
   }
-  settle_rest(index);
   if (step != 0) return fail(Reason::kGrowingPart);
   if (grows.step != 0 || register_bounds_[index])
     constant_low_[index] = std::max(constant_low_[index], static_cast<std::uint8_t>(size));

@@ -79,24 +79,9 @@ class Growth final : public Observer {
   // it is at most `most`. False: see reason().
   bool set_register(unsigned index, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
   bool set_memory(std::uint64_t address, unsigned size, std::uint64_t now, std::uint64_t step, std::uint64_t most);
-  // Bounded values, which need a horizon. `ps` is the time of the reading in the turn that is interpreted;
-  // `whole` has bounds of what the clock shows, in its own units. All readings of one clock grow equally each
-  // turn, which makes their difference known within a turn.
-  enum class Clock : std::uint8_t { kNone, kCounter, kNanoseconds, kMicroseconds };
-  struct Reading {
-    Clock clock = Clock::kNone;
-    std::int64_t ps = 0;
-    std::uint64_t units_per_second = 0;
-    Range whole;  // the value shown
-  };
-  // Sets two 4-byte registers to the low and the high half of a counter; the 8 bytes at `address` to a time.
-  bool set_counter(unsigned low, unsigned high, const Reading& reading);
-  bool set_time(std::uint64_t address, const Reading& reading);
+  // Bounded values, which need a horizon.
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
-  // Removes all pending rests (see Rest): limits turns() to those without a carry into the registers, or
-  // replaces the registers by bounds.
-  void settle_rests();
 
   // The paths of a jump are followed one after the other. A cell that one of them reads before it writes it
   // counts as read by the others too: take_over() adds it and the limit of turns() to the state at the jump.
@@ -141,7 +126,7 @@ class Growth final : public Observer {
   // The proof holds for turns 0 to turns().
   std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
   // The lowest number of turns for which the rule of an instruction held before bounds replaced it;
-  // kEveryTurn: none was replaced. Registers replaced by settle_rests() are not counted.
+  // kEveryTurn: none was replaced.
   std::uint64_t turns_by_rule() const { return turns_by_rule_; }
 
   // The growth of a register of `size` bytes as that of an 8-byte register. Limits turns().
@@ -150,7 +135,7 @@ class Growth final : public Observer {
   // are stored in `next` unless it is null.
   bool changes(std::uint64_t address, std::uint64_t length, std::uint8_t* next) const;
   // True if the whole register follows its rule.
-  bool is_whole(unsigned index) const { return constant_low_[index] == 0 && rests_[index].bits == 0 && !is_bounded(index); }
+  bool is_whole(unsigned index) const { return constant_low_[index] == 0 && !is_bounded(index); }
 
  private:
   // An operand: its value in this turn and its step, both zero-extended from the operand's size.
@@ -158,8 +143,6 @@ class Growth final : public Observer {
     std::uint64_t now = 0, step = 0;
   };
   enum class FlagsOf : std::uint8_t { kNothing, kDifference, kSum };
-  // Half of a counter reading in a register. kHighInPlace: the high half, shifted left by 32 bits.
-  enum class Part : std::uint8_t { kNone, kLow, kHigh, kHighInPlace };
   // Bounds of a value: of an integer, or of a floating-point number.
   struct Bounds {
     Range range;
@@ -168,18 +151,7 @@ class Growth final : public Observer {
     unsigned constant_low = 0;
     bool is_floating = false;
     double least = 0, most = 0;
-    // Difference between this 8-byte value and the first reading of the clock in the same turn.
-    Clock clock = Clock::kNone;
-    Range ahead;
-    Part part = Part::kNone;  // of the counter reading with index `reading`
-    unsigned reading = 0;
 
-    void forget_clock() {
-      clock = Clock::kNone;
-      ahead = {};
-      part = Part::kNone;
-      reading = 0;
-    }
     friend bool operator==(const Bounds&, const Bounds&) = default;
   };
   struct BoundedCell {
@@ -187,21 +159,10 @@ class Growth final : public Observer {
     Bounds bounds;
   };
   enum class Uses : std::uint8_t { kConstant, kRule, kBounds };
-  // Low bits that right shifts have removed from a register. As long as they do not carry into the register,
-  // it follows its rule, and a later shift may remove the bits that a carry would change. The original number
-  // is register·2^bits + low; it grows by (register's step)·2^bits + step each turn.
-  struct Rest {
-    unsigned bits = 0;  // 0: no rest
-    unsigned size = 8;  // of the register
-    __int128 low = 0, step = 0;
-
-    friend bool operator==(const Rest&, const Rest&) = default;
-  };
   // State that is restored when bounds replace the rule of an instruction.
   struct Rules {
     std::array<GrowingRegister, 16> registers{};
     std::array<std::uint8_t, 16> constant_low{};
-    std::array<Rest, 16> rests{};
     std::vector<GrowingCell> cells, assumed;
     std::size_t constants = 0;
     std::vector<BoundedCell> bounded;
@@ -232,12 +193,6 @@ class Growth final : public Observer {
     went_both_ways_ |= may;
     return may;
   }
-  // growth_clocks.cc
-  Range ahead_of_first(const Reading& reading);
-  std::optional<Bounds> put_together(const Bounds& a, const Bounds& b) const;
-  static Bounds sum_of(const Bounds& a, const Bounds& b, const Range& result);
-  static Bounds difference_of(const Bounds& a, const Bounds& b, const Range& result);
-  void compare_bounds(const Bounds& a, const Bounds& b, unsigned size, std::uint32_t affected);
   // growth_ways.cc
   static bool joined(const Bounds& a, const Bounds& b, Bounds& both);
   void join_registers(Growth& other, const MachineState& there, MachineState& here);
@@ -281,12 +236,7 @@ class Growth final : public Observer {
   bool follow_address(const Instruction& in);
   bool follow_accumulator(const Instruction& in);
   bool masked(const Value& a, std::uint64_t mask, Value& result);
-  bool shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result, Rest& rest);
-  Rest rest_of(const Operand& operand) const;
-  bool leave_rest(const Operand& operand, unsigned size, Rest rest);
-  void keep_rest_within(const Rest& rest);
-  void settle_rest(unsigned index);
-  void settle_rests(const Instruction& in);
+  bool shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result);
 
   bool read(const Instruction& in, const Operand& operand, unsigned size, Value& value);
   bool read_register(unsigned index, unsigned size, Value& value);
@@ -294,7 +244,7 @@ class Growth final : public Observer {
   bool write_register(unsigned index, unsigned size, std::uint64_t step);
   bool load(std::uint64_t address, unsigned size, Value& value);
   bool store(std::uint64_t address, unsigned size, std::uint64_t step);
-  // Keep the bytes of a cell that a store of `size` bytes at `address` does not overwrite (no Rest).
+  // Keep the bytes of a cell that a store of `size` bytes at `address` does not overwrite.
   bool keep_rest(const GrowingCell& of, std::uint64_t address, unsigned size);
   void keep_rest(std::uint64_t at, Bounds of, std::uint64_t address, unsigned size);
   void keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from);
@@ -315,7 +265,6 @@ class Growth final : public Observer {
   const MachineState* state_ = nullptr;  // of the current instruction
   std::uint64_t address_ = 0;            // of its memory operand
   std::array<GrowingRegister, 16> registers_{};
-  std::array<Rest, 16> rests_{};
   std::array<std::uint8_t, 16> constant_low_{};  // number of overwritten low bytes of a growing register
   std::vector<GrowingCell> cells_, assumed_;
   std::vector<MemoryRange> constant_;  // ranges that were read as constant
@@ -334,8 +283,6 @@ class Growth final : public Observer {
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // of bits 0-63 and of bits 64-127
   std::vector<BoundedCell> bounded_;
-  std::vector<Bounds> readings_;  // counter readings of this turn
-  std::array<std::optional<std::int64_t>, 4> first_ps_{};  // first reading of each clock
   // The low bytes of rdx that are known to be the sign of as many bytes of rax; 0: none.
   unsigned sign_size_ = 0;
   bool flags_bounded_ = false;  // flags compare these:

@@ -46,7 +46,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
   for (unsigned index = 0; index < 16; ++index) {
     if ((in.needs & known_bits(index, 8)) == 0) continue;
     if (register_bounds_[index]) return Uses::kBounds;
-    if (registers_[index].step != 0 || rests_[index].bits != 0) most = Uses::kRule;
+    if (registers_[index].step != 0) most = Uses::kRule;
   }
   for (const Operand* operand : {&in.destination, &in.source, &in.source2}) {
     if (is_vector(*operand) && (vector_bounds_[operand->index] || high_bounds_[operand->index])) return Uses::kBounds;
@@ -59,7 +59,6 @@ Growth::Uses Growth::uses(const Instruction& in) const {
 }
 
 bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds) {
-  settle_rest(index);
   const unsigned low = constant_low_[index];
   if (low != 0) {
     const __int128 value = state_->registers.gpr[index] & size_mask(size);
@@ -76,7 +75,6 @@ bool Growth::read_register_bounds(unsigned index, unsigned size, Bounds& bounds)
       bounds = {.range = {0, static_cast<__int128>(size_mask(size))}, .size = size};
       return true;
     }
-    if (size < bounds.size) bounds.forget_clock();
     bounds.range = size < bounds.size ? narrowest(bounds.range, size) : as_unsigned(bounds.range, bounds.size);
     bounds.size = size;
     return true;
@@ -95,7 +93,6 @@ bool Growth::load_bounds(std::uint64_t address, unsigned size, Bounds& bounds) {
     if (cell.address != address || size > cell.bounds.size || (cell.bounds.is_floating && size != cell.bounds.size))
       return fail(Reason::kGrowingPart);
     bounds = cell.bounds;
-    if (size < bounds.size) bounds.forget_clock();
     bounds.size = size;
     if (!bounds.is_floating) bounds.range = narrowest(bounds.range, size);
     return true;
@@ -253,10 +250,8 @@ bool Growth::bounded_move(const Instruction& in) {
         return in.size == in.source_size ? write_bounds(in.destination, in.size, bounds) : fail(Reason::kGrowingPart);
       }
       if (in.op == Op::kMov && in.size > in.source_size) bounds.range = as_unsigned(bounds.range, in.source_size);
-      if (in.op == Op::kMovsx && in.size != in.source_size) {
+      if (in.op == Op::kMovsx && in.size != in.source_size)
         bounds.range = narrowest(as_signed(bounds.range, in.source_size), in.size);
-        bounds.forget_clock();
-      }
       return write_bounds(in.destination, in.size, bounds);
     case Op::kCmovcc: {
       const auto condition = static_cast<unsigned>(in.condition);
@@ -277,13 +272,10 @@ bool Growth::bounded_move(const Instruction& in) {
         if (index == Instruction::kNoRegister) continue;
         if (!read_register_bounds(index, size, bounds)) return false;
         if (bounds.is_floating) return fail(Reason::kGrowingResult);
-        if (scale != 1) bounds.forget_clock();
-        bounds.range = {bounds.range.least * scale, bounds.range.most * scale};
-        sum = sum_of(sum, bounds, {sum.range.least + bounds.range.least, sum.range.most + bounds.range.most});
+        sum.range = {sum.range.least + bounds.range.least * scale, sum.range.most + bounds.range.most * scale};
       }
       sum.range = narrowest(as_unsigned(sum.range, size), in.size);
       sum.size = in.size;
-      if (size < in.size) sum.forget_clock();
       return write_bounds(in.destination, in.size, sum);
     }
     case Op::kPush:
@@ -335,7 +327,7 @@ bool Growth::bounded_sum(const Instruction& in) {
       set_bounded_flags(up ? FlagsOf::kSum : FlagsOf::kDifference, a.range, one.range, size, kArithmeticFlags & ~kCf,
                         kArithmeticFlags & ~kCf);
       const Range result = *combine(up ? Op::kAdd : Op::kSub, a.range, one.range, size);
-      return write_bounds(in.destination, size, up ? sum_of(a, one, result) : difference_of(a, one, result));
+      return write_bounds(in.destination, size, {.range = result, .size = size});
     }
     default:
       break;
@@ -354,28 +346,18 @@ bool Growth::bounded_sum(const Instruction& in) {
       in.destination.index == in.source.index) {
     a = b = {.size = size};  // the result is 0
   }
-  if (is_sum || carries) {
-    set_bounded_flags(is_sum ? FlagsOf::kSum : FlagsOf::kDifference, a.range, b.range, size, kArithmeticFlags,
-                      carries ? 0 : kArithmeticFlags);
-  } else {
-    compare_bounds(a, b, size, kArithmeticFlags);
-  }
+  set_bounded_flags(is_sum ? FlagsOf::kSum : FlagsOf::kDifference, a.range, b.range, size, kArithmeticFlags,
+                    carries ? 0 : kArithmeticFlags);
   if (in.op == Op::kCmp) return true;
   b.range = {b.range.least + carry.least, b.range.most + carry.most};
-  if (carries) b.forget_clock();
-  if (const auto whole = put_together(a, b); whole && in.op == Op::kAdd) return write_bounds(in.destination, size, *whole);
   const Range result = *combine(is_sum ? Op::kAdd : Op::kSub, a.range, b.range, size);
-  return write_bounds(in.destination, size, is_sum ? sum_of(a, b, result) : difference_of(a, b, result));
+  return write_bounds(in.destination, size, {.range = result, .size = size});
 }
 
 bool Growth::bounded_logic(const Instruction& in) {
   Bounds first, second;
   if (!read_bounds(in, in.destination, in.size, first) || !read_bounds(in, in.source, in.size, second)) return false;
   if (first.is_floating || second.is_floating) return fail(Reason::kGrowingResult);
-  if (const auto whole = put_together(first, second); whole && in.op == Op::kOr) {
-    set_bounded_flags(FlagsOf::kDifference, whole->range, {}, in.size, kArithmeticFlags, kArithmeticFlags);
-    return write_bounds(in.destination, in.size, *whole);
-  }
   const Range &a = first.range, &b = second.range;
   const bool is_same = in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
                        in.destination.index == in.source.index;
@@ -390,22 +372,15 @@ bool Growth::bounded_logic(const Instruction& in) {
 
 bool Growth::bounded_shift(const Instruction& in) {
   const bool has_flags = !is_flagless_shift(in.op);
-  Bounds shifted;
-  Range by;
-  if (!read_bounds(in, has_flags ? in.destination : in.source, in.size, shifted)) return false;
-  if (shifted.is_floating) return fail(Reason::kGrowingResult);
-  const Range& a = shifted.range;
+  Range a, by;
+  if (!read_range(in, has_flags ? in.destination : in.source, in.size, a)) return false;
   if (!read_range(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
   const std::optional<Range> result = combine(in.op, a, by, in.size);
   if (!result || in.size < 4) return fail(Reason::kGrowingResult);
   if (has_flags && (static_cast<unsigned>(by.least) & (in.size == 8 ? 63 : 31)) != 0) {
     set_bounded_flags(FlagsOf::kDifference, *result, {}, in.size, kArithmeticFlags, kZf | kSf);
   }
-  constexpr Range kToHigh{32, 32};
-  const bool is_high = shifted.part == Part::kHigh && in.size == 8 && by == kToHigh && (in.op == Op::kShl || in.op == Op::kShlx);
-  if (!is_high) return write_range(in.destination, in.size, *result);
-  return write_bounds(in.destination, in.size,
-                      {.range = *result, .size = in.size, .part = Part::kHighInPlace, .reading = shifted.reading});
+  return write_range(in.destination, in.size, *result);
 }
 
 bool Growth::bounded_product(const Instruction& in) {

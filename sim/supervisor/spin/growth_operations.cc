@@ -23,7 +23,6 @@ bool takes_condition(Op op) { return op == Op::kSetcc || op == Op::kCmovcc || op
 bool Growth::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
   state_ = &state;
   address_ = address;
-  settle_rests(in);
   // The register becomes unknown and cannot be read before it is written.
   if (pops_unknown(in, state, *memory_) && registers_[kRsp].step == 0) return write_register(in.destination.index, 8, 0);
   const bool is_floating = in.op >= Op::kFloatFromInteger;
@@ -32,14 +31,13 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
   if (what == Uses::kConstant) return follow_rule(in) || (takes_condition(in.op) && may_be_either() && follow_bounds(in));
   if (what == Uses::kRule) {
     // The rule is used if it holds in all turns considered.
-    const Rules before{registers_, constant_low_, rests_, cells_, assumed_, constant_.size(),
+    const Rules before{registers_, constant_low_, cells_,         assumed_,  constant_.size(),
                        bounded_,   turns_,        growing_flags_, flags_set_};
     const bool has_rule = follow_rule(in);
     if (has_rule && (turns_ >= horizon_ || turns_ == before.turns)) return true;
     if (has_rule) turns_by_rule_ = std::min(turns_by_rule_, turns_);
     registers_ = before.registers;
     constant_low_ = before.constant_low;
-    rests_ = before.rests;
     cells_ = before.cells;
     assumed_ = before.assumed;
     constant_.resize(before.constants);
@@ -160,12 +158,11 @@ bool Growth::follow_move(const Instruction& in) {
     case Op::kMov:
     case Op::kMovsx: {
       if (!read(in, in.source, in.source_size, value)) return false;
-      const Rest rest = rest_of(in.source);
       if (value.step != 0 && in.size > in.source_size) {
         in.op == Op::kMov ? keep_unsigned(value, in.source_size) : keep_signed(value, in.source_size);
         value.step = sign_extend(value.step, in.source_size);
       }
-      return write(in.destination, in.size, value.step) && leave_rest(in.destination, in.size, rest);
+      return write(in.destination, in.size, value.step);
     }
     case Op::kSetcc:
       return settle(in, condition) && write(in.destination, 1, 0);
@@ -273,10 +270,10 @@ bool Growth::follow_one_operand(const Instruction& in) {
   }
 }
 
-bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result, Rest& rest) {
+bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value& result) {
   const unsigned bits = 8 * size;
   result = {};
-  if (a.step == 0 && rest.bits == 0) return true;
+  if (a.step == 0) return true;
   if (count >= bits) return fail(Reason::kGrowingResult);
   if (op == Op::kRol || op == Op::kRor || op == Op::kRorx) {
     // Rotation moves constant low bits to the top; the others grow below them.
@@ -292,20 +289,13 @@ bool Growth::shifted(Op op, const Value& a, unsigned count, unsigned size, Value
     return true;
   }
   const bool is_arithmetic = op == Op::kSar || op == Op::kSarx;
-  // Includes the bits that earlier shifts have removed.
-  const __int128 one = static_cast<__int128>(1) << rest.bits, above = one << bits;
-  const __int128 now = (is_arithmetic ? as_signed(a.now, size) : static_cast<__int128>(a.now)) * one + rest.low;
-  const __int128 step = as_signed(a.step, size) * one + rest.step;
-  is_arithmetic ? keep_within(now, step, -above / 2, above / 2 - 1) : keep_within(now, step, 0, above - 1);
-  rest.bits += count;
-  rest.size = size;
-  // The step is rounded to the nearest integer. It is exact while the rest does not carry.
-  const __int128 below = static_cast<__int128>(1) << rest.bits, low = step & (below - 1);
-  const __int128 whole = (step >> rest.bits) + (low > (below - 1) / 2 ? 1 : 0);
+  const __int128 now = is_arithmetic ? as_signed(a.now, size) : static_cast<__int128>(a.now), step = as_signed(a.step, size);
+  is_arithmetic ? keep_signed(a, size) : keep_unsigned(a, size);
+  // The step is rounded to the nearest integer. It is exact while the bits that the shift removes do not carry.
+  const __int128 below = static_cast<__int128>(1) << count, low = step & (below - 1);
+  const __int128 whole = (step >> count) + (low > (below - 1) / 2 ? 1 : 0);
   result.step = static_cast<std::uint64_t>(whole) & size_mask(size);
-  rest.low = now & (below - 1);
-  rest.step = step - whole * below;
-  if (rest.step == 0) rest = {};
+  keep_within(now & (below - 1), step - whole * below, 0, below - 1);
   return true;
 }
 
@@ -316,15 +306,13 @@ bool Growth::follow_shift(const Instruction& in) {
   if (!read(in, has_flags ? in.source : in.source2, has_flags ? 1 : in.size, by)) return false;
   if (by.step != 0) return fail(Reason::kGrowingResult);
   const unsigned count = static_cast<unsigned>(by.now) & (in.size == 8 ? 63 : 31);
-  Rest rest = rest_of(has_flags ? in.destination : in.source);
-  const bool grows = a.step != 0 || rest.bits != 0;
-  if (count == 0) return write(in.destination, in.size, a.step) && leave_rest(in.destination, in.size, rest);  // no flag changes
-  if (!shifted(in.op, a, count, in.size, result, rest)) return false;
+  if (count == 0) return write(in.destination, in.size, a.step);  // no flag changes
+  if (!shifted(in.op, a, count, in.size, result)) return false;
   if (has_flags) {
     const bool rotates = in.op == Op::kRol || in.op == Op::kRor;
-    set_flags(grows ? FlagsOf::kNothing : FlagsOf::kSum, a, {}, in.size, rotates ? kCf | kOf : kArithmeticFlags);
+    set_flags(a.step != 0 ? FlagsOf::kNothing : FlagsOf::kSum, a, {}, in.size, rotates ? kCf | kOf : kArithmeticFlags);
   }
-  return write(in.destination, in.size, result.step) && leave_rest(in.destination, in.size, rest);
+  return write(in.destination, in.size, result.step);
 }
 
 bool Growth::follow_multiplication(const Instruction& in) {
@@ -339,7 +327,7 @@ bool Growth::follow_multiplication(const Instruction& in) {
     return false;
   }
   const bool grows = a.step != 0 || b.step != 0;
-  if (!names_both) set_flags(grows ? FlagsOf::kNothing : FlagsOf::kSum, a, b, size, kArithmeticFlags);
+  if (!names_both) set_flags(a.step != 0 ? FlagsOf::kNothing : FlagsOf::kSum, a, b, size, kArithmeticFlags);
   if (!grows) {
     if (!is_wide) return write(in.destination, size, 0);
     return size == 1 ? write_register(kRax, 2, 0) : write_register(to_low, size, 0) && write_register(to_high, size, 0);

@@ -41,7 +41,6 @@ bool Growth::joined(const Bounds& a, const Bounds& b, Bounds& both) {
   const Range without = around(as_unsigned(a.range, a.size), as_unsigned(b.range, a.size));
   const Range with = around(as_signed(a.range, a.size), as_signed(b.range, a.size));
   both = {.range = without.most - without.least <= with.most - with.least ? without : with, .size = a.size};
-  if (a.clock == b.clock) both.clock = a.clock, both.ahead = around(a.ahead, b.ahead);
   return true;
 }
 

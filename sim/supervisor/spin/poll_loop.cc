@@ -115,7 +115,6 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
 bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
                              std::optional<PollEntry>& poll) {
   const bool goes_on = step_to_poll(is_poll, limits, poll);
-  if (follows_growth_) growth_.settle_rests();
   return goes_on;
 }
 

@@ -311,7 +311,7 @@ class SpinProver {
   bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
   bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();
-  bool show_counter(std::int64_t ps, std::uint64_t counter, bool with_processor);
+  bool show_counter(std::uint64_t counter, bool with_processor);
   bool call_kernel();
 
   CodeCache code_;
