@@ -226,6 +226,7 @@ void ProcessFactory::begin(Process& process, LaunchedProcess launched,
   adopt(process);
   parts_.files.report_unknown(process);  // questions of the start and of the loader
   process.set_patches(std::move(patches));
+  process.set_auxiliary_vector(std::move(launched.auxiliary_vector));
   process.region().close_fd();
   run_.tracer.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2})
