@@ -102,6 +102,9 @@ struct Parked {
   bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
   // True if skipped turns may change a byte of `runs`.
   bool changes(std::span<const spin::ByteRun> runs) const;
+  // True if they may change a byte that is at one of the places, or may be: memory that is not private to the
+  // process may be mapped at several.
+  bool may_change(const ProcessMemory& memory, std::span<const spin::MemoryRange> places) const;
 
   bool polls(std::uint32_t context, std::uint32_t cq_number) const;
   // True if watched bytes in memory that other processes can write have changed.
@@ -110,7 +113,9 @@ struct Parked {
  private:
   void show(ProcessMemory& memory, std::vector<spin::ByteRun> then);
 
-  mutable std::optional<std::vector<std::size_t>> shared_;  // indices in `watched`; computed at the first use
+  // Computed at the first use: indices in `watched`; whether all changing bytes are private to the process.
+  mutable std::optional<std::vector<std::size_t>> shared_;
+  mutable std::optional<bool> changes_in_private_;
 };
 
 // Sets the caller's callee-saved registers, which POLL_ENTRY has stored below the stack pointer, to those in
@@ -119,6 +124,8 @@ void show_kept_registers(Process& process, protocol::ThreadSlot& slot, const spi
 
 // Updates the process's memory with the effects of all skipped turns of its parked threads.
 void show_growth(Process& process);
+// As above, if a byte that is about to be accessed may have changed.
+void show_growth(Process& process, std::span<const spin::MemoryRange> accessed);
 
 // The prover of one process, with its earlier proofs.
 class LoopAnalyst {
