@@ -72,7 +72,8 @@ def vector(process):
 own = vector('self')
 value = ctypes.CDLL(None).getauxval
 value.restype, value.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
-print(len(own), own[-1], all(value(kind) == number for kind, number in own[:-1] if kind != 16), 33 in dict(own), dict(own)[6], flush=True)
+is_same = all(value(kind) == number for kind, number in own[:-1] if kind != 16)
+print(len(own), own[-1], is_same, 33 in dict(own), dict(own)[6], flush=True)
 if os.fork() == 0:
     print('child', vector('self') == own, vector(os.getppid()) == own, flush=True)
     os.execv('/bin/sh', ['sh', '-c', 'od -An -td8 -w16 /proc/self/auxv | wc -l'])

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "sim/core/rng.h"
@@ -110,7 +111,7 @@ struct PollLoop : testing::Test {
     }
     std::string wrong;
     std::vector<ByteRun> shown = real.memory;
-    for (ByteRun& run : shown) std::copy_n(reinterpret_cast<const std::uint8_t*>(run.address), run.bytes.size(), run.bytes.begin());
+    for (ByteRun& run : shown) std::memcpy(run.bytes.data(), reinterpret_cast<const void*>(run.address), run.bytes.size());
     show_turn(proof, static_cast<std::uint64_t>(turns), poll, shown);
     for (std::size_t n = 0; n < shown.size(); ++n) {
       for (std::size_t i = 0; i < shown[n].bytes.size(); ++i) {
