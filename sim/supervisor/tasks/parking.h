@@ -25,7 +25,8 @@
 //   processes. Only bounds may be known for values computed from clocks if the next turn recomputes them; the
 //   thread then resumes one turn earlier.
 // - Earlier proofs are kept (LoopAnalyst::holds_again). A progress loop such as UCX' does something else every hundred
-//   turns: a proof of these turns costs more than a short wait, but serves the waits that follow.
+//   turns. The thread is parked for the turns until then if that is cheaper than executing them, and the waits that
+//   follow need no further proof.
 //
 // A thread is parked only while no other thread of its host is about to run (it may share memory), except a
 // thread that is about to look at a completion queue itself. If such a thread runs, its changes are noticed.
@@ -239,6 +240,9 @@ class LoopAnalyst {
     unsigned turn_steps = 0;          // instruction limit for a turn of few polls
     unsigned short_polls = 1;         // polls of the last proven turn of few polls, else 1
     std::int64_t credit = 0;          // instructions available for turns of many polls
+    bool waits_for_few = false;         // the last refused loop was parked for few turns
+    std::int64_t own_ends_of_wait = 0;  // as own_ends, in the present wait
+    std::int64_t far_price = 600'000;   // instructions of the last search for a turn of many polls
     std::int64_t polls_of_slice = 0;  // moving average, times kSlicesOfAverage
     Instant own_end{};                // time at which the parked turns end by themselves, if soon
     unsigned own_ends = 0;            // consecutive ends of this kind
