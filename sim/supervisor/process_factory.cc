@@ -144,11 +144,11 @@ void ProcessFactory::adopt(Process& process) {
   process.memory().set_write_listener([this, &process](const ProcessMemory::Written& written) {
     parts_.lot.on_memory_written(process, written);
   });
-  process.memory().set_access_listener([this, &process] {
+  process.memory().set_access_listener([this, &process](std::span<const spin::MemoryRange> accessed) {
     // No adapter accesses the memory of a host before the time that its programs have reached. The report of an
     // interrupted run shows programs where they are.
     CHECK(parts_.token.may_access_memory(process.host_index()) || parts_.report.is_finished());
-    show_growth(process);
+    show_growth(process, accessed);
   });
   process.set_owner(parts_.owner);
   process.set_paths(parts_.kernel.paths_of(process));
@@ -226,6 +226,7 @@ void ProcessFactory::begin(Process& process, LaunchedProcess launched,
   adopt(process);
   parts_.files.report_unknown(process);  // questions of the start and of the loader
   process.set_patches(std::move(patches));
+  process.set_auxiliary_vector(std::move(launched.auxiliary_vector));
   process.region().close_fd();
   run_.tracer.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2})

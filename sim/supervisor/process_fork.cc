@@ -78,6 +78,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   child.set_patches(std::make_unique<code::CodePatches>(*parent.patches()));
   parts_.kernel.paths_of(child).store(child.region(), working_folder_of(parent.region()));
   child.set_environment_text(parent.environment_text());
+  child.set_auxiliary_vector(parent.auxiliary_vector());
   child.begin_as_copy_of(parent, run_.engine.now());
   child.family().parent = parent.pid();
   child.family().group = parent.family().group;

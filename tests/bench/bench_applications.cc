@@ -109,13 +109,16 @@ int main(int count, char** arguments) {
   };
   const std::string put = "ucx_perftest -d mlx5_0:1 -x rc_verbs -t put_lat -n 1000";
   const std::string hello = mpi_program(folder);
-  const std::string latency = osu_program("osu_latency"), allreduce = osu_program("osu_allreduce");
-  support::RunRequest ranks, more_ranks, two_ranks, eight_ranks, discover, opensm;
-  ranks.topology = more_ranks.topology = eight_ranks.topology = "star_8";
+  const std::string latency = osu_program("osu_latency"), bandwidth = osu_program("osu_bw");
+  const std::string allreduce = osu_program("osu_allreduce"), alltoall = osu_program("osu_alltoall");
+  support::RunRequest ranks, more_ranks, two_ranks, two_senders, eight_ranks, all_to_all, discover, opensm;
+  ranks.topology = more_ranks.topology = eight_ranks.topology = all_to_all.topology = "star_8";
   ranks.commands = {ranks_command("h0", hosts_with(8, 2), 16, support::quoted(hello))};
   more_ranks.commands = {ranks_command("h0", hosts_with(8, 4), 32, support::quoted(hello))};
   two_ranks.commands = {ranks_command("server", "server,client", 2, support::quoted(latency) + " -i 200 -x 20")};
   eight_ranks.commands = {ranks_command("h0", hosts_with(8, 1), 8, support::quoted(allreduce) + " -i 20 -x 2")};
+  two_senders.commands = {ranks_command("server", "server,client", 2, support::quoted(bandwidth) + " -i 5 -x 1")};
+  all_to_all.commands = {ranks_command("h0", hosts_with(8, 1), 8, support::quoted(alltoall) + " -i 20 -x 2")};
   discover.topology = topology_file(folder, "managed", "");
   discover.commands = {"h0=ibnetdiscover"};
   opensm.scenario = scenario_file(folder, topology_file(folder, "unmanaged", R"("subnet_manager": "none", )"), "opensm -o -f /dev/stdout");
@@ -127,7 +130,9 @@ int main(int count, char** arguments) {
       {"mpirun -np 16 over 8 hosts, hello", 5, hello.c_str(), ranks},
       {"mpirun -np 32 over 8 hosts, hello", 5, hello.c_str(), more_ranks},
       {"osu_latency -i 200", 15, latency.c_str(), two_ranks},
+      {"osu_bw -i 5", 30, bandwidth.c_str(), two_senders},
       {"osu_allreduce -i 20, 8 ranks", 15, allreduce.c_str(), eight_ranks},
+      {"osu_alltoall -i 20, 8 ranks", 15, alltoall.c_str(), all_to_all},
       {"ibnetdiscover of 64 hosts", 2, "/usr/sbin/ibnetdiscover", discover},
       {"OpenSM brings up 64 hosts and 20 switches", 10, "/usr/sbin/opensm", opensm},
   };

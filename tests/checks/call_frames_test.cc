@@ -8,6 +8,7 @@
 
 #include "sim/supervisor/machine/call_stack.h"
 #include "sim/supervisor/machine/code_place.h"
+#include "sim/supervisor/machine/memory_places.h"
 #include "tests/support/verbatim_run.h"
 
 namespace verbatim {
@@ -85,9 +86,9 @@ TEST(CallFrames, what_is_not_known_ends_the_walk) {
 }
 
 TEST(CallFrames, damaged_files_are_read_without_harm) {
-  const auto address = reinterpret_cast<std::uint64_t>(&call_frames_inner) -
-                       supervisor::mapped_file_at(::getpid(), reinterpret_cast<std::uint64_t>(&call_frames_inner))->first +
-                       code::first_address(own_file()).value();
+  const auto inner = reinterpret_cast<std::uint64_t>(&call_frames_inner);
+  const auto file = supervisor::mapped_file_at(supervisor::lines_of_mappings(::getpid()), inner);
+  const std::uint64_t address = inner - file.value().first + code::first_address(own_file()).value();
   ASSERT_TRUE(code::frame_rule(own_file(), address).has_value());
   EXPECT_EQ(code::function_at(own_file(), address).value().name, "call_frames_inner");
   EXPECT_FALSE(code::frame_rule(own_file(), 0).has_value());

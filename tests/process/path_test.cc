@@ -46,7 +46,7 @@ TEST(Paths, what_many_machines_lack_is_lacked_without_a_word) {
 TEST(Paths, strict_warn_lets_the_machines_files_through_and_says_so) {
   support::RunRequest request;
   request.commands = {"server=sh -c 'cat /proc/vmstat > /dev/null && cd /sys && cat ../proc/vmstat > /dev/null && "
-                      "cat /proc/self/auxv | wc -c'"};
+                      "cat /proc/self/net/tcp | wc -c'"};
   EXPECT_NE(support::run(request).code, 0);
   request.options = {"--strict=warn"};
   const RunReport run = support::run(request);
@@ -57,6 +57,34 @@ TEST(Paths, strict_warn_lets_the_machines_files_through_and_says_so) {
                 "/proc/vmstat is not simulated; the program got the machine's own"),
             std::string::npos)
       << run.report["weak"];
+}
+
+// A Go program reads its auxiliary vector from /proc. The machine's own has an entry for the vDSO (33). glibc's getauxval
+// returns another number for AT_HWCAP (16).
+TEST(Paths, the_auxiliary_vector_is_that_of_the_program) {
+  const support::TemporaryFolder folder;
+  const std::string script = folder.path() + "/auxiliary.py";
+  std::ofstream(script) << R"(
+import ctypes, os, struct
+def vector(process):
+    with open('/proc/%s/auxv' % process, 'rb') as file: content = file.read()
+    return [struct.unpack_from('QQ', content, at) for at in range(0, len(content), 16)]
+own = vector('self')
+value = ctypes.CDLL(None).getauxval
+value.restype, value.argtypes = ctypes.c_ulong, [ctypes.c_ulong]
+is_same = all(value(kind) == number for kind, number in own[:-1] if kind != 16)
+print(len(own), own[-1], is_same, 33 in dict(own), dict(own)[6], flush=True)
+if os.fork() == 0:
+    print('child', vector('self') == own, vector(os.getppid()) == own, flush=True)
+    os.execv('/bin/sh', ['sh', '-c', 'od -An -td8 -w16 /proc/self/auxv | wc -l'])
+os.wait()
+)";
+  support::RunRequest request;
+  request.commands = {"server=python3 " + support::quoted(script)};
+  const RunReport run = support::run(request);
+  EXPECT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.output("server"), "20 (0, 0) True False 4096\nchild True True\n20\n");
+  EXPECT_EQ(run.report["warnings"].size(), 0u) << run.report["warnings"];
 }
 
 TEST(Paths, the_host_has_its_own_identity) {

@@ -109,6 +109,28 @@ TEST(Ucx, large_messages_go_by_both_adapters) {
   }
 }
 
+// Both ranks wait in UCX' progress loop, which does something else every hundred iterations, while their adapters access
+// their memory with every packet. Executing the loop took 1,800 hand-overs for a message.
+TEST(Mpi, a_large_message_needs_few_hand_overs) {
+  if (std::system("command -v mpicc.openmpi >/dev/null") != 0) GTEST_SKIP() << "mpicc.openmpi is not installed";
+  const support::TemporaryFolder folder;
+  const std::string program = folder.path() + "/mpi_pingpong", source = REAL_FOLDER "/mpi_pingpong.c";
+  ASSERT_EQ(std::system(("mpicc.openmpi -O1 -o " + support::quoted(program) + " " + support::quoted(source)).c_str()), 0);
+  constexpr int kFew = 1, kMany = 9;
+  double hand_overs[2] = {};
+  for (const int count : {kFew, kMany}) {
+    support::RunRequest request;
+    request.commands = {"server=mpirun.openmpi --allow-run-as-root --host server,client -np 2 --mca pml ucx --mca osc ucx " +
+                        support::quoted(program) + " 4194304 " + std::to_string(count)};
+    request.options = {"--time-limit", "100s"};
+    const support::RunReport run = support::run(request);
+    ASSERT_EQ(run.code, 0) << run.story();
+    EXPECT_EQ(run.output("server"), "b\n");
+    hand_overs[count == kMany] = run.report["hand_overs"];
+  }
+  EXPECT_LT((hand_overs[1] - hand_overs[0]) / (2 * (kMany - kFew)), 900);
+}
+
 TEST(Mpi, ranks_of_mpich_on_two_hosts_get_the_right_data) {
   run_ranks({"", Ranks::Library::kMpich, "two_hosts", 2, 1});
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "sim/core/rng.h"
@@ -109,13 +110,14 @@ struct PollLoop : testing::Test {
           << "register " << index;
     }
     std::string wrong;
-    for (const ByteRun& run : real.memory) {
-      for (std::size_t i = 0; i < run.bytes.size(); ++i) {
+    std::vector<ByteRun> shown = real.memory;
+    for (ByteRun& run : shown) std::memcpy(run.bytes.data(), reinterpret_cast<const void*>(run.address), run.bytes.size());
+    show_turn(proof, static_cast<std::uint64_t>(turns), poll, shown);
+    for (std::size_t n = 0; n < shown.size(); ++n) {
+      for (std::size_t i = 0; i < shown[n].bytes.size(); ++i) {
         // Stack frames of returned calls are unused.
-        if (run.address + i < entry.gpr[kRsp]) continue;
-        ByteRun byte{run.address + i, {*reinterpret_cast<const std::uint8_t*>(run.address + i)}};
-        show_turn(proof, static_cast<std::uint64_t>(turns), poll, byte);
-        if (byte.bytes[0] != run.bytes[i]) wrong += " " + std::to_string(run.address + i);
+        if (shown[n].address + i < entry.gpr[kRsp]) continue;
+        if (shown[n].bytes[i] != real.memory[n].bytes[i]) wrong += " " + std::to_string(shown[n].address + i);
       }
     }
     EXPECT_EQ(wrong, "") << "memory at these places after " << turns << " turns";

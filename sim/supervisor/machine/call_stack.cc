@@ -11,6 +11,7 @@
 #include "sim/supervisor/code/call_frames.h"
 #include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/machine/file_content.h"
+#include "sim/supervisor/machine/memory_places.h"
 
 namespace verbatim::supervisor {
 
@@ -18,10 +19,10 @@ namespace {
 
 constexpr std::size_t kMostWalked = 64, kMostShown = 8;  // functions
 
-// Files mapped in a process; each is read once.
+// Files mapped in a process, as of the construction; each is read once.
 class MappedFiles {
  public:
-  explicit MappedFiles(pid_t native_pid) : native_pid_(native_pid) {}
+  explicit MappedFiles(pid_t native_pid) : mappings_(lines_of_mappings(native_pid)) {}
 
   struct Place {
     const std::vector<char>* content;
@@ -31,7 +32,7 @@ class MappedFiles {
   };
   // nullopt: no ELF file is mapped there.
   std::optional<Place> at(std::uint64_t address) {
-    const auto file = mapped_file_at(native_pid_, address);
+    const auto file = mapped_file_at(mappings_, address);
     if (!file || !file->path.starts_with('/')) return std::nullopt;
     const auto [it, is_new] = contents_.try_emplace(file->path);
     if (is_new) it->second = content_of_file(file->path);
@@ -41,7 +42,7 @@ class MappedFiles {
   }
 
  private:
-  const pid_t native_pid_;
+  const std::vector<std::string> mappings_;
   std::map<std::string, std::vector<char>> contents_;
 };
 

@@ -18,8 +18,18 @@ namespace verbatim::supervisor {
 namespace {
 
 std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
+  return mapped_file_at(lines_of_mappings(native_pid), address);
+}
+
+std::string text_of(const MappedFile& file, std::uint64_t address) {
+  return fmt::format("{}+{:#x}", file.path.substr(file.path.rfind('/') + 1), address - file.first);
+}
+
+}  // namespace
+
+std::optional<MappedFile> mapped_file_at(const std::vector<std::string>& mappings, std::uint64_t address) {
   MappedFile file;
-  for (const std::string& line : lines_of_mappings(native_pid)) {
+  for (const std::string& line : mappings) {
     std::istringstream words(line);
     std::uint64_t from = 0, to = 0;
     char dash = 0;
@@ -33,12 +43,6 @@ std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
   }
   return std::nullopt;
 }
-
-std::string text_of(const MappedFile& file, std::uint64_t address) {
-  return fmt::format("{}+{:#x}", file.path.substr(file.path.rfind('/') + 1), address - file.first);
-}
-
-}  // namespace
 
 bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64_t address) {
   constexpr std::size_t kLongest = 7;  // bytes of a call
@@ -56,8 +60,6 @@ bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64
   const std::string name = file->path.substr(file->path.rfind('/') + 1);
   return !name.starts_with("lib") && !name.starts_with("ld-") && !name.starts_with('[');
 }
-
-std::optional<MappedFile> mapped_file_at(pid_t native_pid, std::uint64_t address) { return file_at(native_pid, address); }
 
 bool is_of_system_library(pid_t native_pid, std::uint64_t address) {
   const auto file = file_at(native_pid, address);

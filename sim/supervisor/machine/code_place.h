@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/supervisor/machine/process_memory.h"
 
@@ -23,12 +24,13 @@ std::string place_of_call(pid_t native_pid, std::uint64_t address);
 // function of the program.
 bool is_in_header_of_verbs(const std::string& place);
 
-// File mapped at `address`, and the address of its first mapping; nullopt: no file is mapped there.
+// File mapped at `address`, and the address of its first mapping; nullopt: no file is mapped there. `mappings` are
+// lines_of_mappings() of the process.
 struct MappedFile {
   std::string path;
   std::uint64_t first = 0;
 };
-std::optional<MappedFile> mapped_file_at(pid_t native_pid, std::uint64_t address);
+std::optional<MappedFile> mapped_file_at(const std::vector<std::string>& mappings, std::uint64_t address);
 
 // Whether the code at `address` is a library below /usr/lib or /lib.
 bool is_of_system_library(pid_t native_pid, std::uint64_t address);

@@ -465,6 +465,7 @@ LaunchedProcess launch(const LaunchRequest& request) {
     } else {
       LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);
       if (trace.prepare() && trace.run(std::array{out[0], err[0]}, launched.early_output)) {
+        launched.auxiliary_vector = trace.auxiliary_vector();
         read_rest(out[0], launched.early_output[0]);
         read_rest(err[0], launched.early_output[1]);
       } else {

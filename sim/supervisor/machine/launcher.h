@@ -72,6 +72,7 @@ struct LaunchedProcess {
   pid_t pid = -1;
   // written to 1 and 2 before the shim was in place; later nobody reads these pipes
   std::string early_output[2];
+  std::string auxiliary_vector;  // see LoaderTrace
   std::string error;            // not empty: no process was started
   // The machine refused a call of the launch. False with an error: the program cannot be simulated.
   bool is_refused_by_machine = false;

@@ -173,6 +173,7 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
     if (block[i] == AT_PLATFORM) block[i + 1] = places.stack.moved(platform);
     if (block[i] == AT_RANDOM) block[i + 1] = places.stack.moved(random);
   }
+  auxiliary_vector_.assign(reinterpret_cast<const char*>(block.data() + vector_at), (block.size() - vector_at) * sizeof block[0]);
   char platform_name[16] = "x86_64";
   if (!memory_.write(begin, std::as_bytes(std::span(block))) ||
       !memory_.write(platform, std::as_bytes(std::span(platform_name))) ||

@@ -55,6 +55,8 @@ class LoaderTrace {
   // meanwhile to `output`: nobody else reads them. False: the process could not be followed and is still traced, see error().
   bool run(std::span<const int> pipes, std::span<std::string> output);
 
+  // Bytes of /proc/PID/auxv: the auxiliary vector with its last entry, AT_NULL. Empty before prepare().
+  const std::string& auxiliary_vector() const { return auxiliary_vector_; }
   const std::string& error() const { return error_; }
   // With an error: whether the program cannot be simulated on any machine, because of its addresses.
   bool is_unsuitable() const { return is_unsuitable_; }
@@ -110,6 +112,7 @@ class LoaderTrace {
   // A call whose path was replaced, until it returns: registers of its arguments, and whether it is answered here.
   std::optional<user_regs_struct> replaced_;
   bool answers_link_ = false;
+  std::string auxiliary_vector_;
   std::uint64_t name_end_ = 0;  // end of the file name on the stack, if it is replaced
   std::string error_;
   bool is_unsuitable_ = false;

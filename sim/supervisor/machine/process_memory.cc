@@ -53,7 +53,7 @@ std::size_t ProcessMemory::read_present(host::ProgramAddress from, std::span<std
 bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to) { return read(from, to, 0); }
 
 bool ProcessMemory::read(host::ProgramAddress from, std::span<std::byte> to, std::uint64_t follow) {
-  if (access_listener_) access_listener_();
+  announce(from, to.size());
   if (read_ahead_ != nullptr && read_ahead_->copy(*this, from, to, follow)) return true;
   bool complete = true;
   while (!to.empty()) {
@@ -75,14 +75,14 @@ bool ProcessMemory::gather(host::ProgramAddress from, std::span<std::byte> to, s
 
 void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) {
   if (engine_ != nullptr && touches_.take_write(engine_->now(), to, from.size())) return;
-  if (access_listener_) access_listener_();
+  announce(to, from.size());
   begin_epoch();
   if (read_ahead_ != nullptr) read_ahead_->note_placement(*this, to, from.size());
   write_behind(to, from, fault);
 }
 
 void ProcessMemory::write_later(host::ProgramAddress to, std::span<const std::byte> from) {
-  if (access_listener_) access_listener_();
+  announce(to, from.size());
   begin_epoch();
   write_behind(to, from, {});
 }
@@ -99,7 +99,7 @@ void ProcessMemory::begin_epoch() {
 }
 
 bool ProcessMemory::write(host::ProgramAddress to, std::span<const std::byte> from) {
-  if (access_listener_) access_listener_();
+  announce(to, from.size());
   settle();
   begin_epoch();
   const Written written{to, from, write_bytes(to, from)};
@@ -130,7 +130,7 @@ void ProcessMemory::write_changed(std::span<const spin::ByteRun> runs) {
 }
 
 bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byte> from) {
-  if (access_listener_) access_listener_();
+  announce(to, from.size());
   settle();
   begin_epoch();
   if (bytes_.write_anyway(to, from) != from.size()) return write(to, from);
@@ -139,7 +139,7 @@ bool ProcessMemory::write_code(host::ProgramAddress to, std::span<const std::byt
 }
 
 bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from) {
-  if (access_listener_) access_listener_();
+  announce(to, from.size());
   settle();
   begin_epoch();
   Written written{to, from};
@@ -154,7 +154,7 @@ bool ProcessMemory::put(host::ProgramAddress to, std::span<const std::byte> from
 }
 
 bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) {
-  if (access_listener_) access_listener_();
+  if (access_listener_) access_listener_(ranges);
   return (cache_ != nullptr && cache_->copy(*this, ranges, to, true)) || copy_uncached(ranges, to);
 }
 

@@ -102,8 +102,9 @@ class ProcessMemory final : public host::ProgramMemory {
 
   // Called after write() or place() has written to a page that the process itself may not write.
   void set_regardless_listener(std::function<void()> listener) { regardless_listener_ = std::move(listener); }
-  // Called before every read and write.
-  void set_access_listener(std::function<void()> listener) { access_listener_ = std::move(listener); }
+  // Called before every read and write with the places that are accessed.
+  using AccessListener = std::function<void(std::span<const spin::MemoryRange>)>;
+  void set_access_listener(AccessListener listener) { access_listener_ = std::move(listener); }
 
   template <class T>
   std::optional<T> load(host::ProgramAddress from) {
@@ -124,6 +125,10 @@ class ProcessMemory final : public host::ProgramMemory {
   void write_behind(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault);
   bool copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
   void begin_epoch();
+  void announce(host::ProgramAddress address, std::size_t length) {
+    const spin::MemoryRange range{address, length};
+    if (access_listener_) access_listener_({&range, 1});
+  }
   // Flushes delayed writes to this host.
   void settle() const {
     if (write_behind_ != nullptr && write_behind_->keeps_any()) [[unlikely]] write_behind_->flush(epoch_);
@@ -139,7 +144,7 @@ class ProcessMemory final : public host::ProgramMemory {
   // Lines read by read_ranges() in an earlier epoch; PageCache writes it.
   mutable std::vector<protocol::PageLines> looked_at_;
   std::function<void(const Written&)> write_listener_;
-  std::function<void()> access_listener_;
+  AccessListener access_listener_;
   std::function<void()> regardless_listener_;
 };
 

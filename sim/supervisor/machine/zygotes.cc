@@ -149,6 +149,7 @@ Zygotes::Zygote* Zygotes::make(const std::string& key, const LaunchRequest& requ
   zygote.pid = launched.pid;
   if (!launched.error.empty() || zygote.pid < 0) return nullptr;
   for (int fd = 0; fd < 2; ++fd) zygote.early_output[fd] = std::move(launched.early_output[fd]);
+  zygote.auxiliary_vector = std::move(launched.auxiliary_vector);
   zygote.identities = identities_of(zygote, request);
   if (!is_ready(zygote)) {  // for example it ended in its loader
     end(zygote);
@@ -194,6 +195,7 @@ LaunchedProcess Zygotes::launch(const LaunchRequest& request) {
   LaunchedProcess launched;
   launched.pid = static_cast<pid_t>(slot.result);
   for (int fd = 0; fd < 2; ++fd) launched.early_output[fd] = zygote->early_output[fd];
+  launched.auxiliary_vector = zygote->auxiliary_vector;
   *request.patches = *zygote->patches;
   request.code_files->note_asked({zygote->code_files.begin(), zygote->code_files.end()});
   return launched;

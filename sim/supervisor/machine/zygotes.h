@@ -43,6 +43,7 @@ class Zygotes {
     std::unique_ptr<ProcessRegion> region;
     std::unique_ptr<code::CodePatches> patches;
     std::string early_output[2];
+    std::string auxiliary_vector;
     std::vector<std::string> code_files;  // code files it was made from
     // of these, of the executable, the working folder and the loader's files in /etc
     std::vector<FileIdentity> identities;

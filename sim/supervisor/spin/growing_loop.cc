@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/spin_prover.h"
@@ -48,26 +49,79 @@ std::vector<ByteRun> changed(const std::vector<ByteRun>& before, const std::vect
   return runs;
 }
 
-bool covers(const ByteRun& run, std::uint64_t address) { return address - run.address < run.bytes.size(); }
-
-// Copies the bytes at `from` that lie within `run`.
-void lay_over(ByteRun& run, std::uint64_t address, const std::uint8_t* from, std::size_t n) {
-  const std::uint64_t begin = std::max(run.address, address);
-  const std::uint64_t end = std::min(run.address + run.bytes.size(), address + n);
-  if (begin < end) std::memcpy(run.bytes.data() + (begin - run.address), from + (begin - address), end - begin);
+// The run of sorted, disjoint `runs` that contains the byte, or nullptr.
+const ByteRun* run_at(const std::vector<ByteRun>& runs, std::uint64_t address) {
+  const auto after = std::ranges::upper_bound(runs, address, {}, &ByteRun::address);
+  if (after == runs.begin()) return nullptr;
+  const ByteRun& run = *std::prev(after);
+  return address - run.address < run.bytes.size() ? &run : nullptr;
 }
 
-// Copies to `run` the cells' values after `turns` steps. `runs` has their values in the first turn.
-void lay_over(ByteRun& run, const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, std::uint64_t turns) {
-  for (const GrowingCell& cell : cells) {
-    const auto from = std::find_if(runs.begin(), runs.end(), [&](const ByteRun& of) { return covers(of, cell.address); });
-    if (from == runs.end()) continue;
-    std::uint64_t value = 0;
-    std::memcpy(&value, from->bytes.data() + (cell.address - from->address), cell.size);
-    value += turns * cell.step;
-    lay_over(run, cell.address, reinterpret_cast<const std::uint8_t*>(&value), cell.size);
+// Bytes at sorted, disjoint ranges, each known or not.
+class PartialImage {
+ public:
+  explicit PartialImage(const std::vector<MemoryRange>& ranges) : ranges_(ranges) {
+    std::size_t bytes = 0;
+    for (const MemoryRange& range : ranges) {
+      begins_.push_back(bytes);
+      bytes += range.length;
+    }
+    bytes_.resize(bytes);
+    is_known_.resize(bytes);
   }
-}
+
+  // `n` bytes; those outside the range that contains the first are ignored.
+  void set(std::uint64_t address, const std::uint8_t* from, std::size_t n) {
+    const auto [at, length] = find(address, n);
+    std::copy_n(from, length, bytes_.begin() + static_cast<std::ptrdiff_t>(at));
+    std::fill_n(is_known_.begin() + static_cast<std::ptrdiff_t>(at), length, std::uint8_t{1});
+  }
+  void set(const std::vector<ByteRun>& runs) {
+    for (const ByteRun& run : runs) set(run.address, run.bytes.data(), run.bytes.size());
+  }
+  // The cells' values after `turns` steps. `runs` has their values in the first turn.
+  void set(const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, std::uint64_t turns) {
+    for (const GrowingCell& cell : cells) {
+      const ByteRun* const from = run_at(runs, cell.address);
+      if (from == nullptr) continue;
+      std::uint64_t value = 0;
+      const std::uint64_t offset = cell.address - from->address;
+      std::memcpy(&value, from->bytes.data() + offset, std::min<std::uint64_t>(cell.size, from->bytes.size() - offset));
+      value += turns * cell.step;
+      set(cell.address, reinterpret_cast<const std::uint8_t*>(&value), cell.size);
+    }
+  }
+  // Copies the known bytes to `run`.
+  void copy_to(ByteRun& run) const {
+    const std::uint64_t end = run.address + run.bytes.size();
+    for (std::size_t i = first_past(run.address); i < ranges_.size() && ranges_[i].address < end; ++i) {
+      const std::uint64_t begin = std::max(run.address, ranges_[i].address);
+      const std::uint64_t until = std::min(end, ranges_[i].address + ranges_[i].length);
+      for (std::uint64_t address = begin; address < until; ++address) {
+        const std::size_t at = begins_[i] + (address - ranges_[i].address);
+        if (is_known_[at] != 0) run.bytes[address - run.address] = bytes_[at];
+      }
+    }
+  }
+
+ private:
+  // Index of the first range that ends after the address.
+  std::size_t first_past(std::uint64_t address) const {
+    const auto end_of = [](const MemoryRange& range) { return range.address + range.length; };
+    return static_cast<std::size_t>(std::ranges::upper_bound(ranges_, address, {}, end_of) - ranges_.begin());
+  }
+  // Place in bytes_ of the `n` bytes at `address`, and the number of them before the end of their range.
+  std::pair<std::size_t, std::size_t> find(std::uint64_t address, std::size_t n) const {
+    const std::size_t i = first_past(address);
+    if (i == ranges_.size() || address < ranges_[i].address) return {0, 0};
+    const std::uint64_t offset = address - ranges_[i].address;
+    return {begins_[i] + offset, std::min<std::uint64_t>(n, ranges_[i].length - offset)};
+  }
+
+  const std::vector<MemoryRange>& ranges_;
+  std::vector<std::size_t> begins_;
+  std::vector<std::uint8_t> bytes_, is_known_;
+};
 
 }  // namespace
 
@@ -81,15 +135,16 @@ std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint
   return grows.step == 0 ? value : (value + turns * grows.step) & size_mask(grows.size);
 }
 
-void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run) {
-  for (const ByteRun& left : proof.writes) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
-  lay_over(run, proof.cells, proof.writes, turns - 1);  // their values after the previous turn
-  if (poll == 0) return;
+void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, std::span<ByteRun> runs) {
+  PartialImage image(proof.changing);
+  image.set(proof.writes);
+  image.set(proof.cells, proof.writes, turns - 1);  // their values after the previous turn
   for (std::size_t i = 1; i <= poll; ++i) {
     const PollPoint& point = proof.polls[i];
-    for (const ByteRun& left : point.written) lay_over(run, left.address, left.bytes.data(), left.bytes.size());
-    lay_over(run, point.cells, point.written, turns);
+    image.set(point.written);
+    image.set(point.cells, point.written, turns);
   }
+  for (ByteRun& run : runs) image.copy_to(run);
 }
 
 bool SpinProver::arguments_grow(const PollEntry& poll) const {

@@ -360,7 +360,6 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
   return runs;
 }
 
-// Sorts the ranges and merges those that overlap or are adjacent.
 std::vector<MemoryRange> MemoryView::merged(std::vector<MemoryRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });

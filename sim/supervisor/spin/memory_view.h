@@ -127,6 +127,9 @@ class MemoryView {
   // been overwritten and are unreadable until they are written again. Requires tracking.
   void leave_stale(std::uint64_t stack_pointer, std::uint64_t reach);
 
+  // Sorts the ranges and merges those that overlap or are adjacent.
+  static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
+
  private:
   // kFresh: written since leave_stale()
   enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };
@@ -180,7 +183,6 @@ class MemoryView {
   static std::vector<std::unique_ptr<Page>>& spare_pages();
   Page* find_page(std::uint64_t number);
   bool read_lines(Page& page, std::uint64_t lines);
-  static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
   // Calls visit(begin, end) for each run of consecutive bytes of the page with `mark`.
   static std::uint64_t marked_bytes(const Page& page, unsigned line, Mark mark);
   template <class Visit>

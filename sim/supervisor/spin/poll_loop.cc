@@ -316,6 +316,11 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
     if (proof.grows()) poll.written = without(poll.written, below, stack);
     std::erase_if(poll.cells, is_below);
   }
+  for (const ByteRun& run : proof.writes) proof.changing.push_back({run.address, run.bytes.size()});
+  for (const PollPoint& poll : std::span(proof.polls).subspan(1)) {
+    for (const ByteRun& run : poll.written) proof.changing.push_back({run.address, run.bytes.size()});
+  }
+  proof.changing = MemoryView::merged(std::move(proof.changing));
   for (const ByteRun& run : proof.reads) {
     proof.ranges.push_back({run.address, run.bytes.size()});
     proof.expected.insert(proof.expected.end(), run.bytes.begin(), run.bytes.end());

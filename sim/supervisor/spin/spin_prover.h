@@ -140,6 +140,8 @@ struct PollLoopProof {
   // memory has these values, and at poll i of the next cycle also those of polls[1..i].written. The stack
   // below the first poll's stack pointer is excluded: the poll's own frames are there.
   std::vector<ByteRun> writes;
+  // Bytes that may differ between two polls, sorted and merged: `writes`, and those written before a poll of the turn.
+  std::vector<MemoryRange> changing;
   // Growing values. `reads` has their values in the first turn, `writes` those after it. After n whole turns
   // a register has its value in polls.front() plus n steps.
   std::array<GrowingRegister, 16> registers{};
@@ -178,9 +180,12 @@ PollLoopProof from_turn(const PollLoopProof& proof, std::uint64_t turns);
 
 // The value of the register after `turns` whole turns; `value` is that before them.
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns);
-// Sets `run` to the values of its bytes after `turns` whole turns, at poll number `poll` of the next one (0:
+// Sets `runs` to the values of their bytes after `turns` whole turns, at poll number `poll` of the next one (0:
 // the first). Bytes that no turn writes are kept.
-void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run);
+void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, std::span<ByteRun> runs);
+inline void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run) {
+  show_turn(proof, turns, poll, {&run, 1});
+}
 
 // Bytes above the stack pointer that the code between two clock reads may write: frames of callers.
 inline constexpr std::uint64_t kRowStack = 65'536;

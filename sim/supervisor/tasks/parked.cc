@@ -13,6 +13,19 @@ bool overlap(const spin::ByteRun& a, const spin::ByteRun& b) {
   return a.address < b.address + b.bytes.size() && b.address < a.address + a.bytes.size();
 }
 
+// As ProcessMemory::is_private for sorted ranges. Asks once for each page.
+bool are_private(const ProcessMemory& memory, std::span<const spin::MemoryRange> ranges) {
+  constexpr std::uint64_t kPage = spin::MemoryView::kPageSize;
+  std::uint64_t asked_before = 0;  // end of the pages that were asked for
+  for (const spin::MemoryRange& range : ranges) {
+    const std::uint64_t begin = std::max(range.address, asked_before), end = range.address + range.length;
+    if (begin >= end || ProcessMemory::is_in_region(range.address, range.length)) continue;
+    if (!memory.is_private(begin, end - begin)) return false;
+    asked_before = (end - 1) / kPage * kPage + kPage;
+  }
+  return true;
+}
+
 // Sets entry `i` of the frame that POLL_ENTRY has stored below the stack pointer of `at_entry`.
 void show_kept_register(Process& process, protocol::ThreadSlot& slot, const spin::Registers& at_entry, std::size_t i,
                         std::uint64_t value) {
@@ -63,7 +76,7 @@ void Parked::show(ProcessMemory& memory, std::int64_t look) {
   const auto turns = static_cast<std::uint64_t>(turn_of(look));
   const auto poll = static_cast<std::size_t>(look - beginning(look));
   std::vector<spin::ByteRun> then = watched;
-  for (spin::ByteRun& run : then) spin::show_turn(*growing, turns, poll, run);
+  spin::show_turn(*growing, turns, poll, then);
   show(memory, std::move(then));
 }
 
@@ -137,6 +150,26 @@ bool Parked::changes(std::span<const spin::ByteRun> runs) const {
   return std::any_of(growing->writes.begin(), growing->writes.end(), [&](const spin::ByteRun& written) {
     return std::any_of(runs.begin(), runs.end(), [&](const spin::ByteRun& run) { return overlap(written, run); });
   });
+}
+
+bool Parked::may_change(const ProcessMemory& memory, std::span<const spin::MemoryRange> places) const {
+  if (growing == nullptr) return false;
+  const std::vector<spin::MemoryRange>& changing = growing->changing;
+  if (!changes_in_private_) changes_in_private_ = are_private(memory, changing);
+  if (!*changes_in_private_) return true;
+  const auto end_of = [](const spin::MemoryRange& range) { return range.address + range.length; };
+  return std::ranges::any_of(places, [&](const spin::MemoryRange& place) {
+    const auto next = std::ranges::upper_bound(changing, place.address, {}, end_of);
+    return next != changing.end() && next->address < place.address + place.length;
+  });
+}
+
+void show_growth(Process& process, std::span<const spin::MemoryRange> accessed) {
+  if (process.analyst() != nullptr) process.analyst()->write_followed();
+  for (auto& thread : process.threads()) {
+    const Parked* const parked = thread->parked();
+    if (parked != nullptr && parked->may_change(process.memory(), accessed)) thread->show_growth();
+  }
 }
 
 void show_growth(Process& process) {

@@ -49,6 +49,8 @@ constexpr unsigned kFarPolls = 20'000, kFarSteps = 600'000, kFewestFarSteps = 8'
 constexpr std::int64_t kFirstCredit = 1'500'000, kMostCredit = 100'000'000;
 // A slice costs two context switches, some tens of microseconds.
 constexpr std::int64_t kStepsForPoll = 8, kStepsForSlice = 400, kSlicesOfAverage = 8;
+// Proof of few turns, parking, and the slice after them.
+constexpr std::int64_t kStepsForParking = 2'000;
 constexpr unsigned kSkippedWithoutCredit = 8;
 // Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn.
 constexpr unsigned kMostFarPrice = 6;
@@ -150,12 +152,32 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     ++counts_.proofs;
     const std::int64_t price = within.steps > kPollSteps ? proof.steps : proof.far_steps;
     effort_.credit -= price << std::min(effort_.far_in_vain, kMostFarPrice);
-    if (proof.far_steps != 0) ++effort_.far_in_vain;
+    if (proof.far_steps != 0) {
+      ++effort_.far_in_vain;
+      effort_.far_price = proof.far_steps;
+    }
     const bool is_private = !proof.proven || grows_in_private(proof);
     // Another thread may change objects on which the kernel's result depends, such as the descriptor table.
     const bool may_change = known_places(known) != 0 && process_.threads().size() > 1;
     const bool is_alone = proof.period_ps == 0 || (!may_change && !writes_registered(proof));
-    if (!proof.proven || !is_private || !is_alone) {
+    const bool is_refused = !proof.proven || !is_private || !is_alone;
+    // While a longer turn is searched, waits by shorter ones would come to their own end again.
+    auto few = is_refused ? prover_.take_short_proof() : std::nullopt;
+    if (few && effort_.tries_of_longer == 0 && grows_in_private(*few)) {
+      last_ = std::make_shared<const spin::PollLoopProof>(std::move(*few));
+      keep_proof(last_);
+    } else {
+      last_.reset();
+    }
+    // After turns of many polls the next one is more likely than the few turns.
+    const bool is_for_few =
+        last_ != nullptr && within.likely_polls == 0 && is_worth_parking(last_->turns, last_->polls.size());
+    if (is_refused) {
+      effort_.waits_for_few = is_for_few;
+      effort_.few_turns = proof.refusal.reason == spin::Reason::kFewTurns ? effort_.few_turns + 1 : 0;
+      effort_.may_be_far = effort_.few_turns > kFewTurnsBeforeFar;
+    }
+    if (is_refused && !is_for_few) {
       ++counts_.refusals;
       // Values that follow rules within a second need no recomputation and may be in shared memory.
       if (proof.proven && !is_private && proof.remakes) effort_.has_far_times = false;
@@ -164,17 +186,11 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
                        : may_change  ? "enters the kernel in a process with several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
-      // While a longer turn is searched, waits by shorter ones would come to their own end again.
-      auto few = prover_.take_short_proof();
-      if (few && effort_.tries_of_longer == 0 && grows_in_private(*few))
-        keep_proof(std::make_shared<const spin::PollLoopProof>(std::move(*few)));
       effort_.tries_of_longer -= effort_.tries_of_longer != 0;
       // At the first comparison of a clock that is not settled, the loop is about to take the other branch.
       const bool is_soon = proof.refusal.reason == spin::Reason::kFewTurns ||
                            (effort_.failures == 0 && proof.refusal.reason == spin::Reason::kUnsettled &&
                             proof.turns != spin::kEveryTurn);
-      effort_.few_turns = proof.refusal.reason == spin::Reason::kFewTurns ? effort_.few_turns + 1 : 0;
-      effort_.may_be_far = effort_.few_turns > kFewTurnsBeforeFar;
       if (effort_.few_turns == 0 && effort_.failures > kFailuresBeforeFar) effort_.short_polls = 1;
       if (proof.ran_out && effort_.failures >= kFailuresBeforeFar)
         effort_.turn_steps = std::min(2 * effort_.turn_steps, kMostPollSteps);
@@ -192,8 +208,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
       }
       return std::nullopt;
     }
-    last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
-    keep_proof(last_);
+    if (!is_refused) {
+      last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
+      keep_proof(last_);
+    }
     // The shortest repetition is the cheapest to prove.
     const auto polls = static_cast<unsigned>(last_->polls.size());
     effort_.short_polls = polls > kShortTurn ? 1 : polls;
@@ -238,6 +256,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
       parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
     if (parked.most_looks < kLookedInto) effort_.own_end = seen.at + last_->turns * parked.turn;
   }
+  if (effort_.own_end == Instant{}) effort_.own_ends_of_wait = 0;
   parked.watched = last_->reads;
   if (parked.reads_clocks()) {
     // The previous turn may differ from the turns of the proof; its bytes are taken from memory.
@@ -262,6 +281,7 @@ void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   constexpr unsigned kTries = 12;
   const bool has_come = effort_.own_end != Instant{} && seen.at >= effort_.own_end &&
                         seen.at <= effort_.own_end + kPollsOfAnEnd * seen.cost;
+  if (effort_.own_end != Instant{}) effort_.own_ends_of_wait = has_come ? effort_.own_ends_of_wait + 1 : 0;
   effort_.own_end = {};
   effort_.own_ends = has_come ? effort_.own_ends + 1 : 0;
   if (effort_.own_ends < effort_.own_ends_before) return;
@@ -312,6 +332,10 @@ spin::Limits LoopAnalyst::poll_limits() const {
   within.far_times = effort_.has_far_times;
   const std::int64_t polls_of_slice = std::max<std::int64_t>(effort_.polls_of_slice / kSlicesOfAverage, 1);
   if (effort_.tries_of_longer == 0) within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
+  // A turn of many polls is searched once the wait has cost as much in parkings for few turns.
+  const bool is_early = effort_.waits_for_few && effort_.tries_of_longer == 0 &&
+                        effort_.own_ends_of_wait * kStepsForParking < effort_.far_price;
+  if (is_early) return within;
   const bool is_likely = effort_.far_polls != 0 || effort_.may_be_far;
   if (effort_.credit <= 0 || (!is_likely && (effort_.failures <= kFailuresBeforeFar || effort_.failures % 2 == 0))) return within;
   within.likely_polls = effort_.far_polls;

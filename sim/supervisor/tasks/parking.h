@@ -25,7 +25,8 @@
 //   processes. Only bounds may be known for values computed from clocks if the next turn recomputes them; the
 //   thread then resumes one turn earlier.
 // - Earlier proofs are kept (LoopAnalyst::holds_again). A progress loop such as UCX' does something else every hundred
-//   turns: a proof of these turns costs more than a short wait, but serves the waits that follow.
+//   turns. The thread is parked for the turns until then if that is cheaper than executing them, and the waits that
+//   follow need no further proof.
 //
 // A thread is parked only while no other thread of its host is about to run (it may share memory), except a
 // thread that is about to look at a completion queue itself. If such a thread runs, its changes are noticed.
@@ -102,6 +103,9 @@ struct Parked {
   bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
   // True if skipped turns may change a byte of `runs`.
   bool changes(std::span<const spin::ByteRun> runs) const;
+  // True if they may change a byte that is at one of the places, or may be: memory that is not private to the
+  // process may be mapped at several.
+  bool may_change(const ProcessMemory& memory, std::span<const spin::MemoryRange> places) const;
 
   bool polls(std::uint32_t context, std::uint32_t cq_number) const;
   // True if watched bytes in memory that other processes can write have changed.
@@ -110,7 +114,9 @@ struct Parked {
  private:
   void show(ProcessMemory& memory, std::vector<spin::ByteRun> then);
 
-  mutable std::optional<std::vector<std::size_t>> shared_;  // indices in `watched`; computed at the first use
+  // Computed at the first use: indices in `watched`; whether all changing bytes are private to the process.
+  mutable std::optional<std::vector<std::size_t>> shared_;
+  mutable std::optional<bool> changes_in_private_;
 };
 
 // Sets the caller's callee-saved registers, which POLL_ENTRY has stored below the stack pointer, to those in
@@ -119,6 +125,8 @@ void show_kept_registers(Process& process, protocol::ThreadSlot& slot, const spi
 
 // Updates the process's memory with the effects of all skipped turns of its parked threads.
 void show_growth(Process& process);
+// As above, if a byte that is about to be accessed may have changed.
+void show_growth(Process& process, std::span<const spin::MemoryRange> accessed);
 
 // The prover of one process, with its earlier proofs.
 class LoopAnalyst {
@@ -232,6 +240,9 @@ class LoopAnalyst {
     unsigned turn_steps = 0;          // instruction limit for a turn of few polls
     unsigned short_polls = 1;         // polls of the last proven turn of few polls, else 1
     std::int64_t credit = 0;          // instructions available for turns of many polls
+    bool waits_for_few = false;         // the last refused loop was parked for few turns
+    std::int64_t own_ends_of_wait = 0;  // as own_ends, in the present wait
+    std::int64_t far_price = 600'000;   // instructions of the last search for a turn of many polls
     std::int64_t polls_of_slice = 0;  // moving average, times kSlicesOfAverage
     Instant own_end{};                // time at which the parked turns end by themselves, if soon
     unsigned own_ends = 0;            // consecutive ends of this kind

@@ -93,6 +93,7 @@ void Process::retire() {
   region_.reset();
   patches_.reset();
   environment_text_ = {};
+  auxiliary_vector_ = {};
 }
 
 VirtualFilePtr Process::file(std::int64_t fd) const {

@@ -102,6 +102,9 @@ class Process {
   void set_environment(const std::vector<std::string>& environment);
   void set_environment_text(std::string text) { environment_text_ = std::move(text); }
   const std::string& environment_text() const { return environment_text_; }
+  // Bytes of /proc/PID/auxv.
+  void set_auxiliary_vector(std::string bytes) { auxiliary_vector_ = std::move(bytes); }
+  const std::string& auxiliary_vector() const { return auxiliary_vector_; }
   // As set by umask(2).
   unsigned file_mask() const;
 
@@ -182,7 +185,7 @@ class Process {
   Rng random_;
   std::shared_ptr<ProcessRegion> region_;
   const HostPaths* paths_ = nullptr;
-  std::string environment_text_;
+  std::string environment_text_, auxiliary_vector_;
   Family family_;
   unsigned executions_ = 0;
   std::unique_ptr<ProcessMemory> memory_;

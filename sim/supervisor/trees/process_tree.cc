@@ -265,6 +265,7 @@ void add_mounts(VirtualTree& tree, const std::string& folder) {
 // Files of /proc/[pid] about its environment: limits, control groups, mounts, namespaces.
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
   tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
+  tree.add_file(folder + "/auxv", [&process] { return process.auxiliary_vector(); });
   tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
   tree.add_file(folder + "/cgroup", "0::/\n");
   tree.add_file(folder + "/cpuset", "/\n");
