@@ -29,6 +29,9 @@ std::optional<Json> load_json(const std::string& path, const LoadOptions& option
 
 TopologySpec read_topology(const Json& json, const std::string& path, const LoadOptions& options,
                            Diagnostics& diagnostics) {
+  // Before the table that refers to them: lists of many keys are built on the stack, which may be small.
+  hca_profile_table();
+  switch_profile_table();
   TopologySpec topology;
   topology.file = path;
   check_object(json, topology_table(), &topology, path, "", diagnostics);

@@ -102,7 +102,7 @@ TEST_P(WorkingFolder, a_program_finds_there_what_linux_would_show_it_and_it_stay
     ./prog && echo ran
     cp prog prog2; ./prog2 && echo ran
     cd sub; pwd; cat new ../log; cd ..; pwd
-    wc -l < ../script.sh; cd ..; cat work/log; cd work/.; test -e ../script.sh && echo above; cat ../work/log
+    wc -l < ../script.sh; cd ..; cat work/log; cd work/.; test -e ../script.sh && echo above; here=work; cat ../$here/log
     touch -d @1000000000 log; stat -c '%Y %s' log
     truncate -s 3 hard; cat hard; echo
     chmod 400 hard; stat -c %a log

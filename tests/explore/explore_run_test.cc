@@ -8,34 +8,12 @@
 #include <regex>
 #include <sstream>
 
-#include "tests/cli/command.h"
-#include "tests/config/helpers.h"
+#include "tests/explore/explore_runs.h"
 
 namespace verbatim::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string content(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> pair_of(const std::string& program, const std::string& variant) {
-  const std::string path = "'" + std::string(VERBATIM_LITMUS) + "/" + program + "' " + variant;
-  return {"--topology", kTopology, "server=" + path, "client=" + path + " server"};
-}
-
-Finished explore(const std::string& out, std::vector<std::string> options, const std::vector<std::string>& what) {
-  // Without a limit of shrinking time, because the result must not depend on the machine's load.
-  const bool has_time = std::ranges::find(options, "--shrink-time") != options.end();
-  if (!has_time) options.insert(options.begin(), {"--shrink-time", "300s"});
-  options.insert(options.begin(), {"explore", "--out", out});
-  options.insert(options.end(), what.begin(), what.end());
-  return verbatim(options);
-}
 
 // Runs verbatim while a helper kills its child processes.
 Finished verbatim_losing_its_processes(std::vector<std::string> words) {
@@ -46,17 +24,6 @@ Finished verbatim_losing_its_processes(std::vector<std::string> words) {
       "sh", VERBATIM_PROGRAM};
   words.insert(words.begin(), shell.begin(), shell.end());
   return run_command(std::move(words));
-}
-
-class Explore : public ::testing::Test {
- protected:
-  config::Folder folder_;
-  const std::string out_ = folder_.path() + "/found";
-  const std::string replay_ = out_ + "/failure-1.replay";
-};
-
-void expect_found(const std::string& text, const std::string& expression) {
-  EXPECT_TRUE(std::regex_search(text, std::regex(expression))) << expression << "\n" << text;
 }
 
 TEST_F(Explore, a_race_is_found_made_small_told_and_replayed) {
@@ -150,17 +117,6 @@ TEST_F(Explore, a_word_that_is_changed_and_changed_back_is_reported) {
                         "meanwhile and then 0x0 again: another thread changes them in this time");
 }
 
-// The place of the post is in the program, although three functions of headers lie between it and the library.
-TEST_F(Explore, a_message_over_a_socket_that_overtakes_a_write_is_explained) {
-  const Finished run =
-      explore(out_, {"--runs", "100", "--shrink-time", "10s"},
-              {"--topology", kTopology, "server=" ANNOUNCED_WRITE, "client=" ANNOUNCED_WRITE " 10.0.0.1"});
-  ASSERT_EQ(run.code, 1) << run.out << run.err;
-  expect_found(run.out, "cause: a message over a socket \\(4 bytes, which client sent by write\\(.* reaches server at .* of an RDMA WRITE for QP "
-                        "[0-9]+ \\(posted at announced_write\\.c:[0-9]+\\) become visible at");
-  expect_found(run.out, "what to do: let client poll the completion of the WRITE before it sends the message");
-}
-
 // A program that fails without a mistake of verbs gets no advice.
 TEST_F(Explore, no_advice_is_given_where_no_rule_fits) {
   const Finished run = explore(out_, {"--runs", "1"}, {"--topology", kTopology, "server=sh -c 'echo broken >&2; exit 7'"});
@@ -211,7 +167,7 @@ TEST_F(Explore, findings_of_checks_are_reported) {
   EXPECT_EQ(found[0]["host"], "server");
   EXPECT_EQ(found[0]["runs"], 3);
   const Finished failed = explore(out_, {"--runs", "3", "--check", "threads=error"}, pair_of("two_threads", "buggy"));
-  expect_found(failed.out, "\n  the check threads has found a mistake, which --check makes an error: threads 1000 and 1002 use CQ 130 at once");
+  expect_found(failed.out, "\n  in run 1: the check threads has found a mistake, which --check makes an error: threads 1000 and 1002 use CQ 130 at once");
 }
 
 // No run ends within the shortest possible time limit.
