@@ -296,7 +296,7 @@ class Tracer {
  private:
   static constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::max();
 
-  // Of the records of one event.
+  // Takers of the records of one event.
   struct Takers {
     std::vector<TraceSink*> in_order;  // in the order of times
     std::vector<TraceSink*> any_order;

@@ -355,7 +355,7 @@ std::string cause_text(const RunReport& report, const Explained& explained, bool
     for (const std::string& line : report.cause) {
       if (!is_circle || !line.starts_with("what to do: ")) text += "  " + line + "\n";
     }
-    // What the programs wait for is certain, but another mistake may have led there.
+    // The wait of the programs is certain, but another mistake may have led there.
     if (!explained.is_minimal && explained.evidence && explained.evidence->end().hangs()) text += advice_text(explained.advice);
   } else {
     text += "  cause: not known: no rule of verbatim fits the records of this failure\n";
@@ -379,7 +379,7 @@ std::string decisions_text(const std::vector<explore::Decision>& decisions, cons
   std::vector<std::size_t> marked;
   const std::vector<ThreadCall> none;
   const std::vector<ThreadCall>& calls = explained.evidence ? explained.evidence->calls() : none;
-  // Of many decisions those whose effects are known are shown.
+  // If there are many decisions, only those with known effects are shown.
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const Effect* const effect = i < explained.effects.size() && explained.effects[i] ? &*explained.effects[i] : nullptr;

@@ -30,7 +30,7 @@ bool is_command(const ThreadCall& call, std::string_view command) {
          call.arguments.find(join(", \"", command, "\\x00\\x00\\x00")) != std::string::npos;
 }
 
-// What a thread expects after this command; empty: nothing.
+// Event that a thread expects after this command; empty: none.
 std::string_view awaited_event(const ThreadCall& call) {
   if (is_command(call, kAccept) || is_command(call, kConnect)) return "RDMA_CM_EVENT_ESTABLISHED";
   if (is_command(call, kResolveIp) || is_command(call, kResolveAddress)) return "RDMA_CM_EVENT_ADDR_RESOLVED";
@@ -67,7 +67,7 @@ bool gets_cm_event(const ThreadCall& call) { return is_command(call, "\\f"); }
 Found event_of_other_thread(const Evidence& evidence) {
   for (auto wait = evidence.calls().rbegin(); wait != evidence.calls().rend(); ++wait) {
     if (!gets_cm_event(*wait) || wait->has_ended() || !evidence.has_failed(wait->pid)) continue;
-    // What the thread has asked for last.
+    // The thread's last command before it waits.
     const ThreadCall* command = nullptr;
     for (const ThreadCall& call : evidence.calls()) {
       if (call.tid != wait->tid || call.begin_ps >= wait->begin_ps) continue;
