@@ -11,22 +11,15 @@ namespace verbatim::observe {
 
 namespace {
 
+// For a record of FailureFacts::events().
 bool is_kept_fact(const TraceRecord& record) {
   switch (record.event) {
-    case TraceEvent::kQpState:
-    case TraceEvent::kPacketDropped:
-    case TraceEvent::kRetransmission:
-    case TraceEvent::kDuplicate:
-    case TraceEvent::kAsyncEvent:
-    case TraceEvent::kProgramExited:
-    case TraceEvent::kLinkState:
-      return true;
     case TraceEvent::kAckSent:
       return ib::ack_kind(static_cast<std::uint8_t>(record.values[2])) != ib::AckKind::kAck;
     case TraceEvent::kCompletion:
       return record.values[3] != 0;
     default:
-      return false;
+      return true;
   }
 }
 

@@ -40,6 +40,8 @@ class Watched final : public TraceSink, public ib::PacketObserver, public FactOb
     if (to_.facts != nullptr) tracer.add(static_cast<FactObserver&>(*this));
   }
 
+  TraceEvents events() const override { return to_.records->events(); }
+  TraceEvents packet_events() const override { return to_.packets->packet_events(); }
   void on_record(const TraceRecord& record, std::span<const std::byte> bytes) override {
     if (has(record)) to_.records->on_record(record, bytes);
   }

@@ -68,6 +68,12 @@ class PatchesTest : public testing::Test {
     memory_.put(protocol::kPatchDataAddress, Bytes(sizeof(protocol::PatchData)));
     memory_.map(kCode, kPage);
   }
+  // Patches a program that is a loop of two jumps, at kCode. Returns its first jump, which has a condition.
+  protocol::PatchedInstruction patch_loop(CodePatches& patches) {
+    memory_.put(kCode, {0x75, 0xfe, 0xeb, 0xfc});
+    patches.patch_file(memory_, loop_, kCode, kPage, 0);
+    return {.kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2};
+  }
   // The table entry that the shim would find for the address.
   std::optional<protocol::PatchedInstruction> table_at(std::uint64_t address) {
     const Bytes raw = memory_.get(protocol::kPatchDataAddress, sizeof(protocol::PatchData));
@@ -82,6 +88,7 @@ class PatchesTest : public testing::Test {
   }
 
   Pages memory_;
+  FileCode loop_;
 };
 
 TEST_F(PatchesTest, an_instruction_with_room_becomes_a_jump_into_the_area) {
@@ -365,11 +372,7 @@ TEST_F(PatchesTest, a_jump_that_traps_is_as_it_was_when_it_is_released) {
 // The process that is copied, and a copy of it, are both the memory of this test.
 TEST_F(PatchesTest, a_loop_in_which_a_copy_has_waited_traps_in_later_copies) {
   CodePatches original;
-  FileCode file;
-  memory_.put(kCode, {0x75, 0xfe, 0xeb, 0xfc});
-  original.patch_file(memory_, file, kCode, kPage, 0);
-  const protocol::PatchedInstruction jump{
-      .kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2};
+  const protocol::PatchedInstruction jump = patch_loop(original);
   original.keep_waiting_jumps();
   CodePatches first = original;
   original.trap_waiting_jumps(memory_);
@@ -409,11 +412,7 @@ TEST_F(PatchesTest, a_loop_of_another_file_at_the_same_address_does_not_trap_in_
 
 TEST_F(PatchesTest, a_copy_changes_no_replacement_of_the_original) {
   CodePatches original;
-  FileCode file;
-  memory_.put(kCode, {0x75, 0xfe, 0xeb, 0xfc});
-  original.patch_file(memory_, file, kCode, kPage, 0);
-  const protocol::PatchedInstruction jump{
-      .kind = DecidedInstruction::kLoopJump, .destination = 5, .source = protocol::kJumpsOnCondition, .length = 2};
+  const protocol::PatchedInstruction jump = patch_loop(original);
   ASSERT_TRUE(original.trap_jump(memory_, kCode, jump));
   CodePatches copy = original;
   copy.forget(memory_, kCode, kPage);

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "sim/observe/counters.h"
 #include "sim/observe/text_trace_sink.h"
+#include "sim/observe/watched.h"
 
 namespace verbatim::observe {
 namespace {
@@ -71,6 +74,27 @@ TEST(Counters, count_events_and_packets_by_component) {
   EXPECT_EQ(counters.of(components().id("port/server:1")).bytes_transmitted, 70u);
   EXPECT_EQ(counters.of(components().id("switch/leaf0")).packets_dropped, 1u);
   EXPECT_EQ(counters.of(components().id("hca/server")).packets_transmitted, 0u);
+}
+
+TEST(Watched, takes_the_events_of_its_observer_from_the_watched_components) {
+  struct Doorbells final : TraceSink {
+    std::vector<TraceRecord> records;
+    TraceEvents events() const override { return bits_of(TraceEvent::kDoorbell); }
+    void on_record(const TraceRecord& one, std::span<const std::byte>) override { records.push_back(one); }
+  };
+  Engine engine;
+  Tracer tracer(engine);
+  Doorbells doorbells;
+  WatchSet server{.components = std::vector<bool>(components().size())};
+  server.components[components().id("hca/server").value] = true;
+  Watched watched(server, {.records = &doorbells});
+  watched.add_to(tracer);
+  for (const char* component : {"switch/leaf0", "hca/server"}) {
+    for (const TraceEvent event : {TraceEvent::kQpState, TraceEvent::kDoorbell}) tracer.record(components().id(component), event);
+  }
+  ASSERT_EQ(doorbells.records.size(), 1u);
+  EXPECT_EQ(doorbells.records[0].component, components().id("hca/server").value);
+  EXPECT_EQ(doorbells.records[0].event, TraceEvent::kDoorbell);
 }
 
 }  // namespace
