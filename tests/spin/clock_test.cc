@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/supervisor/spin/kept_proofs.h"
 #include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/loops.h"
 #include "tests/spin/self_memory.h"

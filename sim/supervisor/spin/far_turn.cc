@@ -29,6 +29,10 @@ PollLoopProof SpinProver::prove_turn_of(unsigned polls, const Registers& at_entr
   PollLoopProof proof = recur(at_entry, is_poll, within, turn);
   steps += steps_;
   if (turn != polls) return proof;
+  if (within.ends_with_shortest && clock_.reads() != 0) {
+    proof.refusal = {Reason::kClockAmongPolls, at_entry.rip, ""};
+    return proof;
+  }
   proof = grow(at_entry, interpreter_.state.registers, is_poll, within, turn);
   steps += steps_;
   return proof;
@@ -68,6 +72,7 @@ PollLoopProof SpinProver::prove_far_turn(const Registers& at_entry, const PollPr
     steps += steps_;
     if (polls == 0) break;
     proof = prove_turn_of(polls, at_entry, is_poll, within, steps);
+    if (limits.ends_with_shortest) break;
   }
   proof.far_steps = steps;
   return proof;

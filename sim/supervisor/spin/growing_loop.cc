@@ -7,6 +7,7 @@
 
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/spin_prover.h"
+#include "sim/supervisor/spin/turn_groups.h"
 
 namespace verbatim::spin {
 namespace {
@@ -79,15 +80,16 @@ class PartialImage {
   void set(const std::vector<ByteRun>& runs) {
     for (const ByteRun& run : runs) set(run.address, run.bytes.data(), run.bytes.size());
   }
-  // The cells' values after `turns` steps. `runs` has their values in the first turn.
-  void set(const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, std::uint64_t turns) {
+  // The cells' values after turns(cell) steps. `runs` has their values in the first turn.
+  template <typename Turns>
+  void set(const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, const Turns& turns) {
     for (const GrowingCell& cell : cells) {
       const ByteRun* const from = run_at(runs, cell.address);
       if (from == nullptr) continue;
       std::uint64_t value = 0;
       const std::uint64_t offset = cell.address - from->address;
       std::memcpy(&value, from->bytes.data() + offset, std::min<std::uint64_t>(cell.size, from->bytes.size() - offset));
-      value += turns * cell.step;
+      value += turns(cell) * cell.step;
       set(cell.address, reinterpret_cast<const std::uint8_t*>(&value), cell.size);
     }
   }
@@ -128,7 +130,12 @@ class PartialImage {
 bool PollLoopProof::grows() const {
   return !cells.empty() || std::any_of(registers.begin(), registers.end(), [](const GrowingRegister& grows) {
     return grows.step != 0;
-  }) || std::any_of(polls.begin(), polls.end(), [](const PollPoint& poll) { return !poll.cells.empty(); });
+  }) || std::any_of(polls.begin(), polls.end(), [](const PollPoint& poll) { return !poll.accesses->cells.empty(); });
+}
+
+std::size_t PollLoopProof::group_of(Sources sources) const {
+  const auto has = [sources](const TurnGroup& group) { return (group.sources & sources) != 0; };
+  return static_cast<std::size_t>(std::ranges::find_if(groups, has) - groups.begin());
 }
 
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns) {
@@ -138,11 +145,15 @@ std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint
 void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, std::span<ByteRun> runs) {
   PartialImage image(proof.changing);
   image.set(proof.writes);
-  image.set(proof.cells, proof.writes, turns - 1);  // their values after the previous turn
+  // Their values after the previous turn.
+  image.set(proof.cells, proof.writes, [&](const GrowingCell&) { return turns - 1; });
+  const auto passed = [&](const GrowingCell& cell) {
+    return turns + (proof.passed.empty() ? 0 : proof.passed[proof.group_of(cell.sources)]);
+  };
   for (std::size_t i = 1; i <= poll; ++i) {
-    const PollPoint& point = proof.polls[i];
-    image.set(point.written);
-    image.set(point.cells, point.written, turns);
+    const PollAccesses& accesses = *proof.polls[i].accesses;
+    image.set(accesses.written);
+    image.set(accesses.cells, accesses.written, passed);
   }
   for (ByteRun& run : runs) image.copy_to(run);
 }
@@ -163,7 +174,7 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
   memory_.note_recent();
   for (unsigned i = 0; i < turn; ++i) {
     polls.push_back(poll_point(*poll));
-    polls.back().cells = growth_.cells_in(polls.back().written);
+    polls.back().accesses->cells = growth_.cells_in(polls.back().accesses->written);
     if (i != 0) polls.back().look_ps = clock_.poll();
     if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
     if (!arguments_known(*poll)) return false;
@@ -309,10 +320,12 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
     }
     memory_.begin_tracking();
     growth_.begin(assumed, differ, horizon);
-    interpreter_.set_observer(&growth_);
+    comparisons_.begin();
+    interpreter_.set_observer(&comparisons_);
     follows_growth_ = true;
     const bool whole = follow_turn(first, is_poll, limits, turn, proof.polls);
     follows_growth_ = false;
+    comparisons_.end();
     interpreter_.set_observer(nullptr);
     if (!whole) {
       proof.refusal = refusal();
@@ -400,6 +413,10 @@ void SpinProver::complete(PollLoopProof& proof, const std::vector<ByteRun>& read
   proof.cells = growth_.cells();
   proof.remakes = horizon.turns != 0;
   if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
+  if (proof.period_ps != 0 || proof.remakes) return;
+  for (unsigned index = 0; index < registers.size(); ++index) proof.registers[index].sources = Sources{1} << index;
+  proof.groups = groups_of(growth_, registers);
+  proof.compared = comparisons_.found();
 }
 
 }  // namespace verbatim::spin

@@ -27,13 +27,27 @@
 
 namespace verbatim::spin {
 
+// Set of the registers and cells whose growth was assumed at the beginning of the turn: bit r for register r, bit 16 + i for
+// cell i, and the last bit for all further cells.
+using Sources = std::uint64_t;
+
 // A memory cell of `size` bytes that grows by `step` each turn.
 struct GrowingCell {
   std::uint64_t address = 0;
   std::uint8_t size = 0;
   std::uint64_t step = 0;  // modulo 2^(8·size)
+  Sources sources = 0;     // from which the value was computed
 
-  friend bool operator==(const GrowingCell&, const GrowingCell&) = default;
+  friend bool operator==(const GrowingCell& a, const GrowingCell& b) {
+    return a.address == b.address && a.size == b.size && a.step == b.step;
+  }
+};
+
+// The turns in which an instruction has the same outcome, if the values from `sources` are those of turn n: all with
+// n % period <= last, or with n <= last if `period` is 0.
+struct TurnLimit {
+  Sources sources = 0;
+  std::uint64_t last = 0, period = 0;
 };
 
 // Number of turns for which bounds are computed; 0: no bounds.
@@ -49,8 +63,9 @@ struct Horizon {
 struct GrowingRegister {
   std::uint64_t step = 0;
   std::uint8_t size = 8;
+  Sources sources = 0;  // from which the value was computed
 
-  friend bool operator==(const GrowingRegister&, const GrowingRegister&) = default;
+  friend bool operator==(const GrowingRegister& a, const GrowingRegister& b) { return a.step == b.step && a.size == b.size; }
 };
 
 inline bool overlap(std::uint64_t a, std::uint64_t a_length, std::uint64_t b, std::uint64_t b_length) {
@@ -125,6 +140,9 @@ class Growth final : public Observer {
   }
   // The proof holds for turns 0 to turns().
   std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
+  // The limits of turns(), and sets of sources that one instruction has combined. Without a horizon only.
+  const std::vector<TurnLimit>& limits() const { return limits_; }
+  const std::vector<Sources>& combined() const { return combined_; }
   // The lowest number of turns for which the rule of an instruction held before bounds replaced it;
   // kEveryTurn: none was replaced.
   std::uint64_t turns_by_rule() const { return turns_by_rule_; }
@@ -169,12 +187,16 @@ class Growth final : public Observer {
     std::uint64_t turns = kEveryTurn;
     std::uint32_t growing_flags = 0, flags_set = 0;
   };
+  static constexpr unsigned kFirstCell = 16, kMostSources = 64;
 
   bool fail(Reason reason) {
     reason_ = reason;
     return false;
   }
   bool follow_rule(const Instruction& in);
+  // The proof holds for turns 0 to `turns`, as far as the current instruction is concerned.
+  void limit(std::uint64_t turns);
+  bool settle_growing(unsigned condition);
   // growth_bounds.cc
   Uses uses(const Instruction& in) const;
   Uses uses_memory(std::uint64_t address, std::uint64_t length) const;
@@ -270,12 +292,19 @@ class Growth final : public Observer {
   std::vector<MemoryRange> constant_;  // ranges that were read as constant
   std::vector<ByteRun> changed_;
   std::uint64_t turns_ = kEveryTurn, turns_by_rule_ = kEveryTurn;
+  std::vector<TurnLimit> limits_;
+  std::vector<Sources> combined_;
+  Sources sources_ = 0;  // of the growing operands of the current instruction
+  // After this number of turns, the bits that the current instruction compares are the same again; 0: they are not.
+  std::uint64_t period_ = 0;
   Reason reason_ = Reason::kNone;
   std::uint32_t growing_flags_ = 0;  // flags that may differ between turns
   FlagsOf flags_of_ = FlagsOf::kNothing;
   std::uint32_t flags_set_ = 0;  // flags set by the last instruction with growing operands
   Value flags_a_, flags_b_;
   unsigned flags_size_ = 0;
+  Sources flags_sources_ = 0;
+  std::uint64_t flags_period_ = 0;  // as period_
   std::uint64_t horizon_ = 0;
   bool crosses_seconds_ = false;
   bool may_go_both_ways_ = false, went_both_ways_ = false;

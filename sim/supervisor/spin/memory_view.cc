@@ -179,6 +179,7 @@ void MemoryView::begin_tracking() {
   is_tracking_ = true;
   note_recent();
   notes_recent_ = false;
+  set_comparing(false);
   stale_from_ = stale_to_ = 0;
 }
 
@@ -201,7 +202,7 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
   if (!near_stale && n <= 8 && offset <= kPageSize - 8) {
     std::uint64_t marks;
     std::memcpy(&marks, page.marks.data() + offset, 8);
-    marks |= ~(marks / kWritten) & (kEachByte >> (64 - 8 * n)) * kReadFirst;
+    marks |= (~(marks / kWritten) & (kEachByte >> (64 - 8 * n))) * read_marks_;
     std::memcpy(page.marks.data() + offset, &marks, 8);
     return true;
   }
@@ -211,7 +212,7 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
       fault_ = Reason::kStaleStack;
       return false;
     }
-    if ((mark & kWritten) == 0) mark |= kReadFirst;
+    if ((mark & kWritten) == 0) mark |= read_marks_;
   }
   return true;
 }
@@ -239,7 +240,7 @@ void MemoryView::take_back(std::size_t begin) {
     std::copy_n(undo.bytes.begin(), undo.n, undo.page->data.begin() + undo.offset);
     for (unsigned i = 0; i < undo.n; ++i) {
       std::uint8_t& mark = undo.page->marks[undo.offset + i];
-      mark = static_cast<std::uint8_t>(undo.marks[i] | (mark & kReadFirst));
+      mark = static_cast<std::uint8_t>(undo.marks[i] | (mark & (kReadFirst | kReadOtherwise)));
     }
   }
   end_way();
@@ -250,6 +251,15 @@ std::vector<MemoryRange> MemoryView::stores_since(std::size_t begin) const {
   for (std::size_t i = begin; i < undo_.size(); ++i)
     ranges.push_back({undo_[i].page->number * kPageSize + undo_[i].offset, undo_[i].n});
   return ranges;
+}
+
+bool MemoryView::is_only_compared(const MemoryRange& range) {
+  for (std::uint64_t at = range.address; at < range.address + range.length; ++at) {
+    Page* const in = page(at / kPageSize, at % kPageSize, 1);
+    if (in == nullptr || in->tracked != tracking_ || (in->marked & lines_of(at % kPageSize, 1)) == 0) return false;
+    if ((in->marks[at % kPageSize] & (kReadFirst | kWritten | kReadOtherwise)) != kReadFirst) return false;
+  }
+  return true;
 }
 
 bool MemoryView::is_written(const MemoryRange& range) {

@@ -97,6 +97,10 @@ class MemoryView {
   std::vector<ByteRun> take_recent_writes();
   // Bytes read since the last call; sorted and merged.
   std::vector<MemoryRange> take_recent_reads();
+  // Until the next call: reads are those of a comparison whose operand has no other use.
+  void set_comparing(bool is_comparing) { read_marks_ = is_comparing ? kReadFirst : kReadFirst | kReadOtherwise; }
+  // True if comparisons have read all of the bytes, and nothing else has read or written one since begin_tracking().
+  bool is_only_compared(const MemoryRange& range);
   // True if every byte of reads() has its value at begin_tracking().
   bool reads_unchanged() const;
   // All bytes that differ from the program's memory.
@@ -131,8 +135,8 @@ class MemoryView {
   static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
 
  private:
-  // kFresh: written since leave_stale()
-  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };
+  // kFresh: written since leave_stale(). kReadOtherwise: kReadFirst, and not only by comparisons
+  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4, kReadOtherwise = 8 };
   static constexpr std::uint64_t kEachByte = 0x0101'0101'0101'0101;
   static constexpr std::size_t kUsualRuns = 32;  // most loops have fewer
   enum class Value { kAnchor, kNow };
@@ -214,6 +218,7 @@ class MemoryView {
   std::uint64_t anchor_ = 0;
   std::uint64_t tracking_ = 0;
   bool is_tracking_ = false;
+  std::uint8_t read_marks_ = kReadFirst | kReadOtherwise;  // of the next reads
   std::uint64_t stale_from_ = 0, stale_to_ = 0;
   std::vector<Page*> anchored_;  // pages written since the anchor
   std::vector<MemoryRange> recent_writes_, recent_reads_;

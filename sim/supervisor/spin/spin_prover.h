@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,12 +18,14 @@
 
 #include "sim/supervisor/spin/code_cache.h"
 #include "sim/supervisor/spin/code_memory.h"
+#include "sim/supervisor/spin/comparisons.h"
 #include "sim/supervisor/spin/growth.h"
 #include "sim/supervisor/spin/instruction.h"
 #include "sim/supervisor/spin/interpreter.h"
 #include "sim/supervisor/spin/memory_view.h"
 #include "sim/supervisor/spin/registers.h"
 #include "sim/supervisor/spin/turn_clock.h"
+#include "sim/supervisor/spin/turn_groups.h"
 
 namespace verbatim::spin {
 
@@ -34,6 +37,9 @@ struct Limits {
   // Limits, in polls and instructions, of the search for a turn of more polls, whose program paths repeat
   // (far_turn.cc). 0: no search.
   unsigned far_polls = 0, far_steps = 0;
+  // This search ends with the shortest turn, if that reads no clock. A proof of a few turns of it may be possible
+  // (SpinProver::take_short_proof).
+  bool ends_with_shortest = false;
   // A turn of this many polls, within far_steps, is tried first; 0: none.
   unsigned likely_polls = 0;
   // A loop that deviates after fewer polls is not proven, because parking the thread costs more than
@@ -114,15 +120,21 @@ struct PollEntry {
 // Called for every jump target.
 using PollPredicate = std::function<std::optional<PollEntry>(std::uint64_t rip)>;
 
+// What a turn accesses between two polls.
+struct PollAccesses {
+  std::vector<ByteRun> written;    // with the values at the end, in the proof's first turn
+  std::vector<MemoryRange> read;
+  std::vector<GrowingCell> cells;  // growing cells among those written
+};
+
 // One poll of the cycle, at its entry. `registers` has its function in rip and its arguments in rdi, rsi and
 // rdx.
 struct PollPoint {
   PollEntry entry;
-  Registers registers;           // unknown registers are 0
-  std::uint16_t known = 0;       // known general registers, by number
-  std::vector<ByteRun> written;  // bytes written since the previous poll, with their values here
-  std::vector<MemoryRange> read;  // bytes read since the previous poll
-  std::vector<GrowingCell> cells;  // growing cells among those written
+  Registers registers;      // unknown registers are 0
+  std::uint16_t known = 0;  // known general registers, by number
+  // Since the previous poll. Shared by the proofs of later turns.
+  std::shared_ptr<PollAccesses> accesses = std::make_shared<PollAccesses>();
   std::int64_t look_ps = 0;  // time of the look after the look of the first poll; only if period_ps is not 0
 };
 
@@ -146,7 +158,15 @@ struct PollLoopProof {
   // a register has its value in polls.front() plus n steps.
   std::array<GrowingRegister, 16> registers{};
   std::vector<GrowingCell> cells;
+  // Without a clock and bounds only. Each growing register and cell belongs to the group that contains its sources.
+  std::vector<TurnGroup> groups;
+  // Turns of each group before the first turn of this proof that `polls` does not contain; empty: none.
+  std::vector<std::uint64_t> passed;
+  // Without a clock and bounds only: the proof holds for other values of these bytes, if the comparisons have the same outcome.
+  std::vector<Comparison> compared;
   bool grows() const;
+  // Index in `groups` of a growing value with these sources; groups.size(): there is none.
+  std::size_t group_of(Sources sources) const;
   // If true, only bounds are known of the values that a turn leaves in `remade` or in registers; each turn
   // writes them before it reads them. A thread that resumes in a turn must execute the whole turn before it.
   bool remakes = false;
@@ -165,18 +185,6 @@ struct PollLoopProof {
   std::vector<MemoryRange> ranges;
   std::vector<std::uint8_t> expected;
 };
-
-// Number of the turn of the proof that begins in the state of a thread at the same poll: the registers that matter and
-// the bytes on which the cycle depends have their values of that turn. This takes one batched read and interprets nothing.
-// Bytes that the cycle writes before it reads them may differ: a caller that skips whole cycles writes `proof.writes`.
-// nullopt: none. Always nullopt for proofs with clocks, and for turns after the first of a proof with bounds.
-std::optional<std::uint64_t> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
-// True if it is the first turn.
-inline bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
-  return turn_at(proof, at_entry, memory) == 0;
-}
-// The proof of the turns from number `turns` on. Registers at polls after the first keep their values.
-PollLoopProof from_turn(const PollLoopProof& proof, std::uint64_t turns);
 
 // The value of the register after `turns` whole turns; `value` is that before them.
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns);
@@ -292,7 +300,6 @@ class SpinProver {
                               unsigned& steps);
   PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
   unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
-  bool step_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry);
   // both_ways.cc
@@ -323,9 +330,10 @@ class SpinProver {
   MemoryView memory_;
   Interpreter interpreter_{code_, memory_};
   Growth growth_{memory_};
+  Comparisons comparisons_{memory_, growth_};
   bool follows_growth_ = false;
   unsigned ways_ = 0;  // nesting depth of jumps with both paths followed
-  std::uint64_t path_hash_ = 0;  // hash of the jump targets since it was reset
+  std::uint64_t path_hash_ = 0;  // hash of the jumps since it was reset
   TurnClock clock_;
   std::optional<PollLoopProof> short_proof_;
   std::int64_t period_ps_ = 0;  // duration of a turn that reads clocks, once known
