@@ -15,16 +15,17 @@
 
 namespace verbatim::supervisor {
 
+namespace {
+
 // PROCMAP_QUERY of linux/fs.h (Linux 6.11), which older headers lack.
-struct ForeignMemory::MapsQuery {
+struct MapsQuery {
   std::uint64_t size, flags, address;
   std::uint64_t start, end, mapping_flags, page_size, offset, inode;
   std::uint32_t device_major, device_minor, name_size, build_id_size;
   std::uint64_t name, build_id;
 };
-
-namespace {
-
+static_assert(sizeof(MapsQuery) == 104);
+constexpr unsigned long kMapsQuery = _IOWR('f', 17, MapsQuery);
 constexpr std::uint64_t kIsShared = 8;  // PROCMAP_QUERY_VMA_SHARED
 
 std::uint64_t device_number(std::uint64_t major, std::uint64_t minor) { return major << 32 | minor; }
@@ -140,47 +141,38 @@ bool ForeignMemory::are_private_pages(std::uint64_t first, std::uint64_t count) 
 }
 
 std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights) {
-  if (has_queries_) {
-    const std::uint64_t length = permitted_by_query(from, most, rights);
-    if (has_queries_) return length;
-  }
-  return permitted_by_text(from, most, rights);
-}
-
-std::uint64_t ForeignMemory::permitted_by_query(host::ProgramAddress from, std::uint64_t most, unsigned rights) {
   std::uint64_t length = 0;
   while (length < most) {
-    MapsQuery query{.flags = rights, .address = from + length};
-    if (!ask(query)) break;
-    length = std::min(most, query.end - from);
+    const auto mapping = mapping_at(from + length);
+    if (!mapping || (mapping->rights & rights) != rights) break;
+    length = std::min(most, mapping->end - from);
   }
   return length;
 }
 
-bool ForeignMemory::ask(MapsQuery& query) {
-  static_assert(sizeof(MapsQuery) == 104);
-  constexpr unsigned long kMapsQuery = _IOWR('f', 17, MapsQuery);
-  query.size = sizeof query;
-  for (int tries = 0; tries < 2; ++tries) {
-    const int fd = maps_.open(pid_);
-    if (fd < 0) return false;
-    if (ioctl(fd, kMapsQuery, &query) == 0) return true;
-    if (errno == ENOTTY) has_queries_ = false;
-    if (errno != ESRCH) return false;
-    maps_.close();  // the process has executed another program since the file was opened
-  }
-  return false;
-}
-
 std::optional<ForeignMapping> ForeignMemory::mapping_at(host::ProgramAddress address) {
   if (has_queries_) {
-    MapsQuery query{.address = address};
-    if (ask(query))
-      return ForeignMapping{query.start, query.end, (query.mapping_flags & kIsShared) != 0,
-                            device_number(query.device_major, query.device_minor), query.inode, query.offset};
-    if (has_queries_) return std::nullopt;
+    const auto mapping = mapping_by_query(address);
+    if (has_queries_) return mapping;
   }
   return mapping_by_text(address);
+}
+
+std::optional<ForeignMapping> ForeignMemory::mapping_by_query(host::ProgramAddress address) {
+  MapsQuery query{.size = sizeof query, .address = address};
+  for (int tries = 0; tries < 2; ++tries) {
+    const int fd = maps_.open(pid_);
+    if (fd < 0) return std::nullopt;
+    if (ioctl(fd, kMapsQuery, &query) == 0) {
+      return ForeignMapping{query.start, query.end, static_cast<unsigned>(query.mapping_flags) & (kRead | kWrite),
+                            (query.mapping_flags & kIsShared) != 0, device_number(query.device_major, query.device_minor),
+                            query.inode, query.offset};
+    }
+    if (errno == ENOTTY) has_queries_ = false;
+    if (errno != ESRCH) return std::nullopt;
+    maps_.close();  // the process has executed another program since the file was opened
+  }
+  return std::nullopt;
 }
 
 std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address) const {
@@ -194,30 +186,12 @@ std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddres
     unsigned major, minor;
     char access[5];
     if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &begin, &end, access, &offset, &major, &minor, &inode) != 7) continue;
-    if (address >= begin && address < end)
-      found = ForeignMapping{begin, end, access[3] == 's', device_number(major, minor), inode, offset};
+    if (address < begin || address >= end) continue;
+    const unsigned rights = (access[0] == 'r' ? kRead : 0u) | (access[1] == 'w' ? kWrite : 0u);
+    found = ForeignMapping{begin, end, rights, access[3] == 's', device_number(major, minor), inode, offset};
   }
   std::fclose(maps);
   return found;
-}
-
-std::uint64_t ForeignMemory::permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const {
-  std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
-  if (maps == nullptr) throw_if_refused(pid_);
-  if (maps == nullptr) return 0;
-  std::uint64_t length = 0;
-  char line[512];
-  while (length < most && std::fgets(line, sizeof line, maps) != nullptr) {
-    unsigned long low, high;
-    char protection[5];
-    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, protection) != 3) continue;
-    if (high <= from + length) continue;
-    const bool has_rights = (!(rights & kRead) || protection[0] == 'r') && (!(rights & kWrite) || protection[1] == 'w');
-    if (low > from + length || !has_rights) break;
-    length = std::min<std::uint64_t>(most, high - from);
-  }
-  std::fclose(maps);
-  return length;
 }
 
 }  // namespace verbatim::supervisor

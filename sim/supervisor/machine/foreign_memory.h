@@ -19,6 +19,7 @@ namespace verbatim::supervisor {
 // One mapping of a process: [begin, end).
 struct ForeignMapping {
   host::ProgramAddress begin = 0, end = 0;
+  unsigned rights = 0;     // ForeignMemory::Right, combined
   bool is_shared = false;  // MAP_SHARED
   std::uint64_t device = 0, inode = 0, offset = 0;  // of the file mapped at `begin`; inode 0: none
 };
@@ -69,12 +70,8 @@ class ForeignMemory {
     int fd_ = -1;
   };
 
-  struct MapsQuery;
-  // Fills in the mapping that contains query.address, if it has the rights in query.flags. False: none has,
-  // or the kernel lacks PROCMAP_QUERY (has_queries_).
-  bool ask(MapsQuery& query);
-  std::uint64_t permitted_by_query(host::ProgramAddress from, std::uint64_t most, unsigned rights);
-  std::uint64_t permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const;
+  // nullopt: none, or the kernel lacks PROCMAP_QUERY, and has_queries_ is then false.
+  std::optional<ForeignMapping> mapping_by_query(host::ProgramAddress address);
   std::optional<ForeignMapping> mapping_by_text(host::ProgramAddress address) const;
   std::size_t read_by_file(std::span<const spin::MemoryRange> from, std::byte* to);
   // pread or pwrite on that file of /proc/PID.

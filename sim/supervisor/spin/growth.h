@@ -114,7 +114,6 @@ class Growth final : public Observer {
   // Whether a condition had either outcome, which Horizon::goes_both_ways permits.
   bool went_both_ways() const { return went_both_ways_; }
   bool may_go_both_ways() const { return may_go_both_ways_; }
-  void note_both_ways() { went_both_ways_ = true; }
   // True if a condition has no single outcome in the turns considered.
   bool is_unsettled() const { return reason_ == Reason::kUnsettled; }
 
@@ -274,7 +273,6 @@ class Growth final : public Observer {
   bool is_constant(std::uint64_t address, std::uint64_t length);
 
   void set_flags(FlagsOf what, const Value& a, const Value& b, unsigned size, std::uint32_t affected);
-  void set_constant_flags(std::uint32_t affected) { growing_flags_ &= ~affected; }
   // Limits turns() to those in which the condition has the same outcome.
   bool settle(const Instruction& in, unsigned condition);
   bool settle_zero(std::uint64_t difference, std::uint64_t step, unsigned size);

@@ -95,7 +95,8 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
   return true;
 }
 
-bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll) {
+bool SpinProver::run_to_poll(const PollLoop& loop, std::optional<PollEntry>& poll) {
+  const auto& [at_entry, is_poll, limits] = loop;
   while (true) {
     const std::uint64_t from = interpreter_.state.registers.rip;
     if (!step(limits)) {
@@ -149,13 +150,24 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) {
   return point;
 }
 
+// The thread is at the entry of a poll that finds nothing. Interprets the code up to the next one.
+bool SpinProver::pass_poll(const PollLoop& loop, std::optional<PollEntry>& poll) {
+  return reads_zeros(*poll) && return_empty(poll->empty_result, loop.limits) && run_to_poll(loop, poll) &&
+         arguments_known(*poll);
+}
+
 // Interprets one turn from the first poll. If the registers recur and every byte that was read before it was
 // written has its first value again, then each further turn is like the first. If a turn ends after more than
 // `turn` polls at the same poll in another state, the search ends and `turn` is set to its number of polls;
 // otherwise it is set to 0.
-PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
-                                unsigned& turn) {
+PollLoopProof SpinProver::recur(const PollLoop& loop, unsigned& turn) {
+  const auto& [at_entry, is_poll, limits] = loop;
   PollLoopProof proof;
+  const auto refuse = [&](const Refusal& refusal) {
+    proof.refusal = refusal;
+    proof.steps = steps_;
+    return proof;
+  };
   const std::optional<PollEntry> first = is_poll(at_entry.rip);
   memory_.begin_tracking();
   memory_.note_recent();
@@ -166,12 +178,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   const Registers& now = interpreter_.state.registers;
   while (true) {
     ++polls;
-    if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) ||
-        !arguments_known(*poll)) {
-      proof.refusal = refusal();
-      proof.steps = steps_;
-      return proof;
-    }
+    if (!pass_poll(loop, poll)) return refuse(refusal());
     if (clock_.reads() != 0) {
       // Values read from a clock differ each turn, even if all else recurs.
       if (polls > longer_than && may_be_next_turn(now, at_entry, *first)) {
@@ -179,11 +186,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
         turn = polls;
         return proof;
       }
-      if (polls == limits.polls) {
-        proof.refusal = {Reason::kClockAmongPolls, now.rip, ""};
-        proof.steps = steps_;
-        return proof;
-      }
+      if (polls == limits.polls) return refuse({Reason::kClockAmongPolls, now.rip, ""});
       clock_.poll();
       continue;
     }
@@ -198,18 +201,11 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       return proof;
     }
     // A likely turn has exactly limits.polls polls.
-    if (polls == limits.polls) {
-      proof.refusal = {Reason::kManyPolls, now.rip, ""};
-      proof.steps = steps_;
-      return proof;
-    }
+    if (polls == limits.polls) return refuse({Reason::kManyPolls, now.rip, ""});
     met.push_back(poll_point(*poll));
   }
-  if (interpreter_.has_floated()) {  // their last place depends on the rounding mode
-    proof.refusal = {Reason::kUnsupported, now.rip, ""};
-    proof.steps = steps_;
-    return proof;
-  }
+  // The last place of floating-point results depends on the rounding mode.
+  if (interpreter_.has_floated()) return refuse({Reason::kUnsupported, now.rip, ""});
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = memory_.reads();
@@ -231,6 +227,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
     return proof;
   }
+  const PollLoop loop{at_entry, is_poll, limits};
   constexpr int kMostAttempts = 4;
   unsigned turn = limits.shortest_turn - 1, steps = 0;
   bool ran_out = false;
@@ -241,7 +238,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     Limits within = limits;
     within.polls = limits.likely_polls;
     within.steps = limits.far_steps;
-    proof = prove_turn_of(limits.likely_polls, at_entry, is_poll, within, steps);
+    proof = prove_turn_of(limits.likely_polls, {at_entry, is_poll, within}, steps);
     if (proof.proven) {
       proof.far_steps = proof.steps = steps;
       finish(proof, limits);
@@ -253,11 +250,11 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     // only.
     if (attempt == kMostAttempts || refused.refusal.reason == Reason::kFewTurns) turn = ~0u;
     restart(at_entry);
-    proof = recur(at_entry, is_poll, limits, turn);
+    proof = recur(loop, turn);
     steps += steps_;
     ran_out |= proof.refusal.reason == Reason::kNoRecurrence;
     if (turn == 0) break;
-    proof = grow(at_entry, interpreter_.state.registers, is_poll, limits, turn);
+    proof = grow(loop, turn);
     steps += steps_;
     if (proof.proven) break;
     const bool says_when = proof.refusal.reason == Reason::kFewTurns;
@@ -268,7 +265,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   // recur.
   if (!proof.proven && refused.refusal.reason != Reason::kNone) proof = std::move(refused);
   if (!proof.proven && limits.far_polls != 0 && may_be_far(proof.refusal.reason)) {
-    PollLoopProof further = prove_far_turn(at_entry, is_poll, limits);
+    PollLoopProof further = prove_far_turn(loop);
     steps += further.far_steps;
     proof.far_steps = further.far_steps;
     if (further.proven) proof = std::move(further);

@@ -266,6 +266,23 @@ class SpinProver {
    private:
     SpinProver& prover_;
   };
+  // The arguments of prove_poll_loop().
+  struct PollLoop {
+    const Registers& at_entry;
+    const PollPredicate& is_poll;
+    const Limits& limits;
+  };
+  // A turn whose state at its end differs from that at its beginning.
+  struct GrowingTurn {
+    const PollLoop& loop;
+    unsigned polls;               // of the turn
+    Registers next;               // at its end
+    std::vector<ByteRun> differ;  // bytes that were read, with their other values at its end
+    // Minimum number of turns for which a proof is worthwhile; and if a clock ends them: it is lower, because the
+    // deviation is near, but executing the turns until then costs something too.
+    std::uint64_t fewest() const;
+    std::uint64_t fewest_by_clock() const;
+  };
   void begin(const Registers& start, CodeMemory& memory, const Limits& limits);
   void restart(const Registers& start);
   bool step(const Limits& limits);
@@ -278,30 +295,27 @@ class SpinProver {
   bool reads_zeros(const PollEntry& poll);
   bool arguments_known(const PollEntry& poll);
   bool arguments_grow(const PollEntry& poll) const;
-  PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
-  PollLoopProof grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll, const Limits& limits,
-                     unsigned turn);
-  PollLoopProof grow_within(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                            const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof proof);
-  PollLoopProof grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                        const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon);
-  PollLoopProof follow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                          const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon);
-  void look_further(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                    const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof);
-  bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
-                   std::vector<PollPoint>& polls);
+  PollLoopProof recur(const PollLoop& loop, unsigned& turn);
+  // growing_loop.cc
+  PollLoopProof grow(const PollLoop& loop, unsigned polls);
+  PollLoopProof grow_within(const GrowingTurn& turn, PollLoopProof proof);
+  PollLoopProof grow_to(const GrowingTurn& turn, Horizon horizon);
+  PollLoopProof follow_to(const GrowingTurn& turn, Horizon horizon);
+  void look_further(const GrowingTurn& turn, PollLoopProof& proof);
+  bool follow_turn(const GrowingTurn& turn, std::vector<PollPoint>& polls);
   // Sets what follow_to() has found about a turn that holds.
   void complete(PollLoopProof& proof, const std::vector<ByteRun>& reads, const std::array<GrowingRegister, 16>& registers,
                 Horizon horizon);
   void finish(PollLoopProof& proof, const Limits& limits) const;
   // far_turn.cc
-  PollLoopProof prove_turn_of(unsigned polls, const Registers& at_entry, const PollPredicate& is_poll, const Limits& within,
-                              unsigned& steps);
-  PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
-  unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
-  bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
+  PollLoopProof prove_turn_of(unsigned polls, const PollLoop& loop, unsigned& steps);
+  PollLoopProof prove_far_turn(const PollLoop& loop);
+  unsigned find_far_turn(const PollLoop& loop, unsigned longer_than);
+  bool pass_poll(const PollLoop& loop, std::optional<PollEntry>& poll);
+  bool run_to_poll(const PollLoop& loop, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry);
+  // Interprets `code` until `watcher` refuses an instruction. Returns its address; nullopt: something else ended it.
+  std::optional<std::uint64_t> refused_by(Observer& watcher, const Limits& limits, const MemoryRange& code);
   // both_ways.cc
   struct Place {
     std::uint64_t rip = 0, stack = 0;
