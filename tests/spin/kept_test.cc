@@ -13,7 +13,8 @@ namespace verbatim::spin {
 namespace {
 
 // The turn of a proof with one group of growing values.
-std::optional<std::uint64_t> single_turn(const PollLoopProof& proof, const Registers& entry, CodeMemory& memory) {
+std::optional<std::uint64_t> single_turn(const PollLoopProof& proof, const Registers& entry,
+                                         CodeMemory& memory) {
   const auto turn = turn_at(proof, entry, memory);
   if (!turn) return std::nullopt;
   EXPECT_EQ(turn->of_group.size(), 1u);

@@ -106,12 +106,14 @@ struct PollLoop : testing::Test {
     const After real = execute(entry, proof.polls.size() * static_cast<std::uint64_t>(turns) + poll);
     for (const unsigned index : {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15}) {
       if (poll != 0) break;
-      EXPECT_EQ(grown(proof.registers[index], entry.gpr[index], static_cast<std::uint64_t>(turns)), real.entry.gpr[index])
+      EXPECT_EQ(grown(proof.registers[index], entry.gpr[index], static_cast<std::uint64_t>(turns)),
+                real.entry.gpr[index])
           << "register " << index;
     }
     std::string wrong;
     std::vector<ByteRun> shown = real.memory;
-    for (ByteRun& run : shown) std::memcpy(run.bytes.data(), reinterpret_cast<const void*>(run.address), run.bytes.size());
+    for (ByteRun& run : shown)
+      std::memcpy(run.bytes.data(), reinterpret_cast<const void*>(run.address), run.bytes.size());
     show_turn(proof, static_cast<std::uint64_t>(turns), poll, shown);
     for (std::size_t n = 0; n < shown.size(); ++n) {
       for (std::size_t i = 0; i < shown[n].bytes.size(); ++i) {

@@ -73,11 +73,13 @@ bool keeps_flags(Op op) {
 
 bool Comparison::has_same_outcome(std::uint64_t value) const {
   value &= size_mask(size);
-  const std::uint32_t flags = is_test ? result_flags(value & other, size)
+  const std::uint32_t flags = is_test           ? result_flags(value & other, size)
                               : memory_is_first ? subtract(value, other, 0, size).flags
                                                 : subtract(other, value, 0, size).flags;
   for (unsigned condition = 0; condition < 16; ++condition) {
-    if ((evaluated >> condition & 1) != 0 && condition_holds(condition, flags) != ((held >> condition & 1) != 0)) return false;
+    if ((evaluated >> condition & 1) != 0 &&
+        condition_holds(condition, flags) != ((held >> condition & 1) != 0))
+      return false;
   }
   return true;
 }
@@ -94,7 +96,8 @@ void Comparisons::end() {
 
 bool Comparisons::is_constant(const Operand& operand) const {
   if (operand.kind == Operand::Kind::kImmediate) return true;
-  return operand.kind == Operand::Kind::kRegister && growth_.registers()[operand.index].step == 0 && growth_.is_whole(operand.index);
+  return operand.kind == Operand::Kind::kRegister && growth_.registers()[operand.index].step == 0 &&
+         growth_.is_whole(operand.index);
 }
 
 // Keeps the uses of the last comparison's flags.
@@ -103,7 +106,8 @@ void Comparisons::note_flags(const Instruction& in, const MachineState& state) {
   if (evaluates_condition(in.op)) {
     const auto condition = static_cast<unsigned>(in.condition);
     last.evaluated |= static_cast<std::uint16_t>(1u << condition);
-    if (condition_holds(condition, state.registers.flags)) last.held |= static_cast<std::uint16_t>(1u << condition);
+    if (condition_holds(condition, state.registers.flags))
+      last.held |= static_cast<std::uint16_t>(1u << condition);
     return;
   }
   if (keeps_flags(in.op)) return;
@@ -115,11 +119,13 @@ void Comparisons::note_flags(const Instruction& in, const MachineState& state) {
 bool Comparisons::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
   if (is_open_) note_flags(in, state);
   const bool is_first = is_memory(in.destination);
-  const bool is_noted = compares(in.op) && (is_first ? is_constant(in.source) : is_memory(in.source) && is_constant(in.destination));
+  const bool is_noted = compares(in.op) && (is_first ? is_constant(in.source)
+                                                     : is_memory(in.source) && is_constant(in.destination));
   memory_.set_comparing(is_noted);
   if (is_noted) {
     const Operand& operand = is_first ? in.source : in.destination;
-    const std::uint64_t other = operand.kind == Operand::Kind::kImmediate ? in.immediate : state.registers.gpr[operand.index];
+    const std::uint64_t other =
+        operand.kind == Operand::Kind::kImmediate ? in.immediate : state.registers.gpr[operand.index];
     Comparison one;
     one.address = address;
     one.other = other & size_mask(in.size);
@@ -135,9 +141,12 @@ bool Comparisons::follow(const Instruction& in, const MachineState& state, std::
 std::vector<Comparison> Comparisons::found() const {
   std::vector<Comparison> found;
   if (growth_.went_both_ways()) return found;
-  const auto key = [](const Comparison& one) { return std::tie(one.address, one.other, one.size, one.is_test, one.memory_is_first); };
+  const auto key = [](const Comparison& one) {
+    return std::tie(one.address, one.other, one.size, one.is_test, one.memory_is_first);
+  };
   for (const Comparison& one : noted_) {
-    const auto same = std::ranges::find_if(found, [&](const Comparison& other) { return key(one) == key(other); });
+    const auto same =
+        std::ranges::find_if(found, [&](const Comparison& other) { return key(one) == key(other); });
     if (same == found.end()) {
       found.push_back(one);
       continue;
@@ -155,7 +164,9 @@ std::vector<Comparison> Comparisons::found() const {
     for (const GrowingCell& cell : *cells) exact.push_back({cell.address, cell.size});
   }
   std::erase_if(found, [&](const Comparison& one) {
-    return std::ranges::any_of(exact, [&](const MemoryRange& range) { return overlap(one.address, one.size, range.address, range.length); });
+    return std::ranges::any_of(exact, [&](const MemoryRange& range) {
+      return overlap(one.address, one.size, range.address, range.length);
+    });
   });
   return found;
 }

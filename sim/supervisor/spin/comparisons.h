@@ -1,5 +1,5 @@
-// Comparisons of memory with constants, in a turn of a poll loop. A program that compares the number of its credits with a limit
-// takes the same path for many numbers.
+// Comparisons of memory with constants, in a turn of a poll loop. A program that compares the number of its
+// credits with a limit takes the same path for many numbers.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Comparison {
   std::uint8_t size = 0;
   bool is_test = false, memory_is_first = false;
   bool is_exact = false;  // the flags have another use than conditions
-  // Conditions of the flags that the turn evaluated, and those among them that held; bit n for condition code n.
+  // Conditions of the flags that the turn evaluated, and those among them that held; bit n for condition code
+  // n.
   std::uint16_t evaluated = 0, held = 0;
 
   // True if these conditions have the same outcome for `value` in memory.

@@ -13,7 +13,8 @@ namespace verbatim::spin {
 namespace {
 
 // Number of steps from one value to another; nullopt: not a whole number of them.
-std::optional<std::uint64_t> steps_between(std::uint64_t from, std::uint64_t to, std::uint64_t step, unsigned size) {
+std::optional<std::uint64_t> steps_between(std::uint64_t from, std::uint64_t to, std::uint64_t step,
+                                           unsigned size) {
   const std::uint64_t mask = size_mask(size);
   std::uint64_t distance = (to - from) & mask, each = step & mask;
   if (each > mask / 2) {  // it falls
@@ -49,7 +50,8 @@ std::uint64_t value_at(const std::vector<std::uint8_t>& bytes, const ReadCell& p
 }
 
 // Adds the steps of the cells within `runs`.
-void grow_by(std::vector<ByteRun>& runs, const PollLoopProof& proof, const std::vector<GrowingCell>& cells, const ProofTurn& turn) {
+void grow_by(std::vector<ByteRun>& runs, const PollLoopProof& proof, const std::vector<GrowingCell>& cells,
+             const ProofTurn& turn) {
   for (const GrowingCell& cell : cells) {
     for (ByteRun& run : runs) {
       if (cell.address < run.address || cell.address + cell.size > run.address + run.bytes.size()) continue;
@@ -62,17 +64,21 @@ void grow_by(std::vector<ByteRun>& runs, const PollLoopProof& proof, const std::
   }
 }
 
-// True if `now` differs from `then` in compared bytes only, and these comparisons have the same outcome. Both are in the order
-// of PollLoopProof::ranges.
-bool has_same_outcomes(const PollLoopProof& proof, const std::vector<std::uint8_t>& now, const std::vector<std::uint8_t>& then) {
+// True if `now` differs from `then` in compared bytes only, and these comparisons have the same outcome. Both
+// are in the order of PollLoopProof::ranges.
+bool has_same_outcomes(const PollLoopProof& proof, const std::vector<std::uint8_t>& now,
+                       const std::vector<std::uint8_t>& then) {
   std::size_t begin = 0;
   for (const MemoryRange& range : proof.ranges) {
     for (std::size_t i = 0; i < range.length; ++i) {
       if (now[begin + i] == then[begin + i]) continue;
-      const auto is_of_byte = [&](const Comparison& one) { return range.address + i - one.address < one.size; };
+      const auto is_of_byte = [&](const Comparison& one) {
+        return range.address + i - one.address < one.size;
+      };
       const auto keeps = [&](const Comparison& one) {
         // A byte is compared as a part of the same whole value each time.
-        if (one.address < range.address || one.address + one.size > range.address + range.length) return false;
+        if (one.address < range.address || one.address + one.size > range.address + range.length)
+          return false;
         std::uint64_t value = 0;
         std::memcpy(&value, now.data() + begin + (one.address - range.address), one.size);
         return one.has_same_outcome(value);
@@ -118,8 +124,9 @@ class Readings {
 
 // As turn_at(), of a thread whose bytes at proof.ranges are `bytes()`; nullptr: unknown.
 template <typename Bytes>
-std::optional<ProofTurn> turn_of(const PollLoopProof& proof, const std::optional<std::vector<ReadCell>>& cells,
-                                 const Registers& at_entry, const Bytes& bytes) {
+std::optional<ProofTurn> turn_of(const PollLoopProof& proof,
+                                 const std::optional<std::vector<ReadCell>>& cells, const Registers& at_entry,
+                                 const Bytes& bytes) {
   const PollPoint& first = proof.polls.front();
   Registers begun = first.registers;
   std::vector<std::optional<std::uint64_t>> turns(proof.groups.size());
@@ -128,7 +135,8 @@ std::optional<ProofTurn> turn_of(const PollLoopProof& proof, const std::optional
     if (grows.step == 0 || begun.gpr[index] == at_entry.gpr[index]) continue;
     const std::size_t group = proof.group_of(grows.sources);
     if (group == turns.size()) return std::nullopt;
-    if (!turns[group]) turns[group] = steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size);
+    if (!turns[group])
+      turns[group] = steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size);
     if (!turns[group]) return std::nullopt;
     begun.gpr[index] = grown(grows, begun.gpr[index], *turns[group]);
   }
@@ -179,13 +187,15 @@ bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemo
   return turn && turn->is_first();
 }
 
-// A proof of later turns of the same loop, which the new one includes, is replaced; else the oldest one if the list is full.
+// A proof of later turns of the same loop, which the new one includes, is replaced; else the oldest one if
+// the list is full.
 void KeptProofs::Ring::add(Kept one, std::size_t most) {
   const auto includes = [&one](const Kept& other) {
     const PollLoopProof& earlier = *one.proof;
     const PollLoopProof& later = *other.proof;
     if (earlier.ranges != later.ranges || earlier.polls.size() != later.polls.size()) return false;
-    const auto turn = turn_of(earlier, one.cells, later.polls.front().registers, [&] { return &later.expected; });
+    const auto turn =
+        turn_of(earlier, one.cells, later.polls.front().registers, [&] { return &later.expected; });
     return turn && turn->left >= later.turns;
   };
   const auto included = std::ranges::find_if(kept, includes);
@@ -233,7 +243,8 @@ PollLoopProof from_turn(const PollLoopProof& proof, const ProofTurn& turn) {
   Registers& begun = later.polls.front().registers;
   for (const unsigned index : kPreserved) {
     const GrowingRegister& grows = proof.registers[index];
-    if (grows.step != 0) begun.gpr[index] = grown(grows, begun.gpr[index], turn.of_group[proof.group_of(grows.sources)]);
+    if (grows.step != 0)
+      begun.gpr[index] = grown(grows, begun.gpr[index], turn.of_group[proof.group_of(grows.sources)]);
   }
   grow_by(later.reads, proof, proof.cells, turn);
   grow_by(later.writes, proof, proof.cells, turn);
@@ -241,7 +252,8 @@ PollLoopProof from_turn(const PollLoopProof& proof, const ProofTurn& turn) {
   later.expected.clear();
   std::size_t at = 0;
   for (ByteRun& run : later.reads) {
-    if (!turn.bytes.empty()) std::copy_n(turn.bytes.begin() + static_cast<std::ptrdiff_t>(at), run.bytes.size(), run.bytes.begin());
+    if (!turn.bytes.empty())
+      std::copy_n(turn.bytes.begin() + static_cast<std::ptrdiff_t>(at), run.bytes.size(), run.bytes.begin());
     at += run.bytes.size();
     later.expected.insert(later.expected.end(), run.bytes.begin(), run.bytes.end());
   }

@@ -15,18 +15,19 @@ namespace verbatim::spin {
 struct ProofTurn {
   std::vector<std::uint64_t> of_group;  // in the order of PollLoopProof::groups
   std::uint64_t left = kEveryTurn;      // number of turns, from this one on, for which the proof holds
-  // PollLoopProof::expected as it is in memory, if compared bytes have other values than in the proof; else empty.
+  // PollLoopProof::expected as it is in memory, if compared bytes have other values than in the proof; else
+  // empty.
   std::vector<std::uint8_t> bytes;
 
   // True if the proof holds as it is.
   bool is_first() const;
 };
 
-// The turn of the proof that begins in the state of a thread at the same poll: the registers that matter and the bytes on which
-// the cycle depends have their values of that turn, and compared bytes any values with the same outcome. This takes one batched
-// read and interprets nothing. Bytes that the cycle writes before it reads them may differ: a caller that skips whole cycles
-// writes `proof.writes`. nullopt: none. Always nullopt for proofs with clocks, and for turns after the first of a proof with
-// bounds.
+// The turn of the proof that begins in the state of a thread at the same poll: the registers that matter and
+// the bytes on which the cycle depends have their values of that turn, and compared bytes any values with the
+// same outcome. This takes one batched read and interprets nothing. Bytes that the cycle writes before it
+// reads them may differ: a caller that skips whole cycles writes `proof.writes`. nullopt: none. Always
+// nullopt for proofs with clocks, and for turns after the first of a proof with bounds.
 std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
 // True if it is the first turn.
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
@@ -39,8 +40,8 @@ struct ReadCell {
   std::size_t at;
 };
 
-// The latest proofs of a process. A loop that waits at several places, with several stack depths, or until a counter has one
-// of some hundred values alternates between that many proofs.
+// The latest proofs of a process. A loop that waits at several places, with several stack depths, or until a
+// counter has one of some hundred values alternates between that many proofs.
 class KeptProofs {
  public:
   using Proof = std::shared_ptr<const PollLoopProof>;
@@ -49,16 +50,18 @@ class KeptProofs {
     ProofTurn turn;
   };
 
-  // Maximum numbers of kept proofs: of turns of up to kFewPolls polls, and of longer ones, which need more memory.
+  // Maximum numbers of kept proofs: of turns of up to kFewPolls polls, and of longer ones, which need more
+  // memory.
   static constexpr std::size_t kFewPolls = 8, kShort = 256, kLong = 32;
 
   // A proof that reads clocks is not kept, because it holds at its own times only.
   void keep(Proof proof);
   void forget() { short_.clear(), long_.clear(); }
   std::size_t count() const { return short_.kept.size() + long_.kept.size(); }
-  // A proof of a turn that begins in the state of the thread, and that `accepts`: first those of turns of many polls, the latest
-  // first. Reads each list of ranges once.
-  std::optional<Found> find(const Registers& at_entry, CodeMemory& memory, const std::function<bool(const Found&)>& accepts) const;
+  // A proof of a turn that begins in the state of the thread, and that `accepts`: first those of turns of
+  // many polls, the latest first. Reads each list of ranges once.
+  std::optional<Found> find(const Registers& at_entry, CodeMemory& memory,
+                            const std::function<bool(const Found&)>& accepts) const;
 
  private:
   struct Kept {

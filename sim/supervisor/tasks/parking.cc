@@ -172,13 +172,15 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     if (search == Search::kReusable) {
       // Later waits share the price of a proof that they can use.
       const bool is_found = is_refused ? last_ != nullptr && last_->polls.size() > kShortTurn : !proof.groups.empty();
-      effort_.reusable_price = is_found ? proof.far_steps / kUsesOfReusable : std::min(2 * effort_.reusable_price, kMostReusablePrice);
+      effort_.reusable_price =
+          is_found ? proof.far_steps / kUsesOfReusable : std::min(2 * effort_.reusable_price, kMostReusablePrice);
     } else if (search == Search::kAny) {
       effort_.far_price = is_refused ? 2 * effort_.far_price : std::max<std::int64_t>(proof.far_steps, kLeastFarPrice);
     }
     // After turns of many polls the next one is more likely than the few turns.
     const bool is_for_few =
-        last_ != nullptr && (within.likely_polls == 0 || !last_->groups.empty()) && is_worth_parking(last_->turns, last_->polls.size());
+        last_ != nullptr && (within.likely_polls == 0 || !last_->groups.empty()) &&
+        is_worth_parking(last_->turns, last_->polls.size());
     if (is_refused) {
       effort_.waits_for_few = is_for_few;
       effort_.few_turns = proof.refusal.reason == spin::Reason::kFewTurns ? effort_.few_turns + 1 : 0;
@@ -228,7 +230,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     if (is_far && last_->turns != spin::kEveryTurn) effort_.polls_to_skip = polls;
   }
   // The turns of a proof for few turns may be too few the next time.
-  if (last_->turns == spin::kEveryTurn || std::min(last_->turns, kManyTurns) * last_->polls.size() >= poll_limits(search).fewest_polls)
+  const std::uint64_t parked_polls = std::min(last_->turns, kManyTurns) * last_->polls.size();
+  if (last_->turns == spin::kEveryTurn || parked_polls >= poll_limits(search).fewest_polls)
     effort_.failures = effort_.few_turns = 0;
   auto queues = queues_of(*last_, seen);
   if (!queues && shows_something_) return std::nullopt;

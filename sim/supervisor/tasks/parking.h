@@ -244,7 +244,7 @@ class LoopAnalyst {
     std::int64_t credit = 0;          // instructions available for turns of many polls
     bool waits_for_few = false;         // the last refused loop was parked for few turns
     std::int64_t own_ends_of_wait = 0;  // consecutive ends of parked turns by themselves, in the present wait
-    std::int64_t far_price = 600'000;   // instructions of the last search for a turn of many polls
+    std::int64_t far_price = 100'000;   // instructions of the last search for a turn of many polls
     std::int64_t reusable_price = 20'000;  // own ends must have cost this much before a reusable one is searched
     std::int64_t polls_of_slice = 0;  // moving average, times kSlicesOfAverage
     Instant own_end{};                // time at which the parked turns end by themselves, if soon
