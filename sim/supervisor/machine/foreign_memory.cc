@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <system_error>
 
@@ -180,22 +182,38 @@ std::optional<ForeignMapping> ForeignMemory::mapping_at(host::ProgramAddress add
                             device_number(query.device_major, query.device_minor), query.inode, query.offset};
     if (has_queries_) return std::nullopt;
   }
-  return mapping_by_text(address);
+  return mapping_by_text(address, nullptr);
 }
 
-std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address) const {
+std::string ForeignMemory::name_at(host::ProgramAddress address) {
+  std::string name(PATH_MAX, '\0');
+  if (has_queries_) {
+    MapsQuery query{.address = address, .name_size = static_cast<std::uint32_t>(name.size())};
+    query.name = reinterpret_cast<std::uintptr_t>(name.data());
+    if (ask(query)) return {name.data(), strnlen(name.data(), query.name_size)};
+    if (has_queries_) return "";
+  }
+  name.clear();
+  mapping_by_text(address, &name);
+  return name;
+}
+
+std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address, std::string* name) const {
   std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
   if (maps == nullptr) throw_if_refused(pid_);
   if (maps == nullptr) return std::nullopt;
   std::optional<ForeignMapping> found;
-  char line[512];
+  char line[512 + PATH_MAX];
   while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
     unsigned long begin, end, offset, inode;
     unsigned major, minor;
     char access[5];
-    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &begin, &end, access, &offset, &major, &minor, &inode) != 7) continue;
-    if (address >= begin && address < end)
-      found = ForeignMapping{begin, end, access[3] == 's', device_number(major, minor), inode, offset};
+    int name_at = 0;
+    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &begin, &end, access, &offset, &major, &minor, &inode, &name_at) != 7)
+      continue;
+    if (address < begin || address >= end) continue;
+    found = ForeignMapping{begin, end, access[3] == 's', device_number(major, minor), inode, offset};
+    if (name != nullptr) name->assign(line + name_at, strcspn(line + name_at, "\n"));
   }
   std::fclose(maps);
   return found;
