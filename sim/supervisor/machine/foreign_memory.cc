@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <system_error>
 
@@ -17,15 +19,6 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// PROCMAP_QUERY of linux/fs.h (Linux 6.11), which older headers lack.
-struct MapsQuery {
-  std::uint64_t size, flags, address;
-  std::uint64_t start, end, mapping_flags, page_size, offset, inode;
-  std::uint32_t device_major, device_minor, name_size, build_id_size;
-  std::uint64_t name, build_id;
-};
-static_assert(sizeof(MapsQuery) == 104);
-constexpr unsigned long kMapsQuery = _IOWR('f', 17, MapsQuery);
 constexpr std::uint64_t kIsShared = 8;  // PROCMAP_QUERY_VMA_SHARED
 
 std::uint64_t device_number(std::uint64_t major, std::uint64_t minor) { return major << 32 | minor; }
@@ -42,6 +35,14 @@ void throw_if_refused(pid_t pid) {
 }
 
 }  // namespace
+
+// PROCMAP_QUERY of linux/fs.h (Linux 6.11), which older headers lack.
+struct ForeignMemory::MapsQuery {
+  std::uint64_t size, flags, address;
+  std::uint64_t start, end, mapping_flags, page_size, offset, inode;
+  std::uint32_t device_major, device_minor, name_size, build_id_size;
+  std::uint64_t name, build_id;
+};
 
 int ForeignMemory::ProcessFile::open(pid_t pid) {
   if (fd_ < 0) fd_ = open_file(path_of(pid, name_), flags_ | O_CLOEXEC);
@@ -150,45 +151,64 @@ std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t 
   return length;
 }
 
-std::optional<ForeignMapping> ForeignMemory::mapping_at(host::ProgramAddress address) {
-  if (has_queries_) {
-    const auto mapping = mapping_by_query(address);
-    if (has_queries_) return mapping;
-  }
-  return mapping_by_text(address);
-}
-
-std::optional<ForeignMapping> ForeignMemory::mapping_by_query(host::ProgramAddress address) {
-  MapsQuery query{.size = sizeof query, .address = address};
+bool ForeignMemory::ask(MapsQuery& query) {
+  static_assert(sizeof(MapsQuery) == 104);
+  constexpr unsigned long kMapsQuery = _IOWR('f', 17, MapsQuery);
+  query.size = sizeof query;
   for (int tries = 0; tries < 2; ++tries) {
     const int fd = maps_.open(pid_);
-    if (fd < 0) return std::nullopt;
-    if (ioctl(fd, kMapsQuery, &query) == 0) {
+    if (fd < 0) return false;
+    if (ioctl(fd, kMapsQuery, &query) == 0) return true;
+    if (errno == ENOTTY) has_queries_ = false;
+    if (errno != ESRCH) return false;
+    maps_.close();  // the process has executed another program since the file was opened
+  }
+  return false;
+}
+
+std::optional<ForeignMapping> ForeignMemory::mapping_at(host::ProgramAddress address) {
+  if (has_queries_) {
+    MapsQuery query{.address = address};
+    if (ask(query)) {
       return ForeignMapping{query.start, query.end, static_cast<unsigned>(query.mapping_flags) & (kRead | kWrite),
                             (query.mapping_flags & kIsShared) != 0, device_number(query.device_major, query.device_minor),
                             query.inode, query.offset};
     }
-    if (errno == ENOTTY) has_queries_ = false;
-    if (errno != ESRCH) return std::nullopt;
-    maps_.close();  // the process has executed another program since the file was opened
+    if (has_queries_) return std::nullopt;
   }
-  return std::nullopt;
+  return mapping_by_text(address, nullptr);
 }
 
-std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address) const {
+std::string ForeignMemory::name_at(host::ProgramAddress address) {
+  std::string name(PATH_MAX, '\0');
+  if (has_queries_) {
+    MapsQuery query{.address = address, .name_size = static_cast<std::uint32_t>(name.size())};
+    query.name = reinterpret_cast<std::uintptr_t>(name.data());
+    if (ask(query)) return {name.data(), strnlen(name.data(), query.name_size)};
+    if (has_queries_) return "";
+  }
+  name.clear();
+  mapping_by_text(address, &name);
+  return name;
+}
+
+std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address, std::string* name) const {
   std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
   if (maps == nullptr) throw_if_refused(pid_);
   if (maps == nullptr) return std::nullopt;
   std::optional<ForeignMapping> found;
-  char line[512];
+  char line[512 + PATH_MAX];
   while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
     unsigned long begin, end, offset, inode;
     unsigned major, minor;
     char access[5];
-    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &begin, &end, access, &offset, &major, &minor, &inode) != 7) continue;
+    int name_at = 0;
+    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &begin, &end, access, &offset, &major, &minor, &inode, &name_at) != 7)
+      continue;
     if (address < begin || address >= end) continue;
     const unsigned rights = (access[0] == 'r' ? kRead : 0u) | (access[1] == 'w' ? kWrite : 0u);
     found = ForeignMapping{begin, end, rights, access[3] == 's', device_number(major, minor), inode, offset};
+    if (name != nullptr) name->assign(line + name_at, strcspn(line + name_at, "\n"));
   }
   std::fclose(maps);
   return found;

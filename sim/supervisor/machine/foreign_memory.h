@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "sim/host/program_memory.h"
 #include "sim/supervisor/spin/code_memory.h"
@@ -49,6 +50,8 @@ class ForeignMemory {
   std::uint64_t permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights);
   // Mapping that contains `address`; nullopt: none.
   std::optional<ForeignMapping> mapping_at(host::ProgramAddress address);
+  // Name of that mapping as in /proc/PID/maps: path of a file, "[stack]" and the like. "": no mapping, or no name.
+  std::string name_at(host::ProgramAddress address);
   // Whether `count` pages from page number `first` (address / 4096) are present, anonymous and not shared.
   bool are_private_pages(std::uint64_t first, std::uint64_t count);
 
@@ -70,9 +73,12 @@ class ForeignMemory {
     int fd_ = -1;
   };
 
-  // nullopt: none, or the kernel lacks PROCMAP_QUERY, and has_queries_ is then false.
-  std::optional<ForeignMapping> mapping_by_query(host::ProgramAddress address);
-  std::optional<ForeignMapping> mapping_by_text(host::ProgramAddress address) const;
+  struct MapsQuery;
+  // Fills in the mapping that contains query.address. False: there is none, or the kernel lacks PROCMAP_QUERY
+  // (has_queries_).
+  bool ask(MapsQuery& query);
+  // `name`: receives the mapping's name, unless nullptr.
+  std::optional<ForeignMapping> mapping_by_text(host::ProgramAddress address, std::string* name) const;
   std::size_t read_by_file(std::span<const spin::MemoryRange> from, std::byte* to);
   // pread or pwrite on that file of /proc/PID.
   template <class Transfer>

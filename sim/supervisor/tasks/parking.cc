@@ -86,10 +86,10 @@ spin::Limits LoopAnalyst::limits_within(unsigned steps, unsigned effort) const {
 }
 
 LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops,
-                         std::span<const spin::MemoryRange> interposed)
+                         std::span<const spin::MemoryRange> interposed, KnownLoops& loops)
     : process_(process),
       interposed_(interposed),
-      traps_(process),
+      traps_(process, loops),
       traps_loops_(traps_loops),
       epoch_ns_(epoch_ns),
       code_(std::make_unique<AnalysedMemory>(process.memory(), *process.patches())),

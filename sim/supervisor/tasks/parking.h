@@ -134,8 +134,9 @@ void show_growth(Process& process, std::span<const spin::MemoryRange> accessed);
 class LoopAnalyst {
  public:
   // `epoch_ns`: CLOCK_REALTIME at virtual time 0. `traps_loops`: SupervisorOptions::traps_loops.
-  // `interposed`: see spin::Limits; must outlive *this.
-  LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops, std::span<const spin::MemoryRange> interposed);
+  // `interposed`: see spin::Limits. `loops`: those of the run. Both must outlive *this.
+  LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops, std::span<const spin::MemoryRange> interposed,
+              KnownLoops& loops);
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing. `registers` is from its slot. If nullopt is
@@ -168,6 +169,7 @@ class LoopAnalyst {
   void note_skipped(const Parked& parked, std::int64_t polls);
   // Code of the process may have changed: an earlier proof does not compare it.
   void forget_proofs();
+  LoopTraps& traps() { return traps_; }
   // A thread has got the token. Later pokes concern a new computation.
   void begin_slice() { pokes_.in_vain = 0; }
   // Factor for the real time before a computing thread is poked: at least 1, doubled up to 256 while pokes

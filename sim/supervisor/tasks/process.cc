@@ -56,6 +56,7 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   close_own_contexts(true);
   contexts_.clear();
   analyst_.reset();
+  known_loops = 0;
   name_ = std::move(name);
   region_ = std::move(region);
   for (const auto& [fd, file] : files_) region_->set_virtual(fd, true);
