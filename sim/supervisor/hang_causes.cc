@@ -196,7 +196,8 @@ HangCauses::Clause HangCauses::sleep_on(Process& process, const hca::CompletionQ
                               reason.explanation.empty() ? "" : ": " + reason.explanation),
                   reason.cause};
     if (!reason.waits_for.empty()) clause.waits_for = reason.waits_for.front();
-    clause.is_idle = std::ranges::all_of(why, [](const Clause& one) { return one.is_idle || one.cause < WaitCause::kUnfinished; });
+    const auto is_no_mistake = [](const Clause& one) { return one.is_idle || one.cause < WaitCause::kUnfinished; };
+    clause.is_idle = std::ranges::all_of(why, is_no_mistake);
     return clause;
   }
   const std::string held = fmt::format("{} holds {} that the program has not polled, {}written at {}", name, count(cq.waiting, "completion"),
@@ -354,7 +355,8 @@ std::vector<HangCauses::Clause> HangCauses::why_empty(const hca::CompletionQueue
     const bool has_sends = !of_sends.empty();
     // A program that polls one queue for sends and receives may do without the completions of its sends.
     const bool is_for_both = qp.send_cq == qp.recv_cq && qp.receives > 0;
-    if (is_for_both && of_sends.cause >= WaitCause::kUnfinished && qp.state >= ib::QpState::kRts) of_sends.cause = WaitCause::kUnknown;
+    const bool is_excusable = of_sends.cause >= WaitCause::kUnfinished && qp.state >= ib::QpState::kRts;
+    if (is_for_both && is_excusable) of_sends.cause = WaitCause::kUnknown;
     if (has_sends) wrong.push_back(std::move(of_sends));
     if (qp.recv_cq != cq.number) continue;
     Clause of_receives = why_no_message(qp);
