@@ -21,6 +21,7 @@
 #include "tools/verbatim/program_ends.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_congestion.h"
+#include "tools/verbatim/unused_rdma.h"
 
 namespace verbatim::cli {
 
@@ -154,6 +155,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     }
     warnings.push_back(std::move(text));
   }
+  std::string unused_rdma = unused_rdma_text(plan.scenario, result, figures.packets);
+  if (!unused_rdma.empty()) warnings.push_back(std::move(unused_rdma));
   constexpr std::size_t kMostMismatches = 5;  // that are listed
   const std::vector<std::string>& mismatches = plan.scenario.topology.mismatches;
   for (std::size_t i = 0; i < std::min(kMostMismatches, mismatches.size()); ++i) warnings.push_back("mismatch: " + mismatches[i]);

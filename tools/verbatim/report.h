@@ -61,7 +61,7 @@ struct Verdict {
 // A sentence for each failure drawn by freedom spec.
 std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures);
 
-// A sentence for each fault, and each kill, that never happened.
+// A sentence for each fault, and each kill, that never happened, and for a library that used TCP only.
 std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
                                      const RunFigures& figures);
 

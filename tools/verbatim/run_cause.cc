@@ -16,6 +16,8 @@ RunCause of_failure(const observe::Failure& failure) {
   return {join("at ", time_text(failure.time_ps), ", ", failure.what, ": ", first.evidence), first.remedy, failure.subject, !failure.is_finding};
 }
 
+bool is_of_request(const observe::Failure& failure) { return !failure.is_finding && failure.subject.starts_with("IBV_WC_"); }
+
 bool has_hung(supervisor::Outcome outcome) {
   using enum supervisor::Outcome;
   return outcome == kDeadlock || outcome == kTimeLimit;
@@ -42,6 +44,8 @@ RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::
     const auto failed = std::ranges::find(failures, false, &observe::Failure::is_finding);
     const supervisor::HangCause& hang = result.hang_cause;
     if (hang.is_of_peer && failed != failures.end()) return of_failure(*failed);
+    const auto failed_request = std::ranges::find_if(failures, is_of_request);
+    if (hang.follows_from_failure && failed_request != failures.end()) return of_failure(*failed_request);
     // The peer has exited because of its own failure, and the other programs wait for it.
     if (hang.is_of_peer && !failures.empty()) return of_failure(failures.front());
     const bool follows_from_end = hang.is_of_peer && first_end_ps;

@@ -21,7 +21,8 @@ struct RunCause {
   bool is_certain = true;  // false: only a check found something, which need not be the cause
 };
 
-// For a hang: packets stuck in the fabric, then the threads' waits, then the first failure. For a run that
+// For a hang: packets stuck in the fabric; then a wait that is wrong by itself; then the first failed work
+// request, if the waits can follow from it; then the other waits; then the first failure. For a run that
 // ended: the first failure. A check's finding is used only if nothing else is known, or only that a peer has
 // exited. `first_end_ps`: the first unexpected end of a program, if any; later failures are its consequences.
 // `rnr_naks`: those of the whole run.
