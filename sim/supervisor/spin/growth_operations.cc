@@ -15,9 +15,6 @@ bool same_register(const Instruction& in) {
          in.destination.index == in.source.index;
 }
 
-// Operations other than jumps that use a condition.
-bool takes_condition(Op op) { return op == Op::kSetcc || op == Op::kCmovcc || op == Op::kAdc || op == Op::kSbb; }
-
 }  // namespace
 
 bool Growth::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
@@ -28,7 +25,7 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
   const bool is_floating = in.op >= Op::kFloatFromInteger;
   if (horizon_ == 0) return is_floating ? fail(Reason::kGrowingResult) : follow_rule(in);
   const Uses what = is_floating ? Uses::kBounds : uses(in);
-  if (what == Uses::kConstant) return follow_rule(in) || (takes_condition(in.op) && may_be_either() && follow_bounds(in));
+  if (what == Uses::kConstant) return follow_rule(in);
   if (what == Uses::kRule) {
     // The rule is used if it holds in all turns considered.
     const Rules before{registers_, constant_low_, cells_,         assumed_,  constant_.size(),
