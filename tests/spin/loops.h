@@ -79,9 +79,6 @@ struct LoopState {
   void poll_keeping_millisecond(LoopState*, long end); \
   void poll_until_difference(LoopState*, long end); \
   void poll_leaving_early_times(LoopState*, long end); \
-  void poll_storing_either(LoopState*, long end); \
-  void poll_reading_late(LoopState*, long end); \
-  void poll_counting_late(LoopState*, long end); \
   void poll_until_quotient(LoopState*, long end, long divisor); \
   void poll_with_two_buffers(LoopState*);      \
   void poll_nested(LoopState*);                \

@@ -140,7 +140,6 @@ bool Comparisons::follow(const Instruction& in, const MachineState& state, std::
 
 std::vector<Comparison> Comparisons::found() const {
   std::vector<Comparison> found;
-  if (growth_.went_both_ways()) return found;
   const auto key = [](const Comparison& one) {
     return std::tie(one.address, one.other, one.size, one.is_test, one.memory_is_first);
   };

@@ -281,19 +281,8 @@ void SpinProver::look_further(const GrowingTurn& turn, PollLoopProof& proof) {
   steps_ = steps;
 }
 
-// As grow(), for at most horizon.turns turns; 0: for as long as the rules hold, without bounds. If a proof
-// fails that followed both paths of a jump, it is tried again without that.
+// As grow(), for at most horizon.turns turns; 0: for as long as the rules hold, without bounds.
 PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, Horizon horizon) {
-  PollLoopProof proof = follow_to(turn, horizon);
-  if (proof.proven || !growth_.went_both_ways()) return proof;
-  const unsigned steps = steps_;
-  horizon.goes_both_ways = false;
-  proof = follow_to(turn, horizon);
-  steps_ += steps;
-  return proof;
-}
-
-PollLoopProof SpinProver::follow_to(const GrowingTurn& turn, Horizon horizon) {
   PollLoopProof proof;
   const Registers& at_entry = turn.loop.at_entry;
   const std::uint64_t end = turn.next.rip;
@@ -339,7 +328,6 @@ PollLoopProof SpinProver::follow_to(const GrowingTurn& turn, Horizon horizon) {
 
   bool holds = clock_.reads() == 0 || clock_.period_ps() == period_ps_;
   for (const unsigned index : kKept) {
-    // A register that only one of two paths writes is unknown after them.
     holds &= (known_bits(index, 8) & ~interpreter_.state.known) == 0;
     if ((forgotten >> index & 1) != 0) continue;
     GrowingRegister left = growth_.registers()[index];
@@ -365,14 +353,6 @@ PollLoopProof SpinProver::follow_to(const GrowingTurn& turn, Horizon horizon) {
   for (const MemoryRange& range : proof.remade) holds &= !is_read(range.address, range.length);
   // Every changed byte was read, and a step was assumed for it.
   for (const ByteRun& run : turn.differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
-  // Bytes that only the other path of a jump has read must not change.
-  for (const ByteRun& run : changed(reads, memory_.values(reads))) {
-    for (std::uint64_t at = run.address; at < run.address + run.bytes.size(); ++at) {
-      holds &= std::any_of(growth_.assumed().begin(), growth_.assumed().end(), [&](const GrowingCell& cell) {
-        return overlap(at, 1, cell.address, cell.size);
-      });
-    }
-  }
   if (!holds) {
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;

@@ -39,9 +39,6 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   growing_flags_ = flags_set_ = 0;
   horizon_ = horizon.turns;
   crosses_seconds_ = horizon.crosses_seconds;
-  may_go_both_ways_ = horizon_ != 0 && horizon.goes_both_ways;
-  went_both_ways_ = false;
-  ways_ = 0;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
   sign_size_ = 0;
@@ -233,8 +230,6 @@ void Growth::keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from) 
 }
 
 bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
-  // A cell must not be read first on one path and written first on the other.
-  if (ways_ != 0 && changes(address, size, nullptr)) return fail(Reason::kGrowingPart);
   for (std::size_t i = 0; i < cells_.size();) {
     const GrowingCell& cell = cells_[i];
     if (!overlap(address, size, cell.address, cell.size)) {

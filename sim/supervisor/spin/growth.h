@@ -10,9 +10,7 @@
 //
 // Values computed from clocks may follow no rule. For a given number of turns (the horizon) they have bounds
 // (range.h): a comparison must have one outcome for all values within the bounds, and a turn must not read
-// bounded values of the turn before. If a comparison can have either outcome, the result of SETcc, CMOVcc,
-// ADC or SBB has bounds again. At a jump both paths are followed, and their differences where they meet
-// become bounds (growth_ways.cc).
+// bounded values of the turn before.
 #pragma once
 
 #include <array>
@@ -55,8 +53,6 @@ struct Horizon {
   std::uint64_t turns = 0;
   // Clocks may show several seconds in these turns. False: they show one.
   bool crosses_seconds = false;
-  // Comparisons may have different outcomes in different turns.
-  bool goes_both_ways = true;
 };
 
 // Growth of a general register. With size 4 the upper half is zero in every turn.
@@ -98,22 +94,6 @@ class Growth final : public Observer {
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
 
-  // The paths of a jump are followed one after the other. A cell that one of them reads before it writes it
-  // counts as read by the others too: take_over() adds it and the limit of turns() to the state at the jump.
-  void begin_way() { ++ways_; }
-  void end_way() { --ways_; }
-  void take_over(const Growth& way);
-  // Contents of the ranges `stores`, which the paths have stored; empty if one is unknown.
-  struct Content;
-  std::vector<Content> contents(const std::vector<MemoryRange>& stores);
-  // Merges the state of the other path, `there`, into that of this path, `here`. `mine` and `others` are the
-  // contents of the same memory. Differing values become bounds. Registers without bounds become unknown.
-  // False: bounds of memory cannot be computed.
-  bool join(Growth& other, const MachineState& there, MachineState& here, const std::vector<Content>& mine,
-            const std::vector<Content>& others);
-  // Whether a condition had either outcome, which Horizon::goes_both_ways permits.
-  bool went_both_ways() const { return went_both_ways_; }
-  bool may_go_both_ways() const { return may_go_both_ways_; }
   // True if a condition has no single outcome in the turns considered.
   bool is_unsettled() const { return reason_ == Reason::kUnsettled; }
 
@@ -207,17 +187,6 @@ class Growth final : public Observer {
   bool bounded_product(const Instruction& in);
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
-  bool bounded_condition(const Instruction& in);
-  // True, and noted for went_both_ways(), if a condition is undecided and both outcomes are permitted.
-  bool may_be_either() {
-    const bool may = reason_ == Reason::kUnsettled && may_go_both_ways_;
-    went_both_ways_ |= may;
-    return may;
-  }
-  // growth_ways.cc
-  static bool joined(const Bounds& a, const Bounds& b, Bounds& both);
-  void join_registers(Growth& other, const MachineState& there, MachineState& here);
-  void join_vectors(const Growth& other, const MachineState& there, MachineState& here);
   // growth_vectors.cc
   bool bounded_vector(const Instruction& in);
   bool bounded_halves(const Instruction& in);
@@ -305,8 +274,6 @@ class Growth final : public Observer {
   std::uint64_t flags_period_ = 0;  // as period_
   std::uint64_t horizon_ = 0;
   bool crosses_seconds_ = false;
-  bool may_go_both_ways_ = false, went_both_ways_ = false;
-  unsigned ways_ = 0;  // nesting depth of paths
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // of bits 0-63 and of bits 64-127
   std::vector<BoundedCell> bounded_;
@@ -314,13 +281,6 @@ class Growth final : public Observer {
   unsigned sign_size_ = 0;
   bool flags_bounded_ = false;  // flags compare these:
   Range flags_range_a_, flags_range_b_;
-};
-
-struct Growth::Content {
-  MemoryRange range;
-  std::uint64_t now = 0, step = 0;
-  bool is_bounded = false;
-  Bounds bounds;
 };
 
 }  // namespace verbatim::spin

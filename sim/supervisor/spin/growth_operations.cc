@@ -23,9 +23,6 @@ std::uint64_t period_of_bits(std::uint64_t step, std::uint64_t mask) {
   return bits > 0 && bits <= kMostBits ? std::uint64_t{1} << bits : 0;
 }
 
-// Operations other than jumps that use a condition.
-bool takes_condition(Op op) { return op == Op::kSetcc || op == Op::kCmovcc || op == Op::kAdc || op == Op::kSbb; }
-
 }  // namespace
 
 bool Growth::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
@@ -43,7 +40,7 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
     return has_rule;
   }
   const Uses what = is_floating ? Uses::kBounds : uses(in);
-  if (what == Uses::kConstant) return follow_rule(in) || (takes_condition(in.op) && may_be_either() && follow_bounds(in));
+  if (what == Uses::kConstant) return follow_rule(in);
   if (what == Uses::kRule) {
     // The rule is used if it holds in all turns considered.
     const Rules before{registers_, constant_low_, cells_,         assumed_,  constant_.size(),

@@ -100,7 +100,7 @@ bool SpinProver::run_to_poll(const PollLoop& loop, std::optional<PollEntry>& pol
   while (true) {
     const std::uint64_t from = interpreter_.state.registers.rip;
     if (!step(limits)) {
-      if (pass_clock(limits) || go_both_ways(limits)) continue;
+      if (pass_clock(limits)) continue;
       // The poll functions are in the library.
       if (own_stop_.reason != Reason::kLibraryCall) return false;
       poll = is_poll(interpreter_.state.registers.rip);

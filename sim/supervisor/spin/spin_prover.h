@@ -300,7 +300,6 @@ class SpinProver {
   PollLoopProof grow(const PollLoop& loop, unsigned polls);
   PollLoopProof grow_within(const GrowingTurn& turn, PollLoopProof proof);
   PollLoopProof grow_to(const GrowingTurn& turn, Horizon horizon);
-  PollLoopProof follow_to(const GrowingTurn& turn, Horizon horizon);
   void look_further(const GrowingTurn& turn, PollLoopProof& proof);
   bool follow_turn(const GrowingTurn& turn, std::vector<PollPoint>& polls);
   // Sets what follow_to() has found about a turn that holds.
@@ -316,14 +315,6 @@ class SpinProver {
   PollPoint poll_point(const PollEntry& entry);
   // Interprets `code` until `watcher` refuses an instruction. Returns its address; nullopt: something else ended it.
   std::optional<std::uint64_t> refused_by(Observer& watcher, const Limits& limits, const MemoryRange& code);
-  // both_ways.cc
-  struct Place {
-    std::uint64_t rip = 0, stack = 0;
-    friend bool operator==(const Place&, const Place&) = default;
-  };
-  Place place() const { return {interpreter_.state.registers.rip, interpreter_.state.registers.gpr[kRsp]}; }
-  bool go_both_ways(const Limits& limits);
-  bool follow_way(const Limits& limits, std::span<const Place> until, std::vector<Place>* places);
   bool step_to_read(const Registers& at_entry, std::uint64_t return_address, const Limits& limits);
   // clock_reads.cc
   bool pass_clock(const Limits& limits);
@@ -346,7 +337,6 @@ class SpinProver {
   Growth growth_{memory_};
   Comparisons comparisons_{memory_, growth_};
   bool follows_growth_ = false;
-  unsigned ways_ = 0;  // nesting depth of jumps with both paths followed
   std::uint64_t path_hash_ = 0;  // hash of the jumps since it was reset
   TurnClock clock_;
   std::optional<PollLoopProof> short_proof_;
