@@ -44,7 +44,7 @@ void recover(const PutOff<QueuePairRef>& entry, Requester& requester, Responder&
              Actions& actions) {
   switch (entry.step) {
     case RecoveryStep::kNak:
-      return responder.on_nak_due(entry.psn, actions);
+      return responder.on_nak_due(entry.psn, entry.value, actions);
     case RecoveryStep::kRepeat:
       return requester.on_repeat_due(entry.psn, entry.value, now, actions);
     case RecoveryStep::kAskAgain:

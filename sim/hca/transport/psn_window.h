@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/core/check.h"
@@ -36,6 +37,16 @@ class PsnWindow {
     if (!covers(psn) || bits_[slot(psn)]) return false;
     bits_[slot(psn)] = true;
     return true;
+  }
+  // The first PSN in the bitmap behind a missing one; nullopt: none.
+  std::optional<ib::Psn> first_behind_gap() const {
+    bool is_behind = false;
+    for (std::uint32_t i = 0; i < bits_.size(); ++i) {
+      const bool is_in = bits_[slot(base_ + i)];
+      if (is_in && is_behind) return base_ + i;
+      if (!is_in) is_behind = true;
+    }
+    return std::nullopt;
   }
 
  private:

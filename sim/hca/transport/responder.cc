@@ -37,7 +37,7 @@ void Responder::start(ib::Psn expected) {
 void Responder::reset() {
   expected_ = {};
   msn_ = 0;
-  nak_sent_ = established_ = granted_none_ = false;
+  gap_nak_sent_ = rnr_nak_sent_ = established_ = granted_none_ = false;
   message_ = Message::kNone;
   received_ = 0;
   current_.reset();
@@ -88,7 +88,7 @@ void Responder::on_no_receive(const ib::Packet& packet, Actions& actions) {
   }
   // IBA 9.7.5.2.8: receiver not ready; the requester waits and sends the same PSN again. Packets that it has
   // sent behind it are not reported as a gap.
-  nak_sent_ = true;
+  rnr_nak_sent_ = true;
   send_ack(ib::rnr_nak_syndrome(connection_.attributes.min_rnr_timer), expected_, actions);
   actions.drop(DropReason::kAfterNak);
 }
@@ -175,15 +175,15 @@ Responder::Step Responder::check_behind_gap(const Request& request) {
   const ib::Psn psn = request.packet.bth.psn;
   if (keeps_packets()) {
     // IRN, 3.1: each request behind a gap is kept, and reported. Where packets may overtake each other, only
-    // the first request behind a gap is reported.
+    // the first request behind a gap is reported, and none while a NAK has everything sent again.
     kept_.advance(expected_);
-    if (!nak_sent_ && kept_.add(psn)) {
-      if (repeats_selectively() || !kept_.has(psn - 1)) report_gap(psn, request.actions);
+    if (!rnr_nak_sent_ && kept_.add(psn)) {
+      if (!gap_nak_sent_ && (repeats_selectively() || !kept_.has(psn - 1))) report_gap(psn, request.actions);
       return Step::kWaitForOthers;
     }
-  } else if (!nak_sent_) {
+  } else if (!gap_nak_sent_ && !rnr_nak_sent_) {
     // IBA 9.7.5.2.8: a gap is reported once, until the missing packet comes.
-    nak_sent_ = true;
+    gap_nak_sent_ = true;
     report_gap(psn, request.actions);
   }
   request.actions.drop(DropReason::kAfterNak);

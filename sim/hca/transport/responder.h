@@ -76,8 +76,8 @@ class Responder {
   // allow it.
   void execute(const ib::Packet& packet, const Placement& placement, bool allowed, Actions& actions);
 
-  // The delayed NAK is due for the gap before the request with PSN `seen`.
-  void on_nak_due(ib::Psn seen, Actions& actions);
+  // The delayed NAK is due for the gap before the request with PSN `seen`. `naks`: value of the delayed step.
+  void on_nak_due(ib::Psn seen, std::uint32_t naks, Actions& actions);
 
   // Receives have been posted: sends an acknowledgement if the newest answer granted no credits (IBA
   // 9.7.7.2.5).
@@ -143,6 +143,8 @@ class Responder {
   void send_answer(const ib::Aeth& aeth, ib::Psn psn, Actions& actions);
   bool repeats_selectively() const { return connection_.profile.loss_recovery.selective_repeat; }
   bool keeps_packets() const { return repeats_selectively() || connection_.address.accepts_any_path; }
+  // The missing packet that a NAK names has arrived.
+  void end_nak(Actions& actions);
   void report_gap(ib::Psn seen, Actions& actions);
   void send_gap_nak(ib::Psn seen, Actions& actions);
   // AETH that acknowledges all executed requests and grants credits for unused receives.
@@ -154,9 +156,11 @@ class Responder {
   ResponderSurroundings& surroundings_;
   ib::Psn expected_;
   std::uint32_t msn_ = 0;  // 24 bits: messages completed
-  // A NAK for a gap or an RNR NAK was sent: no further one until the expected PSN arrives. With selective
-  // repeat only an RNR NAK counts.
-  bool nak_sent_ = false;
+  // A NAK for a gap (except with selective repeat) or an RNR NAK was sent: no further one until the expected PSN
+  // arrives. Until then requests behind it are dropped, except behind a gap where packets may overtake each
+  // other: the requester sends them again on several paths, and some arrive before the missing one.
+  bool gap_nak_sent_ = false, rnr_nak_sent_ = false;
+  std::uint32_t gap_naks_ = 0;  // sent; a gap that a NAK's repetition covers is not reported for its earlier age
   PsnWindow kept_;  // PSNs of kept requests behind a gap
   bool established_ = false;
   bool granted_none_ = false;  // the newest answer granted no end-to-end credits

@@ -37,11 +37,26 @@ void Responder::execute(const ib::Packet& packet, const Placement& placement, bo
     established_ = true;
     if (connection_.state() == ib::QpState::kRtr) actions.raise(ib::AsyncEventType::kCommunicationEstablished);
   }
-  nak_sent_ = false;
-  if (kind_ == Message::kRead) return execute_read(request);
-  if (kind_ == Message::kAtomic) return execute_atomic(request, placement.address);
-  if (kind_ == Message::kAtomicWrite) return execute_atomic_write(request);
-  execute_message(request);
+  const bool ends_nak = gap_nak_sent_ || rnr_nak_sent_;
+  if (kind_ == Message::kRead) {
+    execute_read(request);
+  } else if (kind_ == Message::kAtomic) {
+    execute_atomic(request, placement.address);
+  } else if (kind_ == Message::kAtomicWrite) {
+    execute_atomic_write(request);
+  } else {
+    execute_message(request);
+  }
+  if (ends_nak) [[unlikely]] end_nak(actions);
+}
+
+void Responder::end_nak(Actions& actions) {
+  gap_nak_sent_ = rnr_nak_sent_ = false;
+  if (!connection_.address.accepts_any_path || repeats_selectively()) return;
+  // The next gap has been reported to nobody, and its packets may have been sent again and lost again: its age
+  // begins here.
+  kept_.advance(expected_);
+  if (const std::optional<ib::Psn> seen = kept_.first_behind_gap()) report_gap(*seen, actions);
 }
 
 void Responder::execute_message(const Request& request) {
@@ -214,17 +229,20 @@ void Responder::report_gap(ib::Psn seen, Actions& actions) {
   const LossRecoveryProfile& recovery = connection_.profile.loss_recovery;
   const Duration generation = connection_.address.accepts_any_path ? recovery.gap_time : recovery.nak_generation;
   if (generation == Duration::zero()) return send_gap_nak(seen, actions);
-  actions.recover_later(RecoveryStep::kNak, generation, seen, 0);
+  actions.recover_later(RecoveryStep::kNak, generation, seen, gap_naks_);
 }
 
-void Responder::on_nak_due(ib::Psn seen, Actions& actions) {
+void Responder::on_nak_due(ib::Psn seen, std::uint32_t naks, Actions& actions) {
   // No NAK when request `seen` has been executed meanwhile. Otherwise it was discarded or is kept, and the
   // NAK has the PSN that is missing now.
   if (!connection_.can_receive() || distance(expected_, seen) < 0) return;
   if (!repeats_selectively()) {
-    // Where packets may overtake each other, several requests may each have been the first behind the gap.
-    if (connection_.address.accepts_any_path && nak_sent_) return;
-    nak_sent_ = true;
+    if (connection_.address.accepts_any_path) {
+      // Several requests may each have been the first behind a gap: one NAK has all of them sent again.
+      if (gap_nak_sent_ || rnr_nak_sent_ || naks != gap_naks_) return;
+      ++gap_naks_;
+    }
+    gap_nak_sent_ = true;
   }
   send_gap_nak(seen, actions);
 }
