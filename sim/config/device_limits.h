@@ -1,5 +1,5 @@
 // Warnings about topologies that are well formed but that no real devices form: links faster than a device,
-// more ports than a switch has, routes that can deadlock on credits or pauses, routing engines that cannot
+// more ports than a switch has, thresholds of marking that no queue reaches, a generated fat tree of mostly empty leaves, routes that can deadlock on credits or pauses, routing engines that cannot
 // route the fabric, too few cables between switches. All of these can be simulated.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace verbatim::config {
 
-// Warns about links and ports that the profiles' devices do not have, and names a cycle of outputs in which
+// Warns about links and ports that the profiles' devices do not have, of marking above the shared memory, and names a cycle of outputs in which
 // packets can wait for each other for ever (sim/subnet/credit_loops.h). With no_fallback it is a finding if
 // no routing engine can route the fabric. The topology is resolved.
 void warn_of_device_limits(const TopologySpec& topology, Diagnostics& diagnostics);
