@@ -54,7 +54,10 @@ class ProfileReader {
  public:
   // `changes`: an object of objects by reference, as text; or empty.
   ProfileReader(const LoadOptions& options, const std::string& file, const std::string& changes, Diagnostics& diagnostics)
-      : options_(options), file_(file), diagnostics_(diagnostics), changes_(changes.empty() ? Json::object() : Json::parse(changes)) {}
+      : options_(options),
+        file_(file),
+        diagnostics_(diagnostics),
+        changes_(changes.empty() ? Json::object() : Json::parse(changes)) {}
 
   // `pointer` is the place of the reference in the topology's file.
   template <class Profile>

@@ -273,7 +273,8 @@ class SeedRuns {
     const auto rows = run.find("flow_times");
     if (rows == run.end() || !rows->is_array() || rows->empty() || !rows->back().is_object()) return;
     for (const char* key : kFlowTimes) {
-      if (const auto value = rows->back().find(key); value != rows->back().end() && value->is_number_unsigned()) entry[key] = *value;
+      const auto value = rows->back().find(key);
+      if (value != rows->back().end() && value->is_number_unsigned()) entry[key] = *value;
     }
   }
 
@@ -297,7 +298,8 @@ class SeedRuns {
       if (!range) continue;
       const auto text = [](std::uint64_t ps) { return time_text(instant_from_ps(static_cast<std::int64_t>(ps))); };
       answer_.print("  %s completion time: %s (seed %lld) to %s (seed %lld)\n", kNamesOfFlowTimes[i], text(range->least).c_str(),
-                    static_cast<long long>(range->least_seed), text(range->most).c_str(), static_cast<long long>(range->most_seed));
+                    static_cast<long long>(range->least_seed), text(range->most).c_str(),
+                    static_cast<long long>(range->most_seed));
     }
   }
 
@@ -312,7 +314,8 @@ class SeedRuns {
     print_ranges();
     if (options_.out.empty() && !plan_.scenario.traffic.flows.empty() && failed_.empty() && left == 0) {
       answer_.print("  completion times: with --out FOLDER, or as a table by `verbatim sweep %s --vary seed=%lld..%lld`\n",
-                    config::shell_word(plan_.scenario.file).c_str(), static_cast<long long>(seeds_.first), static_cast<long long>(seeds_.last));
+                    config::shell_word(plan_.scenario.file).c_str(), static_cast<long long>(seeds_.first),
+                    static_cast<long long>(seeds_.last));
     }
     for (const Kind& kind : kinds_) {
       if (kinds_.size() > 1)
