@@ -97,17 +97,23 @@ std::string congestion_text(const observe::Congestion& congestion) {
   return text;
 }
 
-std::string losses_text(const observe::Losses& losses) {
+std::string losses_text(const observe::Losses& losses, const std::vector<std::string>& failed_links) {
   if (!losses.any()) return "";
   const auto counted = [](std::uint64_t number, const char* one, const char* many) { return join(number, " ", number == 1 ? one : many); };
   std::string text = join("losses: ", counted(losses.packets_dropped(), "packet", "packets"), " dropped, ",
+                          losses.packets_discarded() == 0 ? "" : join(losses.packets_discarded(), " discarded by receivers (out of order after a NAK), "),
                           counted(losses.packets_sent_again(), "packet", "packets"), " sent again, ",
-                          counted(losses.retries(), "retry", "retries"), " for any cause, ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
+                          counted(losses.retries(), "retry", "retries"), ", ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
+  const auto with_links = [&](std::string whole) {
+    constexpr std::size_t kMostLinks = 4;
+    for (std::size_t i = 0; i < std::min(kMostLinks, failed_links.size()); ++i) whole += "; " + failed_links[i];
+    return failed_links.size() <= kMostLinks ? whole : join(whole, "; and ", failed_links.size() - kMostLinks, " more links");
+  };
   const observe::Losses::Message worst = losses.worst_message();
-  if (worst.retries == 0) return text;
+  if (worst.retries == 0) return with_links(text);
   text += join("; most retried message: QP ", worst.qpn, " of ", worst.adapter.substr(worst.adapter.find('/') + 1), ", PSN ", worst.psn, ", ",
                counted(worst.retries, "retry", "retries"), worst.retries == 1 ? " at " : " from ", time_text(worst.first_ps));
-  return worst.retries == 1 ? text : text + " to " + time_text(worst.last_ps);
+  return with_links(worst.retries == 1 ? text : text + " to " + time_text(worst.last_ps));
 }
 
 }  // namespace verbatim::cli

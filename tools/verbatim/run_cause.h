@@ -36,7 +36,7 @@ nlohmann::ordered_json to_json(const RunCause& cause);
 std::vector<std::string> lines_of(const RunCause& cause);
 
 // One line; empty if nothing was lost.
-std::string losses_text(const observe::Losses& losses);
+std::string losses_text(const observe::Losses& losses, const std::vector<std::string>& failed_links);
 // One line about pauses, marks and rates; empty if there were none.
 std::string congestion_text(const observe::Congestion& congestion);
 
