@@ -11,9 +11,14 @@ namespace verbatim::cli {
 
 namespace {
 
+// An object that is still in use cannot be destroyed (EBUSY). Programs that end after another failure often do not
+// undo everything first.
+bool is_refused_destruction(const observe::Failure& failure) { return failure.subject.starts_with("EBUSY "); }
+
 RunCause of_failure(const observe::Failure& failure) {
   const observe::FailureCause& first = failure.causes.front();
-  return {join("at ", time_text(failure.time_ps), ", ", failure.what, ": ", first.evidence), first.remedy, failure.subject, !failure.is_finding};
+  return {join("at ", time_text(failure.time_ps), ", ", failure.what, ": ", first.evidence), first.remedy, failure.subject,
+          !failure.is_finding && !is_refused_destruction(failure)};
 }
 
 bool is_of_request(const observe::Failure& failure) { return !failure.is_finding && failure.subject.starts_with("IBV_WC_"); }

@@ -18,7 +18,8 @@ struct RunCause {
   std::string text;        // "QP 72 of client: …"; empty: no cause is known
   std::string what_to_do;  // may be empty
   std::string subject;     // a topic of `verbatim explain`; may be empty
-  bool is_certain = true;  // false: only a check found something, which need not be the cause
+  // false: only a check found something, or an object in use could not be destroyed, which need not be the cause
+  bool is_certain = true;
 };
 
 // For a hang: packets stuck in the fabric; then a wait that is wrong by itself; then the first failed work
