@@ -22,7 +22,7 @@ alignas(4096) std::uint8_t program[4096];
 struct Bounded : testing::Test {
   Bounded() { std::memset(data, 0, sizeof data); }
 
-  void begin(Horizon horizon = {.turns = 100}, const std::array<GrowingRegister, 16>& steps = {},
+  void begin(std::uint64_t horizon = 100, const std::array<GrowingRegister, 16>& steps = {},
              std::vector<ByteRun> changed = {}) {
     view.begin(memory, 64);
     view.set_anchor();
@@ -169,7 +169,7 @@ TEST_F(Bounded, a_merge_keeps_no_part_of_a_wider_number) {
 
 TEST_F(Bounded, a_string_operation_reads_and_writes_constant_bytes_only) {
   const auto prepare = [&](unsigned growing) {
-    begin({}, {}, {{address(data) + growing, {1}}});
+    begin(0, {}, {{address(data) + growing, {1}}});
     thread.state.registers.gpr[kRsi] = address(data) + 64;
     thread.state.registers.gpr[kRdi] = address(data) + 128;
     thread.state.registers.gpr[kRcx] = 8;
@@ -187,7 +187,7 @@ TEST_F(Bounded, a_string_operation_reads_and_writes_constant_bytes_only) {
 TEST_F(Bounded, a_value_that_begins_with_zero_has_its_first_turn) {
   std::array<GrowingRegister, 16> steps{};
   steps[kRcx].step = 1;
-  begin({}, steps);
+  begin(0, steps);
   thread.state.registers.gpr[kRcx] = 0;
   ASSERT_TRUE(execute({0x0f, 0xb6, 0xc1}));
   EXPECT_EQ(growth.turns(), 255u);
@@ -197,11 +197,11 @@ TEST_F(Bounded, a_value_that_begins_with_zero_has_its_first_turn) {
 TEST_F(Bounded, flags_of_two_instructions_are_not_taken_for_those_of_the_first) {
   std::array<GrowingRegister, 16> steps{};
   steps[kRax].step = 1;
-  begin({}, steps);
+  begin(0, steps);
   thread.state.registers.gpr[kRax] = 5;
   EXPECT_FALSE(execute({0x48, 0x83, 0xf8, 0x09, 0xf8, 0x76, 0x00}));
   EXPECT_EQ(growth.reason(), Reason::kGrowingFlags);
-  begin({}, steps);
+  begin(0, steps);
   thread.state.registers.gpr[kRax] = 5;
   EXPECT_TRUE(execute({0x48, 0x83, 0xf8, 0x09, 0x76, 0x00}));
   EXPECT_EQ(growth.turns(), 4u);
@@ -213,7 +213,7 @@ TEST_F(Bounded, a_shifted_value_lies_between_its_first_and_its_last) {
   std::array<GrowingRegister, 16> steps{};
   steps[kRax].step = kFactor;
   const auto prepare = [&] {
-    begin({.turns = 20'500}, steps);
+    begin(20'500, steps);
     thread.state.registers.gpr[kRax] = 5'000 * kFactor;
   };
   expect_range(prepare, {0x48, 0xc1, 0xe8, 0x26}, 5, 25);

@@ -108,7 +108,7 @@ TEST_F(Lemmas, floating_results_have_bounds_for_every_rounding_mode) {
   Growth growth(view);
   thread.state.registers.gpr[kRax] = 3;
   thread.state.registers.gpr[kRcx] = address(data);
-  growth.begin({}, {}, {.turns = 100});
+  growth.begin({}, {}, 100);
   ASSERT_TRUE(growth.set_register(kRax, 8, Range{3, 4}));
   view.begin_tracking();
   // cvtsi2sd xmm0, rax; mulsd xmm0, [rcx]; cvttsd2si rbx, xmm0

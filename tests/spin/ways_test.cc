@@ -171,10 +171,10 @@ struct RandomWays : testing::Test {
   }
 
   void compare(Rng& rng) {
-    clock_.poll_ps = rng.chance(1, 2) ? 100'000'000'700 : 1'000'000'300;
+    clock_.poll_ps = rng.chance(1, 2) ? 10'000'000'700 : 1'000'000'300;
     reads_twice_ = rng.chance(1, 3);
     const std::int64_t period = clock_.poll_ps + clock_.counter_ps + (reads_twice_ ? kInRow : 0);
-    const std::int64_t all_turns = (clock_.poll_ps > 10'000'000'000 ? 64'000'000'000'000 : 1'000'000'000'000) / period;
+    const std::int64_t all_turns = 1'000'000'000'000 / period;
     const auto ticks = static_cast<std::uint64_t>(period / kPsOfCounter);
     const std::uint64_t start = static_cast<std::uint64_t>(clock_.look_ps / kPsOfCounter) - rng.below(4) * ticks * 3;
     write_loop(rng, start, rng.below(static_cast<std::uint64_t>(all_turns) + 8) * ticks);

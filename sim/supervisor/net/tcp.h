@@ -182,7 +182,6 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   bool reaches_beyond_host() const override { return network_.spec().faults != nullptr; }
   int protocol() const override { return 6; }
   TcpSocket* as_tcp_socket() override { return this; }
-  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
 
   int bind(Process& process, Name name) override;

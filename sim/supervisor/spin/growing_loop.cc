@@ -186,15 +186,13 @@ bool SpinProver::follow_turn(const GrowingTurn& turn, std::vector<PollPoint>& po
 PollLoopProof SpinProver::grow(const PollLoop& loop, unsigned polls) {
   const std::vector<ByteRun> before = memory_.reads();
   const GrowingTurn turn{loop, polls, interpreter_.state.registers, changed(before, memory_.values(before))};
-  PollLoopProof proof = grow_to(turn, {});
+  PollLoopProof proof = grow_to(turn, 0);
   unsigned steps = steps_;
   if (clock_.reads() == 0 || period_ps_ <= 0) return proof;
-  look_further(turn, proof);
-  steps += steps_;
   // Rules that hold for a short time only, such as a quotient that is constant for some turns.
   constexpr std::int64_t kLongPs = 500'000'000'000;
   const bool is_short =
-      proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && loop.limits.far_times;
+      proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && loop.limits.may_remake;
   if (!proof.proven || is_short) {
     PollLoopProof by_rules = is_short ? PollLoopProof{} : std::move(proof);
     PollLoopProof within = grow_within(turn, std::move(by_rules));
@@ -219,7 +217,7 @@ PollLoopProof SpinProver::grow_within(const GrowingTurn& turn, PollLoopProof pro
   bool is_other = false;
   for (std::uint64_t horizon = kFarthest; tries < kTries;) {
     if (horizon < (by_rule < fewest ? fewest : turn.fewest_by_clock())) break;
-    PollLoopProof further = grow_to(turn, {horizon, false});
+    PollLoopProof further = grow_to(turn, horizon);
     steps += steps_;
     if (further.proven) {
       bounded = std::move(further);
@@ -252,37 +250,8 @@ PollLoopProof SpinProver::grow_within(const GrowingTurn& turn, PollLoopProof pro
   return proof;
 }
 
-// Proves turns over many seconds, if nothing depends on the second. An earlier `proof` within one second is
-// kept if this fails.
-void SpinProver::look_further(const GrowingTurn& turn, PollLoopProof& proof) {
-  constexpr std::int64_t kFarPs = 64'000'000'000'000;
-  constexpr std::uint64_t kNearer = 8;
-  constexpr int kTries = 8;  // failures usually occur early in the turn
-  unsigned steps = 0;
-  bool is_near = false;
-  auto turns = static_cast<std::uint64_t>(kFarPs / period_ps_);
-  for (int i = 0; turn.loop.limits.far_times && i < kTries; ++i) {
-    if ((proof.proven && turns / 2 <= proof.turns) || turns < turn.fewest()) break;
-    PollLoopProof further = grow_to(turn, {turns, true});
-    steps += steps_;
-    if (further.proven && (!proof.proven || further.turns > proof.turns)) proof = std::move(further);
-    if (proof.proven && proof.turns > turns / 2) break;
-    // The rule of a counter may hold for fewer turns.
-    const std::uint64_t by_rule = growth_.turns_by_rule();
-    if (by_rule < turns && by_rule >= turn.fewest()) {
-      turns = by_rule;
-    } else if (further.refusal.reason == Reason::kUnsettled && !is_near) {
-      turns /= kNearer;
-      is_near = true;
-    } else {
-      break;
-    }
-  }
-  steps_ = steps;
-}
-
-// As grow(), for at most horizon.turns turns; 0: for as long as the rules hold, without bounds.
-PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, Horizon horizon) {
+// As grow(), for at most `horizon` turns; 0: for as long as the rules hold, without bounds.
+PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, std::uint64_t horizon) {
   PollLoopProof proof;
   const Registers& at_entry = turn.loop.at_entry;
   const std::uint64_t end = turn.next.rip;
@@ -357,9 +326,9 @@ PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, Horizon horizon) {
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;
   }
-  const bool is_by_clock = horizon.turns != 0 && growth_.turns_by_rule() >= turn.fewest();
+  const bool is_by_clock = horizon != 0 && growth_.turns_by_rule() >= turn.fewest();
   if (growth_.turns() < (is_by_clock ? turn.fewest_by_clock() : turn.fewest())) {
-    if (clock_.reads() == 0 && horizon.turns == 0 && growth_.turns() != 0) {
+    if (clock_.reads() == 0 && horizon == 0 && growth_.turns() != 0) {
       short_proof_ = proof;
       complete(*short_proof_, reads, assumed, horizon);
     }
@@ -372,7 +341,7 @@ PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, Horizon horizon) {
 }
 
 void SpinProver::complete(PollLoopProof& proof, const std::vector<ByteRun>& reads,
-                          const std::array<GrowingRegister, 16>& registers, Horizon horizon) {
+                          const std::array<GrowingRegister, 16>& registers, std::uint64_t horizon) {
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = reads;
@@ -380,7 +349,7 @@ void SpinProver::complete(PollLoopProof& proof, const std::vector<ByteRun>& read
   proof.registers = registers;
   proof.period_ps = clock_.reads() == 0 ? 0 : period_ps_;
   proof.cells = growth_.cells();
-  proof.remakes = horizon.turns != 0;
+  proof.remakes = horizon != 0;
   if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
   if (proof.period_ps != 0 || proof.remakes) return;
   for (unsigned index = 0; index < registers.size(); ++index) proof.registers[index].sources = Sources{1} << index;

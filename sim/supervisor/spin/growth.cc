@@ -22,7 +22,7 @@ constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 
 }  // namespace
 
-void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon) {
+void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon) {
   registers_ = registers;
   for (unsigned index = 0; index < registers_.size(); ++index) registers_[index].sources = Sources{1} << index;
   limits_.clear();
@@ -37,8 +37,7 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   turns_ = turns_by_rule_ = kEveryTurn;
   reason_ = Reason::kNone;
   growing_flags_ = flags_set_ = 0;
-  horizon_ = horizon.turns;
-  crosses_seconds_ = horizon.crosses_seconds;
+  horizon_ = horizon;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
   sign_size_ = 0;

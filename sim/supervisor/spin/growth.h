@@ -48,13 +48,6 @@ struct TurnLimit {
   std::uint64_t last = 0, period = 0;
 };
 
-// Number of turns for which bounds are computed; 0: no bounds.
-struct Horizon {
-  std::uint64_t turns = 0;
-  // Clocks may show several seconds in these turns. False: they show one.
-  bool crosses_seconds = false;
-};
-
 // Growth of a general register. With size 4 the upper half is zero in every turn.
 struct GrowingRegister {
   std::uint64_t step = 0;
@@ -75,8 +68,9 @@ class Growth final : public Observer {
   explicit Growth(MemoryView& memory) : memory_(&memory) {}
 
   // Begins a turn. The registers have the given steps. `changed` has bytes with their values in the next
-  // turn: each that the turn reads gets the difference as its step. All else is constant.
-  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon = {});
+  // turn: each that the turn reads gets the difference as its step. All else is constant. `horizon`: number of
+  // turns for which bounds are computed; 0: no bounds.
+  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon = 0);
 
   // Called before the instruction is executed in `state`; `address` is that of its memory operand. False: its
   // effect in other turns is unknown, see reason().
@@ -102,7 +96,6 @@ class Growth final : public Observer {
   // Bounds of value + n·step in the turns considered.
   Range bounds(__int128 value, __int128 step) const;
   bool has_horizon() const { return horizon_ != 0; }
-  bool crosses_seconds() const { return crosses_seconds_; }
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
@@ -273,7 +266,6 @@ class Growth final : public Observer {
   Sources flags_sources_ = 0;
   std::uint64_t flags_period_ = 0;  // as period_
   std::uint64_t horizon_ = 0;
-  bool crosses_seconds_ = false;
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // of bits 0-63 and of bits 64-127
   std::vector<BoundedCell> bounded_;

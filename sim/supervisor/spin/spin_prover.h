@@ -45,8 +45,8 @@ struct Limits {
   // A loop that deviates after fewer polls is not proven, because parking the thread costs more than
   // executing them.
   unsigned fewest_polls = 16'384;
-  // Permits proofs with clocks over several seconds, in which each turn must recompute the times.
-  bool far_times = true;
+  // Permits bounds where a rule holds for a short time (PollLoopProof::remakes).
+  bool may_remake = true;
   // Bytes of stack that a poll function may use. Memory below may hold data: stacks of coroutines are on the
   // heap.
   unsigned poll_stack = 16'384;
@@ -299,12 +299,11 @@ class SpinProver {
   // growing_loop.cc
   PollLoopProof grow(const PollLoop& loop, unsigned polls);
   PollLoopProof grow_within(const GrowingTurn& turn, PollLoopProof proof);
-  PollLoopProof grow_to(const GrowingTurn& turn, Horizon horizon);
-  void look_further(const GrowingTurn& turn, PollLoopProof& proof);
+  PollLoopProof grow_to(const GrowingTurn& turn, std::uint64_t horizon);
   bool follow_turn(const GrowingTurn& turn, std::vector<PollPoint>& polls);
   // Sets what follow_to() has found about a turn that holds.
   void complete(PollLoopProof& proof, const std::vector<ByteRun>& reads, const std::array<GrowingRegister, 16>& registers,
-                Horizon horizon);
+                std::uint64_t horizon);
   void finish(PollLoopProof& proof, const Limits& limits) const;
   // far_turn.cc
   PollLoopProof prove_turn_of(unsigned polls, const PollLoop& loop, unsigned& steps);
@@ -324,7 +323,6 @@ class SpinProver {
   bool call_timeofday(const Limits& limits);
   bool call_time(const Limits& limits);
   bool show_time(std::int64_t base_ns, std::int64_t unit_ps, std::uint64_t to, const Limits& limits);
-  Range seconds_from(std::int64_t seconds, std::int64_t ps) const;
   bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
   bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();

@@ -188,8 +188,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     }
     if (is_refused && !is_for_few) {
       ++counts_.refusals;
-      // Values that follow rules within a second need no recomputation and may be in shared memory.
-      if (proof.proven && !is_private && proof.remakes) effort_.has_far_times = false;
+      // Values that follow rules need no recomputation and may be in shared memory.
+      if (proof.proven && !is_private && proof.remakes) effort_.may_remake = false;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
                        : may_change  ? "enters the kernel in a process with several threads"
@@ -336,7 +336,7 @@ void LoopAnalyst::forget_proofs() {
 spin::Limits LoopAnalyst::poll_limits(Search search) const {
   spin::Limits within = limits_within(effort_.credit > 0 ? effort_.turn_steps : kPollSteps);
   within.shortest_turn = effort_.short_polls;
-  within.far_times = effort_.has_far_times;
+  within.may_remake = effort_.may_remake;
   const std::int64_t polls_of_slice = std::max<std::int64_t>(effort_.polls_of_slice / kSlicesOfAverage, 1);
   if (search != Search::kAny) within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
   if (search != Search::kNone) {

@@ -237,7 +237,7 @@ class LoopAnalyst {
     unsigned failures = 0;      // consecutive failed analyses
     unsigned far_in_vain = 0;   // searches for turns of many polls since a wait lasted for one
     unsigned far_polls = 0;     // fewest polls of a proven turn of many polls; 0: none
-    bool has_far_times = true;  // spin::Limits::far_times
+    bool may_remake = true;     // spin::Limits::may_remake
     bool may_be_far = false;    // recent refusals suggest a turn of many polls
     unsigned few_turns = 0;     // consecutive refusals because the loop does something else after a few turns
     std::uint32_t polls_to_skip = 0;  // polls to pass until the loop does something else
