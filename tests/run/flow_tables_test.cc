@@ -160,6 +160,17 @@ TEST(FlowTables, have_the_paths_that_their_packets_took) {
   EXPECT_EQ(rows[2].at("path"), "leaf0");
 }
 
+// Packets that are sprayed cross all spines; the first and the last one are named, and their number.
+TEST(FlowTables, paths_over_many_switches_are_short) {
+  const support::TemporaryFolder folder;
+  const std::string flows = folder.path() + "/flows.csv", fabric = folder.path() + "/t.json";
+  std::ofstream(fabric) << R"({"name": "t", "link_layer": "roce", "load_balancing": {"by": "packet", "grade": "0 B"},
+      "generate": {"shape": "leaf_spine", "hosts": 4, "hosts_per_leaf": 2, "spines": 10, "rate": "100 Gbps", "hca": "connectx5"}})";
+  const RunReport result = Scenario(R"("flows": [{"from": "h0", "to": "h2", "bytes": "1 MiB"}])", fabric).run({"--flows", flows});
+  ASSERT_EQ(result.code, 0) << result.story();
+  EXPECT_EQ(rows_of(flows).at(0).at("path"), "leaf0>spine0|...|spine9 (10)>leaf1");
+}
+
 // The destination host requests the bytes: its packets are READ requests. The slowdown is 1 in either
 // direction.
 TEST(FlowTables, that_read_are_asked_for_by_the_receiver) {
