@@ -246,7 +246,8 @@ TEST(Engines, ftree_names_a_leaf_without_adapters_that_makes_a_tree_irregular) {
   Graph graph = fat_tree(2, 4, 2);
   const std::size_t empty = node_named(graph, "edge3-1");
   std::erase_if(graph.cables, [&](const Cable& cable) {
-    const bool has_adapter = graph.nodes[cable.a.node].kind == NodeKind::kAdapter || graph.nodes[cable.b.node].kind == NodeKind::kAdapter;
+    const auto is_adapter = [&](std::size_t node) { return graph.nodes[node].kind == NodeKind::kAdapter; };
+    const bool has_adapter = is_adapter(cable.a.node) || is_adapter(cable.b.node);
     return has_adapter && (cable.a.node == empty || cable.b.node == empty);
   });
   const Plan refused = plan_by(graph, by(Engine::kFtree));
