@@ -1,6 +1,7 @@
 // Translates decoded instructions of Zydis into Instruction.
 #include <Zydis/Zydis.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "sim/supervisor/spin/instruction.h"
@@ -549,7 +550,7 @@ Instruction decode(std::uint64_t address, const std::uint8_t* bytes, unsigned av
     out.refusal =
         available == 0 || status == ZYDIS_STATUS_NO_MORE_DATA ? Reason::kUnreadable : Reason::kUndecodable;
     out.length = static_cast<std::uint8_t>(available);
-    std::memcpy(out.bytes, bytes, available);
+    std::copy_n(bytes, available, out.bytes);
     return out;
   }
   out.length = from.length;
