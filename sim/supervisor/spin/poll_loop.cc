@@ -12,6 +12,19 @@
 #include "sim/supervisor/spin/spin_prover.h"
 
 namespace verbatim::spin {
+
+bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll) {
+  if (a.rip != b.rip || a.fs_base != b.fs_base) return false;
+  for (const unsigned index : kPreserved) {
+    if (a.gpr[index] != b.gpr[index]) return false;
+  }
+  for (unsigned i = 0; i < std::size(kArguments); ++i) {
+    const unsigned size = poll.argument_sizes[i];
+    if (size != 0 && ((a.gpr[kArguments[i]] ^ b.gpr[kArguments[i]]) & size_mask(size)) != 0) return false;
+  }
+  return true;
+}
+
 namespace {
 
 constexpr unsigned kScratch[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kR11};
