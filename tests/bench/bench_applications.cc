@@ -111,15 +111,17 @@ int main(int count, char** arguments) {
   const std::string hello = mpi_program(folder);
   const std::string latency = osu_program("osu_latency"), bandwidth = osu_program("osu_bw");
   const std::string allreduce = osu_program("osu_allreduce"), alltoall = osu_program("osu_alltoall");
-  support::RunRequest ranks, more_ranks, two_ranks, two_senders, eight_ranks, all_to_all, discover, opensm;
+  support::RunRequest ranks, more_ranks, most_ranks, two_ranks, two_senders, eight_ranks, all_to_all, discover, opensm;
   ranks.topology = more_ranks.topology = eight_ranks.topology = all_to_all.topology = "star_8";
   ranks.commands = {ranks_command("h0", hosts_with(8, 2), 16, support::quoted(hello))};
   more_ranks.commands = {ranks_command("h0", hosts_with(8, 4), 32, support::quoted(hello))};
+  most_ranks.topology = topology_file(folder, "managed", "");
+  most_ranks.commands = {ranks_command("h0", hosts_with(32, 2), 64, support::quoted(hello))};
   two_ranks.commands = {ranks_command("server", "server,client", 2, support::quoted(latency) + " -i 200 -x 20")};
   eight_ranks.commands = {ranks_command("h0", hosts_with(8, 1), 8, support::quoted(allreduce) + " -i 20 -x 2")};
   two_senders.commands = {ranks_command("server", "server,client", 2, support::quoted(bandwidth) + " -i 5 -x 1")};
   all_to_all.commands = {ranks_command("h0", hosts_with(8, 1), 8, support::quoted(alltoall) + " -i 20 -x 2")};
-  discover.topology = topology_file(folder, "managed", "");
+  discover.topology = most_ranks.topology;
   discover.commands = {"h0=ibnetdiscover"};
   opensm.scenario = scenario_file(folder, topology_file(folder, "unmanaged", R"("subnet_manager": "none", )"), "opensm -o -f /dev/stdout");
   const Row rows[] = {
@@ -127,8 +129,9 @@ int main(int count, char** arguments) {
       {"cmtime, 100 connections", 1, "/usr/bin/cmtime", pair("cmtime -b server &", "cmtime -s server -c 100")},
       {"ucx_perftest put_lat 1000", 2, "/usr/bin/ucx_perftest", pair("ucx_perftest -d mlx5_0:1 -x rc_verbs -n 1000", put + " server")},
       {"fi_pingpong", 10, "/usr/bin/fi_pingpong", pair("fi_pingpong -p verbs -e msg", "fi_pingpong -p verbs -e msg server")},
-      {"mpirun -np 16 over 8 hosts, hello", 5, hello.c_str(), ranks},
+      {"mpirun -np 16 over 8 hosts, hello", 2, hello.c_str(), ranks},
       {"mpirun -np 32 over 8 hosts, hello", 5, hello.c_str(), more_ranks},
+      {"mpirun -np 64 over 32 hosts, hello", 15, hello.c_str(), most_ranks},
       {"osu_latency -i 200", 15, latency.c_str(), two_ranks},
       {"osu_bw -i 5", 30, bandwidth.c_str(), two_senders},
       {"osu_allreduce -i 20, 8 ranks", 15, allreduce.c_str(), eight_ranks},

@@ -8,7 +8,9 @@
 #include <array>
 #include <climits>
 #include <cstdint>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "sim/core/open_file.h"
@@ -28,15 +30,38 @@ class ElfFile {
 
   // Reads as many whole elements as the file has.
   template <typename Element>
-  std::vector<Element> read(std::uint64_t offset, std::uint64_t count) const {
+  std::vector<Element> read(std::uint64_t offset, std::uint64_t count) {
     std::vector<Element> elements(count);
-    const ssize_t got = pread(fd_, elements.data(), count * sizeof(Element), static_cast<off_t>(offset));
-    elements.resize(got < 0 ? 0 : static_cast<std::size_t>(got) / sizeof(Element));
+    const std::size_t got = copy(offset, std::as_writable_bytes(std::span(elements)));
+    elements.resize(got / sizeof(Element));
     return elements;
   }
 
  private:
+  // Tables have many small rows beside each other: one system call reads this many bytes.
+  static constexpr std::size_t kWindow = 4096;
+
+  std::size_t copy(std::uint64_t offset, std::span<std::byte> to) {
+    if (to.size() > kWindow) return read_file(offset, to);
+    const auto is_behind = [&] { return offset < window_at_ || offset - window_at_ >= window_.size(); };
+    if (is_behind() || to.size() > window_.size() - (offset - window_at_)) {
+      window_.resize(kWindow);
+      window_.resize(read_file(offset, window_));
+      window_at_ = offset;
+      if (is_behind()) return 0;  // the file ends before
+    }
+    const std::size_t from = offset - window_at_, length = std::min(to.size(), window_.size() - from);
+    std::copy_n(window_.begin() + static_cast<std::ptrdiff_t>(from), length, to.begin());
+    return length;
+  }
+  std::size_t read_file(std::uint64_t offset, std::span<std::byte> to) const {
+    const ssize_t got = pread(fd_, to.data(), to.size(), static_cast<off_t>(offset));
+    return got < 0 ? 0 : static_cast<std::size_t>(got);
+  }
+
   int fd_;
+  std::vector<std::byte> window_;  // bytes of the file from window_at_ on
+  std::uint64_t window_at_ = 0;
 };
 
 constexpr std::uint64_t kMostEntries = 4096, kMostNames = 16 << 20;
@@ -44,7 +69,7 @@ constexpr std::uint64_t kMostEntries = 4096, kMostNames = 16 << 20;
 // Tables of the dynamic section. They have addresses; a reader needs their offsets in the file.
 class DynamicTables {
  public:
-  explicit DynamicTables(const ElfFile& file) : file_(file) {
+  explicit DynamicTables(ElfFile& file) : file_(file) {
     const auto header = file.read<Elf64_Ehdr>(0, 1);
     if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 || header[0].e_ident[EI_CLASS] != ELFCLASS64 ||
         header[0].e_phentsize != sizeof(Elf64_Phdr)) {
@@ -77,7 +102,7 @@ class DynamicTables {
   }
 
  private:
-  const ElfFile& file_;
+  ElfFile& file_;
   std::vector<Elf64_Phdr> parts_;
   std::vector<Elf64_Dyn> entries_;
 };
@@ -105,7 +130,7 @@ void for_each_row(const DynamicTables& tables, std::uint64_t address, std::uint6
 }  // namespace
 
 DynamicNames dynamic_names_of(const std::string& path) {
-  const ElfFile file(path);
+  ElfFile file(path);
   const DynamicTables tables(file);
   DynamicNames names;
   const auto bytes = tables.at<char>(tables.value(DT_STRTAB), std::min<std::uint64_t>(tables.value(DT_STRSZ), kMostNames));
