@@ -42,6 +42,7 @@ struct Asked {
   Engine engine;
   std::vector<std::size_t> roots;  // nodes
   std::optional<subnet::TorusGraph> torus;
+  std::vector<std::size_t> broken;  // cables between switches that fail after the first routes
 };
 
 // OpenSM's order is by GUID, the built-in engines' by name: GUIDs ascend in the order of names.
@@ -59,7 +60,12 @@ std::string hexadecimal(std::uint64_t value) {
   return text.str();
 }
 
-// One run of OpenSM in a fabric of eight lanes.
+std::string end_of(const Graph& graph, const subnet::Attachment& at) {
+  const subnet::Node& own = graph.nodes[at.node];
+  return own.kind == NodeKind::kAdapter ? own.name : own.name + ":" + std::to_string(at.port.value);
+}
+
+// One run of OpenSM in a fabric of eight lanes. Cables fail at 20 s; the traps of their ports begin a sweep.
 class OpenSmRun {
  public:
   OpenSmRun(const Graph& graph, const Asked& asked)
@@ -88,8 +94,13 @@ class OpenSmRun {
         "cat /tmp/opensm-subnet.lst; echo =====; cat /tmp/opensm-lfts.dump; echo =====; saquery -p; echo =====; "
         "cat /tmp/opensm-sl2vl.dump; echo =====; grep -e 'tables configured' -e 'Lanes needed' /tmp/log"};
     const nlohmann::json shown = {{"host", host}, {"command", show}, {"start", "40 s"}};
-    std::ofstream(folder_.path() + "/s.json") << nlohmann::json{
-        {"topology", folder_.path() + "/t.json"}, {"programs", {manager, shown}}, {"time_limit", "200 s"}};
+    nlohmann::json faults = nlohmann::json::array();
+    for (const std::size_t cable : asked.broken)
+      faults.push_back({{"action", "link_down"}, {"link", end_of(graph, graph.cables[cable].a)}, {"at", "20 s"}});
+    std::ofstream(folder_.path() + "/s.json") << nlohmann::json{{"topology", folder_.path() + "/t.json"},
+                                                                {"programs", {manager, shown}},
+                                                                {"faults", faults},
+                                                                {"time_limit", "200 s"}};
     run_ = support::run({.scenario = folder_.path() + "/s.json"});
     std::string rest = run_.output(host + ".2");
     for (std::size_t cut; (cut = rest.find("=====\n")) != std::string::npos; rest.erase(0, cut + 6))
@@ -141,12 +152,9 @@ class OpenSmRun {
                             {"ports", own.ports},
                             {"node", {{"guid", hexadecimal(guids_.at(node))}}}});
     }
-    const auto end = [&](const subnet::Attachment& at) {
-      const subnet::Node& own = graph_.nodes[at.node];
-      return own.kind == NodeKind::kAdapter ? own.name : own.name + ":" + std::to_string(at.port.value);
-    };
     for (const subnet::Cable& cable : graph_.cables)
-      links.push_back({{"a", end(cable.a)}, {"b", end(cable.b)}, {"rate", "EDR 4x"}, {"length", "2 m"}});
+      links.push_back(
+          {{"a", end_of(graph_, cable.a)}, {"b", end_of(graph_, cable.b)}, {"rate", "EDR 4x"}, {"length", "2 m"}});
     std::ofstream(folder_.path() + "/t.json") << nlohmann::json{{"name", "t"},
                                                                 {"subnet_manager", "none"},
                                                                 {"hosts", hosts},
@@ -245,7 +253,16 @@ class OpenSmRun {
   std::vector<std::string> parts_;
 };
 
-// The built-in engine with OpenSM's LIDs.
+Graph without_broken(Graph graph, const Asked& asked) {
+  std::vector<subnet::Cable> intact;
+  for (std::size_t cable = 0; cable < graph.cables.size(); ++cable) {
+    if (std::ranges::find(asked.broken, cable) == asked.broken.end()) intact.push_back(graph.cables[cable]);
+  }
+  graph.cables = std::move(intact);
+  return graph;
+}
+
+// The built-in engine with OpenSM's LIDs; after a failure as the built-in subnet manager sweeps (route_changes_of).
 Routed built_in(const Graph& graph, const Asked& asked, const Plan& lids) {
   Graph own = graph;
   for (std::size_t node = 0; node < own.nodes.size(); ++node)
@@ -254,6 +271,10 @@ Routed built_in(const Graph& graph, const Asked& asked, const Plan& lids) {
   if (asked.torus) routing.torus = asked.torus->torus;
   Routed routed;
   routed.plan = plan_by(own, routing);
+  if (!asked.broken.empty()) {
+    const Plan whole = routed.plan;
+    routed.plan = plan_by(without_broken(own, asked), routing, &whole);
+  }
   routed.engine = name_of(routed.plan.engine);
   routed.needed = routed.plan.layers;
   routed.level = [levels = routed.plan.levels](ib::Lid from, ib::Lid to) {
@@ -342,10 +363,11 @@ struct Compared {
 
 std::string yes(const std::string& loop) { return loop.empty() ? "no" : "yes"; }
 
-std::optional<Compared> compare(const std::string& fabric, const Graph& graph, const Asked& asked) {
-  auto theirs = OpenSmRun(graph, asked).routes();
+std::optional<Compared> compare(const std::string& fabric, const Graph& whole, const Asked& asked) {
+  auto theirs = OpenSmRun(whole, asked).routes();
   if (!theirs) return std::nullopt;
-  Compared compared{*theirs, built_in(graph, asked, theirs->plan), {}, {}};
+  Compared compared{*theirs, built_in(whole, asked, theirs->plan), {}, {}};
+  const Graph graph = without_broken(whole, asked);
   EXPECT_EQ(compared.theirs.engine, compared.ours.engine) << fabric << ": " << name_of(asked.engine);
   compared.their_figures = figures_of(graph, compared.theirs);
   compared.our_figures = figures_of(graph, compared.ours);
@@ -448,6 +470,14 @@ std::vector<Named> all() {
   for (Named& one : cyclic()) all.push_back(std::move(one));
   return all;
 }
+std::vector<std::size_t> top_of(const Graph& tree) {
+  std::vector<std::size_t> roots;
+  for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
+    const std::string& own = tree.nodes[node].name;
+    if (own.starts_with("spine") || own.starts_with("core")) roots.push_back(node);
+  }
+  return roots;
+}
 std::vector<std::size_t> first_switch(const Graph& graph) { return {nodes_of(graph, NodeKind::kSwitch)[0]}; }
 
 class OpenSmEngines : public testing::Test {
@@ -500,14 +530,7 @@ TEST_F(OpenSmEngines, updn_has_the_same_hops_and_turns) {
     EXPECT_EQ(illegal_turns(graph, roots, compared->our_figures), 0u) << name;
     EXPECT_EQ(illegal_turns(graph, roots, compared->their_figures), 0u) << name;
   };
-  for (const auto& [name, graph] : trees()) {
-    std::vector<std::size_t> roots;
-    for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-      const std::string& own = graph.nodes[node].name;
-      if (own.starts_with("spine") || own.starts_with("core")) roots.push_back(node);
-    }
-    expect_equal(name, graph, {}, roots);
-  }
+  for (const auto& [name, graph] : trees()) expect_equal(name, graph, {}, top_of(graph));
   for (const auto& [name, graph] : cyclic())
     expect_equal(name, graph, first_switch(graph), first_switch(graph));
 }
@@ -551,6 +574,77 @@ TEST_F(OpenSmEngines, ftree_has_the_same_routes) {
     EXPECT_EQ(compared->other_routes, 0u) << name;
     EXPECT_EQ(compared->our_figures.loads, compared->their_figures.loads) << name;
     EXPECT_EQ(compared->our_figures.loop, "") << name;
+  }
+}
+
+// The cables of a fabric that fail, each in a run of its own: the first between two switches of each pair of kinds, so
+// one below and one above the middle of three tiers.
+std::vector<std::size_t> cables_to_break(const Graph& graph) {
+  std::vector<std::size_t> found;
+  std::set<std::pair<char, char>> kinds;
+  for (std::size_t cable = 0; cable < graph.cables.size(); ++cable) {
+    const subnet::Node &a = graph.nodes[graph.cables[cable].a.node], &b = graph.nodes[graph.cables[cable].b.node];
+    if (a.kind != NodeKind::kSwitch || b.kind != NodeKind::kSwitch) continue;
+    if (kinds.insert({a.name[0], b.name[0]}).second) found.push_back(cable);
+  }
+  return found;
+}
+
+std::string broken_name(const Named& fabric, std::size_t cable) {
+  return fabric.name + ", without " + end_of(fabric.graph, fabric.graph.cables[cable].a);
+}
+
+// Both managers sweep after a failure, and route what is left with the LIDs of before. Without given roots both engines
+// of the name ftree refuse a tree that is no longer regular, and minhop routes it.
+TEST_F(OpenSmEngines, trees_with_a_failed_cable_are_routed_alike) {
+  for (const Named& fabric : trees()) {
+    for (const std::size_t cable : cables_to_break(fabric.graph)) {
+      const auto expect_alike = [&](Engine engine, const std::vector<std::size_t>& roots, Engine used) {
+        const std::string name = broken_name(fabric, cable) + (roots.empty() ? "" : ", roots given");
+        const auto compared = compare(name, fabric.graph, {engine, roots, {}, {cable}});
+        ASSERT_TRUE(compared) << name;
+        EXPECT_EQ(compared->ours.engine, name_of(used)) << name;
+        expect_same_hops(*compared, name);
+        EXPECT_EQ(compared->our_figures.most(), compared->their_figures.most()) << name << ": " << name_of(engine);
+        EXPECT_EQ(compared->our_figures.loop, "") << name;
+        EXPECT_EQ(compared->their_figures.loop, "") << name;
+        if (used == Engine::kDor) {
+          EXPECT_EQ(compared->other_routes, 0u) << name;
+        }
+      };
+      expect_alike(Engine::kMinhop, {}, Engine::kMinhop);
+      expect_alike(Engine::kUpdn, {}, Engine::kUpdn);
+      expect_alike(Engine::kDor, {}, Engine::kDor);
+      expect_alike(Engine::kFtree, {}, Engine::kMinhop);
+      expect_alike(Engine::kFtree, top_of(fabric.graph), Engine::kFtree);
+    }
+  }
+}
+
+// A ring becomes a row, in which each engine has the same routes. OpenSM's updn misses legal paths in a torus of 5 x 4,
+// as in the row below two roots, and has others that turn upwards again.
+TEST_F(OpenSmEngines, fabrics_with_cycles_and_a_failed_cable_are_routed_alike) {
+  for (const Named& fabric : cyclic()) {
+    const std::size_t cable = cables_to_break(fabric.graph).at(0);
+    const std::string name = broken_name(fabric, cable);
+    const bool is_ring = fabric.name.starts_with("ring");
+    for (const Engine engine : {Engine::kMinhop, Engine::kUpdn, Engine::kDor}) {
+      const bool is_updn = engine == Engine::kUpdn;
+      const auto roots = is_updn ? first_switch(fabric.graph) : std::vector<std::size_t>();
+      const Asked asked{engine, roots, {}, {cable}};
+      const auto compared = compare(name, fabric.graph, asked);
+      ASSERT_TRUE(compared) << name;
+      EXPECT_LE(5 * compared->our_figures.most(), 6 * compared->their_figures.most()) << name;
+      EXPECT_EQ(compared->unconnected, 0u) << name;
+      if (!is_updn || fabric.name != "torus 5x4") expect_same_hops(*compared, name);
+      if (is_updn) {
+        EXPECT_EQ(compared->our_figures.loop, "") << name;
+        EXPECT_EQ(illegal_turns(without_broken(fabric.graph, asked), roots, compared->our_figures), 0u) << name;
+      }
+      if (engine == Engine::kDor || is_ring) {
+        EXPECT_EQ(compared->other_entries, 0u) << name;
+      }
+    }
   }
 }
 
