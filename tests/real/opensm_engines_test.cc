@@ -4,248 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 
-#include "sim/config/import/opensm.h"
 #include "sim/subnet/switch_graph.h"
 #include "sim/subnet/up_down.h"
+#include "tests/real/opensm_run.h"
 #include "tests/subnet/planned.h"
-#include "tests/support/verbatim_run.h"
 
 namespace verbatim::real {
 namespace {
 
-using fabric::PortNumber;
-using subnet::Engine;
-using subnet::Graph;
-using subnet::NodeKind;
-using subnet::Plan;
-namespace imports = config::imports;
-
-// Lane of a packet of a level that passes a switch from `in` to `out`.
-using Lanes =
-    std::function<std::uint8_t(std::size_t node, PortNumber in, PortNumber out, std::uint8_t level)>;
-
-// Routes of one subnet manager. The plan has LIDs and tables; `level` is that of a path between two LIDs.
-struct Routed {
-  std::string engine;  // that computed the tables
-  Plan plan;
-  std::function<std::uint8_t(ib::Lid from, ib::Lid to)> level;
-  Lanes lane;
-  std::size_t needed = 0;  // lanes that the engine reports; 0: not reported
-};
-
-struct Asked {
-  Engine engine;
-  std::vector<std::size_t> roots;  // nodes
-  std::optional<subnet::TorusGraph> torus;
-};
-
-// OpenSM's order is by GUID, the built-in engines' by name: GUIDs ascend in the order of names.
-std::map<std::size_t, std::uint64_t> guids_of_switches(const Graph& graph) {
-  std::vector<std::size_t> switches = nodes_of(graph, NodeKind::kSwitch);
-  std::ranges::sort(switches, {}, [&](std::size_t node) { return graph.nodes[node].name; });
-  std::map<std::size_t, std::uint64_t> guids;
-  for (const std::size_t node : switches) guids[node] = 0x200000 + 16 * guids.size();
-  return guids;
+Graph without_broken(Graph graph, const Asked& asked) {
+  std::vector<subnet::Cable> intact;
+  for (std::size_t cable = 0; cable < graph.cables.size(); ++cable) {
+    if (std::ranges::find(asked.broken, cable) == asked.broken.end()) intact.push_back(graph.cables[cable]);
+  }
+  graph.cables = std::move(intact);
+  return graph;
 }
 
-std::string hexadecimal(std::uint64_t value) {
-  std::ostringstream text;
-  text << "0x" << std::hex << value;
-  return text.str();
-}
-
-// One run of OpenSM in a fabric of eight lanes.
-class OpenSmRun {
- public:
-  OpenSmRun(const Graph& graph, const Asked& asked)
-      : graph_(graph), asked_(asked), guids_(guids_of_switches(graph)) {
-    write_topology();
-    const std::string host = graph.nodes[nodes_of(graph, NodeKind::kAdapter)[0]].name;
-    std::string command =
-        "opensm -Q -D 0x43 -f /tmp/log -F /tmp/opensm.conf -R " + std::string(name_of(asked.engine));
-    std::string text = "dump_files_dir /tmp\nforce_log_flush TRUE\n";
-    nlohmann::json files = {{"/tmp/opensm.conf", write("opensm.conf", text)}};
-    if (!asked.roots.empty()) {
-      std::string roots;
-      for (const std::size_t root : asked.roots) roots += hexadecimal(guids_.at(root)) + "\n";
-      files["/tmp/roots"] = write("roots", roots);
-      command += " -a /tmp/roots";
-    }
-    if (asked.torus) {
-      files["/tmp/torus.conf"] = write("torus.conf", torus_seed());
-      command += " --torus_config /tmp/torus.conf";
-    }
-    const nlohmann::json folders = {{"OSM_CACHE_DIR", "/tmp"}, {"OSM_TMP_DIR", "/tmp"}};
-    const nlohmann::json manager = {{"host", host},   {"command", command}, {"start", "1 s"},
-                                    {"env", folders}, {"files", files},     {"background", true}};
-    const nlohmann::json show = {
-        "sh", "-c",
-        "cat /tmp/opensm-subnet.lst; echo =====; cat /tmp/opensm-lfts.dump; echo =====; saquery -p; echo =====; "
-        "cat /tmp/opensm-sl2vl.dump; echo =====; grep -e 'tables configured' -e 'Lanes needed' /tmp/log"};
-    const nlohmann::json shown = {{"host", host}, {"command", show}, {"start", "40 s"}};
-    std::ofstream(folder_.path() + "/s.json") << nlohmann::json{
-        {"topology", folder_.path() + "/t.json"}, {"programs", {manager, shown}}, {"time_limit", "200 s"}};
-    run_ = support::run({.scenario = folder_.path() + "/s.json"});
-    std::string rest = run_.output(host + ".2");
-    for (std::size_t cut; (cut = rest.find("=====\n")) != std::string::npos; rest.erase(0, cut + 6))
-      parts_.push_back(rest.substr(0, cut));
-    parts_.push_back(rest);
-  }
-
-  // Fails the test if the output is not as expected.
-  std::optional<Routed> routes() {
-    if (parts_.size() != 5) {
-      ADD_FAILURE() << run_.story();
-      return std::nullopt;
-    }
-    Routed routed;
-    std::istringstream log(parts_[4]);
-    for (std::string word, before; log >> word; before = word) {
-      if (word == "tables") routed.engine = before;
-      if (before == "needed:") routed.needed = std::stoul(word);
-    }
-    routed.plan.nodes.resize(graph_.nodes.size());
-    if (!read_tables(routed.plan)) return std::nullopt;
-    routed.level = [levels = levels()](ib::Lid from, ib::Lid to) {
-      const auto found = levels.find({from.value, to.value});
-      return found == levels.end() ? std::uint8_t{0} : found->second;
-    };
-    routed.lane = [lanes = lanes()](std::size_t node, PortNumber in, PortNumber out, std::uint8_t level) {
-      return lanes.at({node, in.value, out.value}).at(level);
-    };
-    return routed;
-  }
-
- private:
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_.path() + "/" + name) << text;
-    return folder_.path() + "/" + name;
-  }
-
-  void write_topology() const {
-    write("lanes.json", R"({"profile": "switch", "name": "lanes", "virtual_lanes": 8})");
-    write("eight.json", R"({"profile": "hca", "name": "eight", "virtual_lanes": 8})");
-    nlohmann::json hosts, switches, links;
-    for (std::size_t node = 0; node < graph_.nodes.size(); ++node) {
-      const subnet::Node& own = graph_.nodes[node];
-      if (own.kind == NodeKind::kAdapter)
-        hosts.push_back({{"name", own.name}, {"hca", "eight"}, {"cpu", "cpu"}});
-      else
-        switches.push_back({{"name", own.name},
-                            {"profile", "lanes"},
-                            {"ports", own.ports},
-                            {"node", {{"guid", hexadecimal(guids_.at(node))}}}});
-    }
-    const auto end = [&](const subnet::Attachment& at) {
-      const subnet::Node& own = graph_.nodes[at.node];
-      return own.kind == NodeKind::kAdapter ? own.name : own.name + ":" + std::to_string(at.port.value);
-    };
-    for (const subnet::Cable& cable : graph_.cables)
-      links.push_back({{"a", end(cable.a)}, {"b", end(cable.b)}, {"rate", "EDR 4x"}, {"length", "2 m"}});
-    std::ofstream(folder_.path() + "/t.json") << nlohmann::json{{"name", "t"},
-                                                                {"subnet_manager", "none"},
-                                                                {"hosts", hosts},
-                                                                {"switches", switches},
-                                                                {"links", links}};
-  }
-
-  // Sizes, and for each dimension the cable from the first switch onwards.
-  std::string torus_seed() const {
-    const subnet::Torus& torus = asked_.torus->torus;
-    std::string sizes = "torus", seeds;
-    std::size_t stride = torus.switches.size();
-    for (std::size_t d = 0; d < 3; ++d) {
-      const std::uint32_t size = d < torus.dimensions.size() ? torus.dimensions[d].size : 1;
-      sizes += " " + std::to_string(size);
-      stride /= size;
-      if (size > 1)
-        seeds += std::string{"xyz"[d]} + "p_link " + hexadecimal(guids_.at(torus.switches[0])) + " " +
-                 hexadecimal(guids_.at(torus.switches[stride])) + "\n";
-    }
-    return sizes + "\n" + seeds;
-  }
-
-  bool read_tables(Plan& plan) const {
-    config::Diagnostics diagnostics;
-    imports::LineFindings of_links("links", diagnostics), of_tables("tables", diagnostics);
-    const auto fabric = imports::read_opensm_links(parts_[0], of_links);
-    const auto tables = imports::read_forwarding_tables(parts_[1], of_tables);
-    if (!fabric || !tables) {
-      ADD_FAILURE() << to_string(diagnostics.findings().front());
-      return false;
-    }
-    std::size_t known = 0;
-    for (const imports::Device& device : fabric->devices) {
-      const std::size_t node = node_named(graph_, device.name);
-      if (node == graph_.nodes.size()) continue;
-      ++known;
-      plan.nodes[node].ports.push_back({.lid = ib::Lid{static_cast<std::uint16_t>(device.lid)}});
-      if (!device.is_switch) continue;
-      std::vector<PortNumber>& table = plan.nodes[node].forwarding_table;
-      for (const imports::TableEntry& entry : tables->at(device.guid)) {
-        if (table.size() <= entry.lid) table.resize(entry.lid + 1, fabric::RouteTable::kNoRoute);
-        table[entry.lid] = PortNumber{static_cast<std::uint8_t>(entry.port)};
-      }
-    }
-    EXPECT_EQ(known, graph_.nodes.size());
-    return known == graph_.nodes.size();
-  }
-
-  // By source and destination LID, from the answers about path records.
-  std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint8_t> levels() const {
-    std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint8_t> levels;
-    std::istringstream lines(parts_[2]);
-    std::uint16_t from = 0, to = 0;
-    for (std::string line; std::getline(lines, line);) {
-      const std::string value = line.substr(line.rfind('.') + 1);
-      if (line.find("dlid.") != std::string::npos)
-        to = static_cast<std::uint16_t>(std::stoul(value));
-      else if (line.find("slid.") != std::string::npos)
-        from = static_cast<std::uint16_t>(std::stoul(value));
-      else if (line.find("\tsl.") != std::string::npos)
-        levels[{from, to}] = static_cast<std::uint8_t>(std::stoul(value, nullptr, 16));
-    }
-    return levels;
-  }
-
-  // By switch, input and output: 16 lanes.
-  std::map<std::tuple<std::size_t, std::uint8_t, std::uint8_t>, std::vector<std::uint8_t>> lanes() const {
-    std::map<std::tuple<std::size_t, std::uint8_t, std::uint8_t>, std::vector<std::uint8_t>> lanes;
-    std::istringstream lines(parts_[3]);
-    std::size_t node = 0;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("Switch")) {
-        const std::size_t name = line.find('"') + 1;
-        node = node_named(graph_, line.substr(name, line.rfind('"') - name));
-      } else if (node < graph_.nodes.size() && !line.empty() && line[0] >= '0' && line[0] <= '9') {
-        std::istringstream numbers(line);
-        unsigned in = 0, out = 0, lane = 0;
-        char colon = 0;
-        numbers >> in >> out >> colon;
-        std::vector<std::uint8_t> row;
-        while (numbers >> lane) row.push_back(static_cast<std::uint8_t>(lane));
-        lanes[{node, static_cast<std::uint8_t>(in), static_cast<std::uint8_t>(out)}] = row;
-      } else if (line.starts_with("Channel") || line.starts_with("HCA") || line.starts_with("CA")) {
-        node = graph_.nodes.size();
-      }
-    }
-    return lanes;
-  }
-
-  const Graph& graph_;
-  const Asked asked_;
-  const std::map<std::size_t, std::uint64_t> guids_;
-  support::TemporaryFolder folder_;
-  support::RunReport run_;
-  std::vector<std::string> parts_;
-};
-
-// The built-in engine with OpenSM's LIDs.
+// The built-in engine with OpenSM's LIDs; after a failure as the built-in subnet manager sweeps (route_changes_of).
 Routed built_in(const Graph& graph, const Asked& asked, const Plan& lids) {
   Graph own = graph;
   for (std::size_t node = 0; node < own.nodes.size(); ++node)
@@ -254,6 +33,10 @@ Routed built_in(const Graph& graph, const Asked& asked, const Plan& lids) {
   if (asked.torus) routing.torus = asked.torus->torus;
   Routed routed;
   routed.plan = plan_by(own, routing);
+  if (!asked.broken.empty()) {
+    const Plan whole = routed.plan;
+    routed.plan = plan_by(without_broken(own, asked), routing, &whole);
+  }
   routed.engine = name_of(routed.plan.engine);
   routed.needed = routed.plan.layers;
   routed.level = [levels = routed.plan.levels](ib::Lid from, ib::Lid to) {
@@ -342,10 +125,11 @@ struct Compared {
 
 std::string yes(const std::string& loop) { return loop.empty() ? "no" : "yes"; }
 
-std::optional<Compared> compare(const std::string& fabric, const Graph& graph, const Asked& asked) {
-  auto theirs = OpenSmRun(graph, asked).routes();
+std::optional<Compared> compare(const std::string& fabric, const Graph& whole, const Asked& asked) {
+  auto theirs = OpenSmRun(whole, asked).routes();
   if (!theirs) return std::nullopt;
-  Compared compared{*theirs, built_in(graph, asked, theirs->plan), {}, {}};
+  Compared compared{*theirs, built_in(whole, asked, theirs->plan), {}, {}};
+  const Graph graph = without_broken(whole, asked);
   EXPECT_EQ(compared.theirs.engine, compared.ours.engine) << fabric << ": " << name_of(asked.engine);
   compared.their_figures = figures_of(graph, compared.theirs);
   compared.our_figures = figures_of(graph, compared.ours);
@@ -448,6 +232,14 @@ std::vector<Named> all() {
   for (Named& one : cyclic()) all.push_back(std::move(one));
   return all;
 }
+std::vector<std::size_t> top_of(const Graph& tree) {
+  std::vector<std::size_t> roots;
+  for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
+    const std::string& own = tree.nodes[node].name;
+    if (own.starts_with("spine") || own.starts_with("core")) roots.push_back(node);
+  }
+  return roots;
+}
 std::vector<std::size_t> first_switch(const Graph& graph) { return {nodes_of(graph, NodeKind::kSwitch)[0]}; }
 
 class OpenSmEngines : public testing::Test {
@@ -500,14 +292,7 @@ TEST_F(OpenSmEngines, updn_has_the_same_hops_and_turns) {
     EXPECT_EQ(illegal_turns(graph, roots, compared->our_figures), 0u) << name;
     EXPECT_EQ(illegal_turns(graph, roots, compared->their_figures), 0u) << name;
   };
-  for (const auto& [name, graph] : trees()) {
-    std::vector<std::size_t> roots;
-    for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
-      const std::string& own = graph.nodes[node].name;
-      if (own.starts_with("spine") || own.starts_with("core")) roots.push_back(node);
-    }
-    expect_equal(name, graph, {}, roots);
-  }
+  for (const auto& [name, graph] : trees()) expect_equal(name, graph, {}, top_of(graph));
   for (const auto& [name, graph] : cyclic())
     expect_equal(name, graph, first_switch(graph), first_switch(graph));
 }
@@ -551,6 +336,77 @@ TEST_F(OpenSmEngines, ftree_has_the_same_routes) {
     EXPECT_EQ(compared->other_routes, 0u) << name;
     EXPECT_EQ(compared->our_figures.loads, compared->their_figures.loads) << name;
     EXPECT_EQ(compared->our_figures.loop, "") << name;
+  }
+}
+
+// The cables of a fabric that fail, each in a run of its own: the first between two switches of each pair of kinds, so
+// one below and one above the middle of three tiers.
+std::vector<std::size_t> cables_to_break(const Graph& graph) {
+  std::vector<std::size_t> found;
+  std::set<std::pair<char, char>> kinds;
+  for (std::size_t cable = 0; cable < graph.cables.size(); ++cable) {
+    const subnet::Node &a = graph.nodes[graph.cables[cable].a.node], &b = graph.nodes[graph.cables[cable].b.node];
+    if (a.kind != NodeKind::kSwitch || b.kind != NodeKind::kSwitch) continue;
+    if (kinds.insert({a.name[0], b.name[0]}).second) found.push_back(cable);
+  }
+  return found;
+}
+
+std::string broken_name(const Named& fabric, std::size_t cable) {
+  return fabric.name + ", without " + end_of(fabric.graph, fabric.graph.cables[cable].a);
+}
+
+// Both managers sweep after a failure, and route what is left with the LIDs of before. Without given roots both engines
+// of the name ftree refuse a tree that is no longer regular, and minhop routes it.
+TEST_F(OpenSmEngines, trees_with_a_failed_cable_are_routed_alike) {
+  for (const Named& fabric : trees()) {
+    for (const std::size_t cable : cables_to_break(fabric.graph)) {
+      const auto expect_alike = [&](Engine engine, const std::vector<std::size_t>& roots, Engine used) {
+        const std::string name = broken_name(fabric, cable) + (roots.empty() ? "" : ", roots given");
+        const auto compared = compare(name, fabric.graph, {engine, roots, {}, {cable}});
+        ASSERT_TRUE(compared) << name;
+        EXPECT_EQ(compared->ours.engine, name_of(used)) << name;
+        expect_same_hops(*compared, name);
+        EXPECT_EQ(compared->our_figures.most(), compared->their_figures.most()) << name << ": " << name_of(engine);
+        EXPECT_EQ(compared->our_figures.loop, "") << name;
+        EXPECT_EQ(compared->their_figures.loop, "") << name;
+        if (used == Engine::kDor) {
+          EXPECT_EQ(compared->other_routes, 0u) << name;
+        }
+      };
+      expect_alike(Engine::kMinhop, {}, Engine::kMinhop);
+      expect_alike(Engine::kUpdn, {}, Engine::kUpdn);
+      expect_alike(Engine::kDor, {}, Engine::kDor);
+      expect_alike(Engine::kFtree, {}, Engine::kMinhop);
+      expect_alike(Engine::kFtree, top_of(fabric.graph), Engine::kFtree);
+    }
+  }
+}
+
+// A ring becomes a row, in which each engine has the same routes. OpenSM's updn misses legal paths in a torus of 5 x 4,
+// as in the row below two roots, and has others that turn upwards again.
+TEST_F(OpenSmEngines, fabrics_with_cycles_and_a_failed_cable_are_routed_alike) {
+  for (const Named& fabric : cyclic()) {
+    const std::size_t cable = cables_to_break(fabric.graph).at(0);
+    const std::string name = broken_name(fabric, cable);
+    const bool is_ring = fabric.name.starts_with("ring");
+    for (const Engine engine : {Engine::kMinhop, Engine::kUpdn, Engine::kDor}) {
+      const bool is_updn = engine == Engine::kUpdn;
+      const auto roots = is_updn ? first_switch(fabric.graph) : std::vector<std::size_t>();
+      const Asked asked{engine, roots, {}, {cable}};
+      const auto compared = compare(name, fabric.graph, asked);
+      ASSERT_TRUE(compared) << name;
+      EXPECT_LE(5 * compared->our_figures.most(), 6 * compared->their_figures.most()) << name;
+      EXPECT_EQ(compared->unconnected, 0u) << name;
+      if (!is_updn || fabric.name != "torus 5x4") expect_same_hops(*compared, name);
+      if (is_updn) {
+        EXPECT_EQ(compared->our_figures.loop, "") << name;
+        EXPECT_EQ(illegal_turns(without_broken(fabric.graph, asked), roots, compared->our_figures), 0u) << name;
+      }
+      if (engine == Engine::kDor || is_ring) {
+        EXPECT_EQ(compared->other_entries, 0u) << name;
+      }
+    }
   }
 }
 
