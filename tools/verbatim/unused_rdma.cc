@@ -1,7 +1,6 @@
 #include "tools/verbatim/unused_rdma.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -36,18 +35,8 @@ bool asks_for_tcp(std::string_view text) {
   return std::ranges::search(text, kTcp, same).size() != 0;
 }
 
-// True for variables of this process's environment, which programs inherit, and for the scenario's own.
 bool environment_asks_for_tcp(const config::ProgramSpec& program) {
-  for (const auto& [name, value] : program.environment) {
-    if (asks_for_tcp(value)) return true;
-  }
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const bool is_setting =
-        text.starts_with("UCX_") || text.starts_with("OMPI_MCA_") || text.starts_with("FI_");
-    if (is_setting && asks_for_tcp(text.substr(std::min(text.find('='), text.size())))) return true;
-  }
-  return false;
+  return std::ranges::any_of(program.environment, [](const auto& variable) { return asks_for_tcp(variable.second); });
 }
 
 bool has_loaded_library(const supervisor::RunResult& result, std::string_view file) {
