@@ -72,10 +72,10 @@ CallOutcome sys_fcntl(CallContext& call) {
   if (file == nullptr) return Answer{-EBADF};
   switch (a[1]) {
     case F_GETFL:
-      return Answer{file->access_mode() | (file->nonblocking() ? O_NONBLOCK : 0) | (is_followed(*file) ? O_ASYNC : 0)};
+      return Answer{file->access_mode() | (file->nonblocking() ? O_NONBLOCK : 0) | (is_async(*file) ? O_ASYNC : 0)};
     case F_SETFL:
       file->set_nonblocking((call.flags(2) & O_NONBLOCK) != 0);
-      follow(call, *file, (call.flags(2) & O_ASYNC) != 0, call.as_int(0));
+      set_async(call, *file, (call.flags(2) & O_ASYNC) != 0, call.as_int(0));
       return Answer{0};
     case F_GETFD:
     case F_SETFD:
@@ -126,7 +126,7 @@ CallOutcome sys_ioctl(CallContext& call) {
     case FIOASYNC: {
       const auto on = process.memory().load<int>(argument);
       if (!on) return Answer{-EFAULT};
-      return Answer{follow(call, *file, *on != 0, call.as_int(0)) ? 0 : -ENOTTY};
+      return Answer{set_async(call, *file, *on != 0, call.as_int(0)) ? 0 : -ENOTTY};
     }
     case FIONREAD: {
       const auto bytes = file->queued_input();
