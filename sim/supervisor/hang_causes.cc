@@ -75,7 +75,7 @@ std::string HangCauses::verb_of(Thread& thread, const protocol::VerbWait& wait) 
 std::string HangCauses::in_rdma_cm(Thread& thread) const {
   Process& process = thread.process();
   std::uint32_t events = 0;
-  for (const auto& [fd, file] : process.files()) {
+  for (const auto& [fd, file] : process.files().all()) {
     if (const RdmaCmFile* const channel = file->as_rdma_cm(); channel != nullptr) {
       events = std::max(events, channel->events_of_destroyed(thread.native_tid()));
     }
@@ -165,7 +165,7 @@ std::uint32_t HangCauses::tcp_peer_of(Thread& thread) const {
   if (socket == nullptr || socket->state() != TcpSocket::State::kConnected) return 0;
   for (const auto& process : processes_) {
     if (!process->alive || process.get() == &thread.process()) continue;
-    for (const auto& [fd, file] : process->files()) {
+    for (const auto& [fd, file] : process->files().all()) {
       const TcpSocket* const other = file->as_tcp_socket();
       const bool is_peer = other != nullptr && other != socket && other->state() == TcpSocket::State::kConnected &&
                            other->local() == socket->remote() && other->remote() == socket->local();

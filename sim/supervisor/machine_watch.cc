@@ -57,7 +57,7 @@ void MachineWatch::note_refusal(Process& process, const request::MachineRefusal&
   // The program has used all descriptors of its limit, and the machine refused a further one
   // for the shim's use.
   const bool to_number = number == SYS_dup2 || number == SYS_dup3;
-  if (error == EMFILE && !to_number && process.lowest_free_number() < 0) return;
+  if (error == EMFILE && !to_number && process.files().lowest_free_number() < 0) return;
   const std::string what = size > 0 ? fmt::format(" of {} bytes", size) : "";
   report_.warn(process,
                fmt::format("the machine refused {}{}: {}; the result depends on this machine", call.name,

@@ -90,15 +90,15 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
     numbers.insert(static_cast<int>(number_of(entry.path().filename(), 10)));
   }
   int cause = error.value();  // errno of the first descriptor that could not be copied
-  const int own = process.own_descriptors();
-  for (const auto& [fd, file] : process.files()) {
-    if (fd >= own && process.closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
+  const int own = process.files().own_descriptors();
+  for (const auto& [fd, file] : process.files().all()) {
+    if (fd >= own && process.files().closes_unknown_by_exec(fd)) inherited.closed.push_back(fd);
   }
   for (const int fd : numbers) {
     if (fd >= own) continue;
     const bool closes =
         (number_of(field_of(fmt::format("{}/fdinfo/{}", folder, fd), "flags"), 8) & O_CLOEXEC) != 0;
-    if (process.file(fd) != nullptr) {
+    if (process.files().at(fd) != nullptr) {
       if (closes) inherited.closed.push_back(fd);
       if (!closes && fd != 1 && fd != 2) inherited.placeholders.push_back(fd);
       continue;
@@ -189,7 +189,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   region->slot(0).clock_ps = to_ps(run_.engine.now());
   Inherited inherited = inherited_by(thread);
   // Descriptors 1 and 2 of the program keep their bit "virtual" from the first instruction on.
-  for (const auto& [fd, file] : process.files()) region->set_virtual(fd, true);
+  for (const auto& [fd, file] : process.files().all()) region->set_virtual(fd, true);
   for (const int fd : inherited.closed) region->set_virtual(fd, false);
   paths.store(*region, working_folder_of(process.region()));
   request.placeholders = inherited.placeholders;
@@ -198,7 +198,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   std::ranges::for_each(inherited.placeholders, make_room);
   std::ranges::for_each(inherited.real, make_room, &std::pair<int, int>::first);
   region->header().own_descriptors = request.own_descriptors;
-  region->header().descriptor_limit = process.descriptor_limit();
+  region->header().descriptor_limit = process.files().limit();
   auto patches = std::make_unique<code::CodePatches>(run_.options.machine.jumps);
   equip(request, *region, process.host_index(),
         fmt::format("process/{}/at_random/{}", process.pid(), process.executions()), *patches);
@@ -227,7 +227,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   parts_.kernel.deliver_file_events(process.host_index());  // closing of descriptors by exec
   thread.finish_call();
   parts_.kernel.forget_waits(process);
-  for (const int fd : inherited.closed) process.close(fd);
+  for (const int fd : inherited.closed) process.files().close(fd);
   process.replace(name, std::move(region), launched.pid);
   process.set_environment(request.environment);
   ProcessLifetimes::release_parent(process);

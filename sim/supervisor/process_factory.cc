@@ -97,8 +97,8 @@ Process* ProcessFactory::launch(const ProgramSpec& spec, std::size_t index, std:
   headers_.fill(process.region(), pid, Family::kInit, spec.host);
   process.region().slot(0).virtual_tid = pid;
   process.region().slot(0).clock_ps = to_ps(run_.engine.now());
-  process.install_at(1, std::make_shared<OutputFile>(1));
-  process.install_at(2, std::make_shared<OutputFile>(2));
+  process.files().install_at(1, std::make_shared<OutputFile>(1));
+  process.files().install_at(2, std::make_shared<OutputFile>(2));
   if (spec.on_terminal && terminals_ != nullptr) terminals_->seat(spec.on_terminal->number, process);
   parts_.kernel.paths_of(process).store(process.region(), "");
 
@@ -226,7 +226,7 @@ void ProcessFactory::begin(Process& process, LaunchedProcess launched,
   adopt(process);
   parts_.files.report_unknown(process);  // questions of the start and of the loader
   process.set_patches(std::move(patches));
-  process.set_auxiliary_vector(std::move(launched.auxiliary_vector));
+  process.auxiliary_vector = std::move(launched.auxiliary_vector);
   process.region().close_fd();
   run_.tracer.record(process.host().component, TraceEvent::kProgramStarted, process.pid());
   for (const int fd : {1, 2})

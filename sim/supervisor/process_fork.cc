@@ -67,8 +67,8 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
-  region->header().own_descriptors = parent.own_descriptors();
-  region->header().descriptor_limit = parent.descriptor_limit();
+  region->header().own_descriptors = parent.files().own_descriptors();
+  region->header().descriptor_limit = parent.files().limit();
   region->header().gate = parent.region().header().gate;
   Process& child = parts_.processes.add(std::make_unique<Process>(
       parent.program(), thread.copy_pid(), parent.host(), parent.host_index(), parent.name(),
@@ -77,8 +77,8 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   adopt(child);
   child.set_patches(std::make_unique<code::CodePatches>(*parent.patches()));
   parts_.kernel.paths_of(child).store(child.region(), working_folder_of(parent.region()));
-  child.set_environment_text(parent.environment_text());
-  child.set_auxiliary_vector(parent.auxiliary_vector());
+  child.environment = parent.environment;
+  child.auxiliary_vector = parent.auxiliary_vector;
   child.begin_as_copy_of(parent, run_.engine.now());
   child.family().parent = parent.pid();
   child.family().group = parent.family().group;
@@ -87,11 +87,11 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   child.family().holds_parent = forked.holds_parent;
   child.family().shares_memory = forked.shares_memory;
   parts_.kernel.inherit(parent, child);
-  for (const auto& [fd, file] : parent.files()) {
+  for (const auto& [fd, file] : parent.files().all()) {
     const SignalFile* const signals = file->as_signal_file();
     child.outlives_its_end = child.outlives_its_end || signals != nullptr;
-    child.install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
-    if (!parent.closes_unknown_by_exec(fd)) continue;
+    child.files().install_at(fd, signals == nullptr ? file : std::make_shared<SignalFile>(child, signals->set()));
+    if (!parent.files().closes_unknown_by_exec(fd)) continue;
     child.region().high_descriptors().close_on_exec[fd / 64].fetch_or(1ull << (fd % 64),
                                                                       std::memory_order_relaxed);
   }

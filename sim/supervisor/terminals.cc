@@ -56,7 +56,7 @@ void Terminals::seat(std::size_t terminal, Process& process) {
   Kernel::control_session(process, *seat.terminal);
   const auto file = seat.terminal->open();
   file->set_number(number_of_path(seat.terminal->path()));
-  for (const int fd : {0, 1, 2}) process.install_at(fd, file);
+  for (const int fd : {0, 1, 2}) process.files().install_at(fd, file);
 }
 
 bool Terminals::note_end(const Process& process) {

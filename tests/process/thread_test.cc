@@ -441,31 +441,31 @@ TEST(Parked, polls_are_of_a_queue_of_a_context) {
 
 TEST_F(ThreadTest, a_closed_descriptor_is_free_and_watches_no_signals) {
   process_->set_calling_thread(getpid());
-  const int lowest = process_->lowest_free_number();
+  const int lowest = process_->files().lowest_free_number();
   ASSERT_GE(lowest, 0);
   for (int fd = 0; fd < lowest; ++fd) EXPECT_NE(fcntl(fd, F_GETFD), -1) << fd << " is free";
   EXPECT_EQ(fcntl(lowest, F_GETFD), -1);
   constexpr std::uint64_t kTerm = 1ull << (SIGTERM - 1);
-  process_->install_at(lowest, std::make_shared<SignalFile>(*process_, kTerm));
-  EXPECT_EQ(process_->watched_signals(), kTerm);
-  EXPECT_GT(process_->lowest_free_number(), lowest);
+  process_->files().install_at(lowest, std::make_shared<SignalFile>(*process_, kTerm));
+  EXPECT_EQ(process_->files().watched_signals(), kTerm);
+  EXPECT_GT(process_->files().lowest_free_number(), lowest);
   const std::atomic<std::uint64_t>& shown = process_->region().header().virtual_fds[lowest / 64];
   EXPECT_NE(shown.load() >> (lowest % 64) & 1, 0u);
-  EXPECT_TRUE(process_->close(lowest));
-  EXPECT_EQ(process_->watched_signals(), 0u);
+  EXPECT_TRUE(process_->files().close(lowest));
+  EXPECT_EQ(process_->files().watched_signals(), 0u);
   EXPECT_EQ(shown.load() >> (lowest % 64) & 1, 0u);
-  EXPECT_EQ(process_->lowest_free_number(), lowest);
-  EXPECT_FALSE(process_->close(lowest));
+  EXPECT_EQ(process_->files().lowest_free_number(), lowest);
+  EXPECT_FALSE(process_->files().close(lowest));
 }
 
 TEST_F(ThreadTest, exec_closes_the_marked_descriptors_that_linux_does_not_have) {
-  const int first = process_->own_descriptors(), marked = (first / 64 + 1) * 64 + 3;
+  const int first = process_->files().own_descriptors(), marked = (first / 64 + 1) * 64 + 3;
   process_->region().high_descriptors().close_on_exec[marked / 64] = 1ull << (marked % 64);
-  EXPECT_TRUE(process_->closes_unknown_by_exec(marked));
-  EXPECT_FALSE(process_->closes_unknown_by_exec(marked - 1));
-  EXPECT_FALSE(process_->closes_unknown_by_exec(marked + 1));
+  EXPECT_TRUE(process_->files().closes_unknown_by_exec(marked));
+  EXPECT_FALSE(process_->files().closes_unknown_by_exec(marked - 1));
+  EXPECT_FALSE(process_->files().closes_unknown_by_exec(marked + 1));
   process_->region().high_descriptors().close_on_exec[0] = 1 << 5;
-  EXPECT_FALSE(process_->closes_unknown_by_exec(5)) << "Linux has it";
+  EXPECT_FALSE(process_->files().closes_unknown_by_exec(5)) << "Linux has it";
 }
 
 }  // namespace

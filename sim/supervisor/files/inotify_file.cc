@@ -12,7 +12,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Events that accesses of the simulator and the runtime cause: reads, and changes of attributes.
+// Events that the simulator and the runtime cause themselves.
 constexpr std::uint32_t kOwnWork = IN_ATTRIB | IN_OPEN | IN_ACCESS | IN_CLOSE_NOWRITE | IN_ISDIR;
 
 }  // namespace
@@ -112,8 +112,8 @@ int InotifyFile::watch_own(const std::string& path, std::uint32_t mask) {
     if (native_ < 0) return -errno;
     host_->count_native(1);
   }
-  // IN_ONESHOT is handled here, because an event of the runtime's own accesses must not end the watch.
-  // IN_UNMOUNT, which is always reported, makes the mask nonzero.
+  // Without IN_ONESHOT, because an access by the runtime must not end the watch; take() ends it. IN_UNMOUNT,
+  // which is always reported, makes the mask nonzero.
   const int native = inotify_add_watch(native_, path.c_str(), (mask & ~std::uint32_t{IN_ONESHOT}) | IN_UNMOUNT);
   if (native < 0) return -errno;
   const bool once = (mask & IN_ONESHOT) != 0;

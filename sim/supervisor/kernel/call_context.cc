@@ -49,7 +49,7 @@ CallOutcome CallContext::wait_or_give_up(std::vector<VirtualFilePtr> files, bool
 
 CallOutcome CallContext::install(VirtualFilePtr file, bool nonblocking) const {
   file->set_nonblocking(nonblocking);
-  const int fd = process.install(std::move(file));
+  const int fd = process.files().install(std::move(file));
   if (fd < 0) return Answer{fd};
   return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
 }
@@ -58,10 +58,10 @@ CallOutcome CallContext::install_pair(const VirtualFilePtr& first, const Virtual
                                       bool nonblocking, std::uint64_t address) const {
   first->set_nonblocking(nonblocking);
   second->set_nonblocking(nonblocking);
-  const int fds[2] = {process.install(first), process.install(second)};
+  const int fds[2] = {process.files().install(first), process.files().install(second)};
   const bool stored = fds[1] >= 0 && process.memory().store(address, fds);
   if (stored) return Answer{0, protocol::Action::kReserveTwoFds, {fds[0], fds[1]}};
-  for (const int fd : fds) process.close(fd);
+  for (const int fd : fds) process.files().close(fd);
   return Answer{fds[1] >= 0 ? -EFAULT : -EMFILE};
 }
 

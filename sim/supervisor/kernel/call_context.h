@@ -69,18 +69,18 @@ class CallContext {
   std::uint64_t address(int i) const { return static_cast<std::uint64_t>(arguments[i]); }
   std::uint64_t length(int i) const { return static_cast<std::uint64_t>(arguments[i]); }
   // The open file of a virtual descriptor; nullptr: a real file or closed.
-  VirtualFilePtr file(int i) const { return process.file(arguments[i]); }
+  VirtualFilePtr file(int i) const { return process.files().at(arguments[i]); }
   // The open file of a virtual descriptor, for a request that exists for files of class File only; else nullptr.
   template <class File>
   std::shared_ptr<File> file_of_kind(std::int64_t fd) const {
-    return std::dynamic_pointer_cast<File>(process.file(fd));
+    return std::dynamic_pointer_cast<File>(process.files().at(fd));
   }
   // As above. `error`, valid if the result is null: -EBADF if the descriptor is closed, `other_kind` if it is
   // another file.
   template <class File>
   std::shared_ptr<File> file_of_kind(std::int64_t fd, int other_kind, int* error) const {
-    const VirtualFilePtr found = process.file(fd);
-    *error = found != nullptr || process.natively_open(static_cast<int>(fd)) ? other_kind : -EBADF;
+    const VirtualFilePtr found = process.files().at(fd);
+    *error = found != nullptr || process.files().natively_open(static_cast<int>(fd)) ? other_kind : -EBADF;
     return std::dynamic_pointer_cast<File>(found);
   }
 

@@ -1,4 +1,4 @@
-// Calls that fail, or transfer less than possible, by choice (freedom.h).
+// Calls that a schedule lets fail or transfer less than possible (freedom.h).
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,13 @@ namespace verbatim::supervisor {
 
 class CallFailures {
  public:
-  // Chooses which calls fail; without it, none. `calls` outlives this object.
+  // `calls` selects the calls that fail, and outlives this object. Without it none does.
   void use(FailingCalls& calls) { calls_ = &calls; }
-  // True if calls may fail by choice.
   bool may_occur() const { return calls_ != nullptr; }
-  // Chooses whether a call that must wait ends with EINTR.
+  // Whether a call that would block ends with EINTR.
   bool interrupts(Thread& thread);
-  // Maximum number of bytes, of `limit`, that a read may find or a write may place; 0: EAGAIN. `whole`:
-  // MSG_WAITALL.
+  // Number of bytes, at most `limit` or `length`, that a read finds or a write has room for; 0: EAGAIN.
+  // `whole`: MSG_WAITALL.
   std::uint64_t readable_now(Thread& thread, VirtualFile& file, std::uint64_t limit, bool dont_wait,
                              bool whole);
   std::uint64_t writable_now(Thread& thread, VirtualFile& file, std::uint64_t length, bool dont_wait);

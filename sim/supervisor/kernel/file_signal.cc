@@ -6,7 +6,7 @@ namespace verbatim::supervisor {
 
 namespace {
 
-// Signals whose si_code has meanings of its own: a signal about a descriptor has SI_SIGIO instead.
+// Signals with other meanings of si_code. They have SI_SIGIO (Linux' do_send_sigio).
 bool has_own_codes(int signal) {
   return signal == SIGILL || signal == SIGFPE || signal == SIGSEGV || signal == SIGBUS || signal == SIGTRAP ||
          signal == SIGCHLD || signal == SIGSYS;
@@ -19,10 +19,10 @@ FileSignal::FileSignal(Engine& engine, ComponentId source, VirtualFile& file, Se
       send_(std::move(send)),
       timer_(Timer::of<&FileSignal::on_timer>(engine, source, EventClass::kSupervisor, this)) {}
 
-void FileSignal::turn(bool on, int descriptor) {
-  if (on) descriptor_ = descriptor;
-  is_on_ = on;
-  on ? file_.add_waiter(*this) : file_.remove_waiter(*this);
+void FileSignal::set_async(bool async, int descriptor) {
+  if (async) descriptor_ = descriptor;
+  is_async_ = async;
+  async ? file_.add_waiter(*this) : file_.remove_waiter(*this);
 }
 
 void FileSignal::wake(bool) {

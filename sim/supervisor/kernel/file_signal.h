@@ -1,8 +1,5 @@
-// Signals on I/O readiness of a descriptor (fcntl(2): O_ASYNC, F_SETOWN, F_SETSIG): receiver, signal number
-// and time.
-//
-// A change of the file sends POLL_IN if the file has input or is at its end, otherwise POLL_OUT if it is
-// writable.
+// SIGIO, or another signal, when a file becomes ready (fcntl(2): O_ASYNC, F_SETOWN, F_SETSIG). Its si_code is
+// POLL_IN if the file has input or is at its end, otherwise POLL_OUT.
 #pragma once
 
 #include <csignal>
@@ -29,9 +26,9 @@ class FileSignal final : public Waiter {
 
   Owner owner;
   int signal = 0;  // 0: SIGIO without siginfo
-  bool is_on() const { return is_on_; }
-  // `descriptor`: si_fd of the signals.
-  void turn(bool on, int descriptor);
+  bool is_async() const { return is_async_; }
+  // Sets or clears O_ASYNC. `descriptor`: si_fd of the signals.
+  void set_async(bool async, int descriptor);
 
   void wake(bool by_adapter_event = false) override;
 
@@ -40,10 +37,10 @@ class FileSignal final : public Waiter {
 
   VirtualFile& file_;
   const Send send_;
-  bool is_on_ = false;
+  bool is_async_ = false;
   int descriptor_ = -1;
-  std::vector<int> pending_codes_;  // si_code of each change whose signal is not sent yet
-  Timer timer_;            // sends signals outside the notification of waiters
+  std::vector<int> pending_codes_;  // si_code of each signal that is not sent yet
+  Timer timer_;  // sends the signals, because wake() must change no other waiter
 };
 
 }  // namespace verbatim::supervisor

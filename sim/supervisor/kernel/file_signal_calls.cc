@@ -28,9 +28,9 @@ Thread* thread_of(Process& process, const FileSignal::Owner& owner) {
 
 }  // namespace
 
-bool is_followed(const VirtualFile& file) {
+bool is_async(const VirtualFile& file) {
   const auto* signal = static_cast<const FileSignal*>(file.follower().get());
-  return signal != nullptr && signal->is_on();
+  return signal != nullptr && signal->is_async();
 }
 
 namespace {
@@ -57,9 +57,9 @@ FileSignal& signal_of(CallContext& call, VirtualFile& file) {
 }  // namespace
 
 // False: the file does not support O_ASYNC.
-bool follow(CallContext& call, VirtualFile& file, bool on, int descriptor) {
+bool set_async(CallContext& call, VirtualFile& file, bool on, int descriptor) {
   if (!file.supports_signals()) return false;
-  if (on != is_followed(file)) signal_of(call, file).turn(on, descriptor);
+  if (on != is_async(file)) signal_of(call, file).set_async(on, descriptor);
   return true;
 }
 

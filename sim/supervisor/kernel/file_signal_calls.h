@@ -8,8 +8,8 @@ namespace verbatim::supervisor {
 // F_SETOWN, F_SETSIG and related requests.
 Answer control_file_signal(CallContext& call, VirtualFile& file);
 // O_ASYNC is set.
-bool is_followed(const VirtualFile& file);
+bool is_async(const VirtualFile& file);
 // Sets O_ASYNC of the file. `descriptor`: si_fd of the signals. False: the file does not support it.
-bool follow(CallContext& call, VirtualFile& file, bool on, int descriptor);
+bool set_async(CallContext& call, VirtualFile& file, bool on, int descriptor);
 
 }  // namespace verbatim::supervisor

@@ -36,11 +36,11 @@ class FutexTable {
   Sleeper* find(const Thread& thread);
   void forget(const Thread& thread);
   void forget(const Process& process);
-  // Returns the number of threads woken. A woken thread stays in the table until its call is tried again.
+  // Returns the number of woken threads. They stay in the table until their calls are retried.
   int wake(const FutexKey& key, int limit, std::uint32_t mask);
-  // Moves at most `limit` sleeping threads to another word; returns their number.
+  // FUTEX_REQUEUE: moves at most `limit` sleeping threads to another word. Returns their number.
   int requeue(const FutexKey& from, const FutexKey& to, int limit);
-  // The first thread that still sleeps, or nullptr; `more`: another one follows.
+  // The thread that sleeps longest, or nullptr. `more`: whether another one sleeps.
   Thread* first(const FutexKey& key, bool* more);
 
  private:

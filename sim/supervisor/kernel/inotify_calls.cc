@@ -122,7 +122,7 @@ CallOutcome sys_inotify_add_watch(CallContext& call, HostTrees& trees) {
   if (!may_look_into(call.thread, owner)) return Answer{-EACCES};
   std::error_code failed;
   const std::string link = native_descriptor(process, owner, found.descriptor);
-  const bool is_real = owner.file(found.descriptor) == nullptr;
+  const bool is_real = owner.files().at(found.descriptor) == nullptr;
   const std::string target = is_real ? std::filesystem::read_symlink(link, failed).string() : "";
   if (!target.starts_with('/')) return watch_unchanging(call, *file, found.path, found.path, mask);
   return watch_real(call, *file, call.host.paths.seen(target), mask);

@@ -104,10 +104,10 @@ Duration Kernel::cost(Thread& thread) {
 void Kernel::thread_ended(Thread& thread) { end_thread(state_->futexes, thread); }
 
 void Kernel::release(Process& process) {
-  process.interval_timer().reset();
-  process.timers().clear();
+  process.interval_timer.reset();
+  process.timers.clear();
   process.close_own_contexts();
-  process.close_all();
+  process.files().close_all();
   state_->host_of(process).sysv_ipc.end(process.pid(), state_->services.seconds());
   forget_waits(process);
 }

@@ -23,7 +23,7 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
   // A watch of files may send a signal.
   if (call.number == SYS_bind && watches_files(thread.process().host_index())) return Concerns::kAnybody;
   const auto of_file = [&](int argument) {
-    const VirtualFilePtr file = thread.process().file(call.arguments[argument]);
+    const VirtualFilePtr file = thread.process().files().at(call.arguments[argument]);
     if (file == nullptr) return Concerns::kCaller;
     if (file->reaches_beyond_host() || file->follower() != nullptr) return Concerns::kAnybody;
     return file->tree_path().empty() ? Concerns::kWaiting : Concerns::kCaller;
@@ -33,7 +33,7 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
   if (row.has(CallTraits::kOfFile)) return of_file(0);
   if (row.has(CallTraits::kOfTwoFiles)) return std::max(of_file(0), of_file(1));
   if (row.has(CallTraits::kOfUnixSocket)) {
-    const VirtualFilePtr file = thread.process().file(call.arguments[0]);
+    const VirtualFilePtr file = thread.process().files().at(call.arguments[0]);
     const bool is_unix =
         file != nullptr && S_ISSOCK(file->mode()) && static_cast<const Socket&>(*file).family() == AF_UNIX;
     return is_unix ? of_file(0) : Concerns::kAnybody;

@@ -157,11 +157,11 @@ Answer open_device(CallContext& call, std::span<std::byte> mailbox) {
   file->opening = std::make_shared<DeviceOpening>(hca);
   file->opening->set_file(file);
   const auto context = use_device(call, file->opening);
-  open.cmd_fd = call.process.install(file);
-  open.async_fd = call.process.install(context->async_file());
+  open.cmd_fd = call.process.files().install(file);
+  open.async_fd = call.process.files().install(context->async_file());
   open.completion_vectors = 1;
   if (open.cmd_fd < 0 || open.async_fd < 0) {
-    if (open.cmd_fd >= 0) call.process.close(open.cmd_fd);
+    if (open.cmd_fd >= 0) call.process.files().close(open.cmd_fd);
     return fail(mailbox, EMFILE);
   }
   call.process.contexts().push_back(context);
@@ -174,11 +174,11 @@ Answer import_device(CallContext& call, std::span<std::byte> mailbox) {
   protocol::ImportDevice import;
   if (!load(mailbox, import)) return fail(mailbox, EINVAL);
   const auto file = call.file_of_kind<DeviceFile>(import.cmd_fd);
-  if (file == nullptr) return fail(mailbox, call.process.file(import.cmd_fd) == nullptr ? EBADF : EINVAL);
+  if (file == nullptr) return fail(mailbox, call.process.files().at(import.cmd_fd) == nullptr ? EBADF : EINVAL);
   if (file->opening == nullptr) return fail(mailbox, EINVAL);
   if (file->opening->hca().has_failed()) return fail(mailbox, EIO);
   const auto context = use_device(call, file->opening);
-  import.async_fd = call.process.install(context->async_file());
+  import.async_fd = call.process.files().install(context->async_file());
   if (import.async_fd < 0) return fail(mailbox, EMFILE);
   import.completion_vectors = 1;
   const auto& devices = call.process.host().devices;
@@ -195,7 +195,7 @@ Answer close_device(CallContext& call, std::span<std::byte> mailbox, std::uint32
   DeviceContext& opened = *call.process.contexts()[context - 1];
   if (opened.owner() == call.process.pid()) {
     if (const auto opening = opened.close(); opening != nullptr)
-      opening->close_if_last(call.process.descriptor_table());
+      opening->close_if_last(call.process.files().table());
   }
   return fail(mailbox, 0);
 }
@@ -203,7 +203,7 @@ Answer close_device(CallContext& call, std::span<std::byte> mailbox, std::uint32
 Answer create_channel(CallContext& call, std::span<std::byte> mailbox) {
   protocol::CreateChannel create;
   if (!load(mailbox, create)) return fail(mailbox, EINVAL);
-  create.fd = call.process.install(std::make_shared<CompletionChannelFile>("completion channel"));
+  create.fd = call.process.files().install(std::make_shared<CompletionChannelFile>("completion channel"));
   if (create.fd < 0) return fail(mailbox, EMFILE);
   finish(mailbox, create, 0);
   return {0, protocol::Action::kReserveFd, {create.fd, 0}};

@@ -191,7 +191,7 @@ CallOutcome sys_queue_signal(CallContext& call) {
   Process* const process = call.find_process(pid);
   if (process == nullptr) return Answer{-ESRCH};
   if (!may_signal(sender, *process, signal)) return Answer{-EPERM};
-  if (signal >= SignalQueue::kFirstRealTime && process->pending().full()) return Answer{-EAGAIN};
+  if (signal >= SignalQueue::kFirstRealTime && process->pending.full()) return Answer{-EAGAIN};
   if (signal != 0) call.table.signal_process(*process, signal, origin);
   return Answer{0};
 }

@@ -42,7 +42,7 @@ CallOutcome sys_write(CallContext& call, CallFailures& failures, const ProgramOu
 
 CallOutcome sys_close(CallContext& call) {
   const auto fd = call.as_int(0);
-  if (!call.process.close(fd)) return Answer{-EBADF};
+  if (!call.process.files().close(fd)) return Answer{-EBADF};
   return Answer{0, protocol::Action::kReleaseFd, {fd, 0}};
 }
 
@@ -56,11 +56,11 @@ CallOutcome sys_close_range(CallContext& call) {
   if (first > last) return Answer{-EINVAL};
   if (a[2] != 0) return Answer{0};
   Process& process = call.process;
-  const auto& files = process.files();
+  const auto& files = process.files().all();
   while (true) {
     const auto it = first > INT_MAX ? files.end() : files.lower_bound(static_cast<int>(first));
     if (it == files.end() || static_cast<std::uint32_t>(it->first) > last) break;
-    process.close(it->first);
+    process.files().close(it->first);
   }
   return Answer{0};
 }
@@ -72,18 +72,18 @@ CallOutcome sys_fcntl(CallContext& call) {
   if (file == nullptr) return Answer{-EBADF};
   switch (a[1]) {
     case F_GETFL:
-      return Answer{file->access_mode() | (file->nonblocking() ? O_NONBLOCK : 0) | (is_followed(*file) ? O_ASYNC : 0)};
+      return Answer{file->access_mode() | (file->nonblocking() ? O_NONBLOCK : 0) | (is_async(*file) ? O_ASYNC : 0)};
     case F_SETFL:
       file->set_nonblocking((call.flags(2) & O_NONBLOCK) != 0);
-      follow(call, *file, (call.flags(2) & O_ASYNC) != 0, call.as_int(0));
+      set_async(call, *file, (call.flags(2) & O_ASYNC) != 0, call.as_int(0));
       return Answer{0};
     case F_GETFD:
     case F_SETFD:
       return Answer{0, protocol::Action::kNative};
     case F_DUPFD:
     case F_DUPFD_CLOEXEC: {
-      if (a[2] < 0 || a[2] >= process.descriptor_limit()) return Answer{-EINVAL};
-      const int fd = process.install(file, call.as_int(2));
+      if (a[2] < 0 || a[2] >= process.files().limit()) return Answer{-EINVAL};
+      const int fd = process.files().install(file, call.as_int(2));
       if (fd < 0) return Answer{fd};
       return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
     }
@@ -126,7 +126,7 @@ CallOutcome sys_ioctl(CallContext& call) {
     case FIOASYNC: {
       const auto on = process.memory().load<int>(argument);
       if (!on) return Answer{-EFAULT};
-      return Answer{follow(call, *file, *on != 0, call.as_int(0)) ? 0 : -ENOTTY};
+      return Answer{set_async(call, *file, *on != 0, call.as_int(0)) ? 0 : -ENOTTY};
     }
     case FIONREAD: {
       const auto bytes = file->queued_input();
@@ -141,23 +141,23 @@ CallOutcome sys_ioctl(CallContext& call) {
 CallOutcome sys_dup(CallContext& call) {
   Process& process = call.process;
   const auto from = call.as_int(0);
-  const VirtualFilePtr file = process.file(from);
+  const VirtualFilePtr file = process.files().at(from);
   if (call.number == SYS_dup) {
-    if (file == nullptr) return process.natively_open(from) ? Answer{0, protocol::Action::kNative} : Answer{-EBADF};
-    const int fd = process.install(file);
+    if (file == nullptr) return process.files().natively_open(from) ? Answer{0, protocol::Action::kNative} : Answer{-EBADF};
+    const int fd = process.files().install(file);
     if (fd < 0) return Answer{fd};
     return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
   }
   const auto to = call.as_int(1);
   if (from == to && call.number == SYS_dup3) return Answer{-EINVAL};
-  if (file == nullptr && !process.natively_open(from)) return Answer{-EBADF};
+  if (file == nullptr && !process.files().natively_open(from)) return Answer{-EBADF};
   if (from == to) return Answer{to};
-  if (to < 0 || to >= process.descriptor_limit()) return Answer{-EBADF};
+  if (to < 0 || to >= process.files().limit()) return Answer{-EBADF};
   if (file == nullptr) {
-    process.close(to);
+    process.files().close(to);
     return Answer{0, protocol::Action::kNative};
   }
-  process.install_at(to, file);
+  process.files().install_at(to, file);
   return Answer{to, protocol::Action::kReserveFd, {to, 0}};
 }
 

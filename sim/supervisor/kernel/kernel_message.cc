@@ -31,9 +31,9 @@ struct Received {
 
 // The open file `fd` for SCM_RIGHTS; nullopt and -errno if there is none.
 std::optional<PassedFile> file_to_pass(CallContext& call, RealDescriptors& descriptors, int fd, int* error) {
-  if (VirtualFilePtr file = call.process.file(fd)) return PassedFile(std::move(file));
+  if (VirtualFilePtr file = call.process.files().at(fd)) return PassedFile(std::move(file));
   *error = -EBADF;
-  if (!call.process.natively_open(fd)) return std::nullopt;
+  if (!call.process.files().natively_open(fd)) return std::nullopt;
   const int copy = descriptors.take(call.process, call.process.calling_thread(), fd), cause = errno;
   if (copy >= 0) return PassedFile(std::make_shared<const RealFile>(copy));
   *error = -ETOOMANYREFS;
@@ -89,7 +89,7 @@ std::optional<Sending> load_sending(CallContext& call, RealDescriptors& descript
 int receive_file(CallContext& call, RealDescriptors& descriptors, const PassedFile& passed,
                  Received& received) {
   const bool real = passed.file() == nullptr;
-  const int fd = call.process.lowest_free_number(0, received.numbers);
+  const int fd = call.process.files().lowest_free_number(0, received.numbers);
   if (fd < 0) return fd;
   if (real && fd >= own_descriptors().later) {
     call.warn(
@@ -107,7 +107,7 @@ int receive_file(CallContext& call, RealDescriptors& descriptors, const PassedFi
       return -ETOOMANYREFS;
     }
   } else {
-    call.process.install_at(fd, passed.file());
+    call.process.files().install_at(fd, passed.file());
   }
   received.numbers.push_back(fd);
   received.real.push_back(real);

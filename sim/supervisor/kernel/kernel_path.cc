@@ -263,8 +263,8 @@ std::optional<std::string> whole_path(CallContext& call, const protocol::PathArg
   auto path = process.memory().load_string(call.address(argument.path), protocol::kPathRoom);
   *error = 0;
   if (!path || path->empty()) return std::nullopt;
-  if (!path->starts_with('/') && argument.folder >= 0 && process.file(a[argument.folder]) != nullptr) {
-    const VirtualFilePtr folder = process.file(a[argument.folder]);
+  if (!path->starts_with('/') && argument.folder >= 0 && process.files().at(a[argument.folder]) != nullptr) {
+    const VirtualFilePtr folder = process.files().at(a[argument.folder]);
     if (!S_ISDIR(folder->mode())) *error = -ENOTDIR;
     if (*error != 0) return std::nullopt;
     path = folder->tree_path() + "/" + *path;
@@ -276,7 +276,7 @@ namespace {
 
 // A call that names its file by a descriptor alone, or has an invalid path.
 CallOutcome sys_descriptor_path(CallContext& call, const protocol::PathArgument& argument) {
-  if (argument.folder < 0 || call.process.file(call.arguments[argument.folder]) == nullptr)
+  if (argument.folder < 0 || call.process.files().at(call.arguments[argument.folder]) == nullptr)
     return Answer{0, Action::kNative};  // the kernel returns the error
   if (returns_attributes(call.number)) return sys_stat(call);
   const auto path = call.process.memory().load_string(
@@ -294,7 +294,7 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
   if (found.end == End::kDescriptor) {
     Process& owner = owner_of(call, found);
     if (!may_look_into(call.thread, owner)) return Answer{-EACCES};
-    const VirtualFilePtr file = owner.file(found.descriptor);
+    const VirtualFilePtr file = owner.files().at(found.descriptor);
     if (file == nullptr) {
       if (call.number == SYS_chown || call.number == SYS_lchown || call.number == SYS_fchownat) return Answer{-EPERM};
       return with_path(process, call.thread, Action::kNativePath, 0,
@@ -395,7 +395,7 @@ CallOutcome sys_open(CallContext& call, HostTrees& trees) {
     // /dev/fd/3 and similar paths of a virtual descriptor: a new number for the same open file.
     Process& owner = owner_of(call, found);
     if (!may_look_into(call.thread, owner)) return Answer{-EACCES};
-    if (const VirtualFilePtr file = owner.file(found.descriptor)) {
+    if (const VirtualFilePtr file = owner.files().at(found.descriptor)) {
       if (&owner != &process && S_ISSOCK(file->mode())) return Answer{-ENXIO};
       return call.install(file, file->nonblocking());
     }
@@ -439,7 +439,7 @@ CallOutcome find_executable(CallContext& call, HostTrees& trees, std::string& pa
   }
   if (found.end != End::kDescriptor) return Answer{-EACCES};
   Process& owner = owner_of(call, found);
-  if (!may_look_into(call.thread, owner) || owner.file(found.descriptor) != nullptr) return Answer{-EACCES};
+  if (!may_look_into(call.thread, owner) || owner.files().at(found.descriptor) != nullptr) return Answer{-EACCES};
   std::error_code error;
   const std::string target = std::filesystem::read_symlink(
       fmt::format("/proc/{}/fd/{}", owner.native_pid(), found.descriptor), error);

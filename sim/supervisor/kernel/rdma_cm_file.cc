@@ -407,7 +407,7 @@ IoResult RdmaCmFile::migrate(const Command& command) {
   rdma_ucm_migrate_id migrate;
   if (!load(command.in, migrate)) return -EINVAL;
   if (command.room < sizeof(rdma_ucm_migrate_resp)) return -ENOSPC;
-  const VirtualFilePtr file = command.process.file(static_cast<std::int32_t>(migrate.fd));
+  const VirtualFilePtr file = command.process.files().at(static_cast<std::int32_t>(migrate.fd));
   RdmaCmFile* const from = file != nullptr ? file->as_rdma_cm() : nullptr;
   if (from == nullptr) return -EINVAL;
   Context* context = from->find(migrate.id);

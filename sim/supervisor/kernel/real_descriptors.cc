@@ -13,7 +13,7 @@ int RealDescriptors::take(Process& process, pid_t asking, int fd) {
     if (copy >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES)) return copy;
   }
   const ParkedThread thread{.native_tid = asking, .gate = process.region().header().gate};
-  const int error = send_descriptor(thread, process.own_descriptors() + protocol::kPassageFd, fd);
+  const int error = send_descriptor(thread, process.files().own_descriptors() + protocol::kPassageFd, fd);
   const int sent = error == 0 ? passage_->take() : -1;
   errno = error == 0 ? EMFILE : error;
   return sent;

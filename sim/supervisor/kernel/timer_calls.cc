@@ -34,7 +34,7 @@ timeval to_timeval(Duration d) {
 CallOutcome sys_timer(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
-  auto& timer = process.interval_timer();
+  auto& timer = process.interval_timer;
   if (timer == nullptr)
     timer = std::make_unique<IntervalTimer>(call.services.engine, process.host().component, process);
   if (call.number == SYS_alarm) {
@@ -80,7 +80,7 @@ CallOutcome create_timer(CallContext& call) {
     std::int32_t notify;
     std::uint32_t tid;
   };
-  const int id = process.new_timer_id();
+  const int id = process.next_timer++;
   PosixTimer::Notice notice{.signal = SIGALRM, .value = static_cast<std::uint64_t>(id)};
   if (a[1] != 0) {
     const auto event = process.memory().load<Event>(call.address(1));
@@ -97,7 +97,7 @@ CallOutcome create_timer(CallContext& call) {
     if (to_thread && !known) return Answer{-EINVAL};
   }
   if (!process.memory().store(call.address(2), static_cast<std::int32_t>(id))) return Answer{-EFAULT};
-  process.timers()[id] = std::make_unique<PosixTimer>(call.services.engine, process.host().component, process,
+  process.timers[id] = std::make_unique<PosixTimer>(call.services.engine, process.host().component, process,
                                                       id, static_cast<int>(clock), notice);
   return Answer{0};
 }
@@ -108,12 +108,12 @@ CallOutcome sys_posix_timer(CallContext& call) {
   const auto& a = call.arguments;
   if (call.number == SYS_timer_create) return create_timer(call);
   Process& process = call.process;
-  const auto found = process.timers().find(call.as_int(0));
-  if (found == process.timers().end()) return Answer{-EINVAL};
+  const auto found = process.timers.find(call.as_int(0));
+  if (found == process.timers.end()) return Answer{-EINVAL};
   PosixTimer& timer = *found->second;
   if (call.number == SYS_timer_getoverrun) return Answer{timer.overrun()};
   if (call.number == SYS_timer_delete) {
-    process.timers().erase(found);
+    process.timers.erase(found);
     return Answer{0};
   }
   const itimerspec old{to_timespec(timer.interval()), to_timespec(timer.remaining())};

@@ -22,9 +22,9 @@ namespace {
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
 std::uint32_t readiness_of(Process& process, int fd, bool* valid_fd) {
   *valid_fd = true;
-  if (const VirtualFilePtr file = process.file(fd)) return file->readiness();
+  if (const VirtualFilePtr file = process.files().at(fd)) return file->readiness();
   // Real descriptors are regular files and the empty standard input: always ready.
-  *valid_fd = process.natively_open(fd);
+  *valid_fd = process.files().natively_open(fd);
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
 }
 
@@ -70,7 +70,7 @@ CallOutcome sys_poll(CallContext& call) {
     entry.revents = static_cast<short>(
         valid_fd ? events & (static_cast<std::uint16_t>(entry.events) | POLLERR | POLLHUP) : POLLNVAL);
     if (entry.revents != 0) ++ready;
-    if (VirtualFilePtr file = process.file(entry.fd)) add_with_watched(files, std::move(file));
+    if (VirtualFilePtr file = process.files().at(entry.fd)) add_with_watched(files, std::move(file));
   }
   Instant deadline = kNever;
   if (call.thread.retried()) {
@@ -128,7 +128,7 @@ CallOutcome sys_select(CallContext& call) {
         result[k][word] |= bit;
         ++ready;
       }
-      if (VirtualFilePtr file = process.file(fd)) add_with_watched(files, std::move(file));
+      if (VirtualFilePtr file = process.files().at(fd)) add_with_watched(files, std::move(file));
     }
   }
   Instant deadline = kNever;
@@ -182,7 +182,7 @@ CallOutcome sys_epoll_ctl(CallContext& call) {
   EpollFile* const epoll = epoll_of(call, &own, &error);
   if (epoll == nullptr) return Answer{error};
   const VirtualFilePtr file = call.file(2);
-  if (file == nullptr) return Answer{a[2] >= 0 && process.natively_open(call.as_int(2)) ? -EPERM : -EBADF};
+  if (file == nullptr) return Answer{a[2] >= 0 && process.files().natively_open(call.as_int(2)) ? -EPERM : -EBADF};
   if (file == own) return Answer{-EINVAL};
   epoll_event event{};
   if (a[1] != EPOLL_CTL_DEL) {
@@ -268,10 +268,10 @@ void keep_empty_call(CallContext& call, Answer& answer) {
     for (std::size_t at = 0; at < memory.size(); at += sizeof(pollfd)) {
       pollfd asked;
       std::memcpy(&asked, memory.data() + at, sizeof asked);
-      if (VirtualFilePtr file = process.file(asked.fd)) add_with_watched(files, std::move(file));
+      if (VirtualFilePtr file = process.files().at(asked.fd)) add_with_watched(files, std::move(file));
     }
   } else {
-    if (VirtualFilePtr file = process.file(call.as_int(0))) add_with_watched(files, std::move(file));
+    if (VirtualFilePtr file = process.files().at(call.as_int(0))) add_with_watched(files, std::move(file));
   }
   answer.repeats = call.thread.empty_calls.keep_result(answer.result, slept, std::move(memory), files);
 }

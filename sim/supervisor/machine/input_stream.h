@@ -6,8 +6,8 @@
 
 namespace verbatim::supervisor {
 
-// Not open: there is no file that may be read, or no such process. std::system_error: the machine refuses, such as for
-// lack of descriptors; what the file would say must not be replaced by a default.
+// is_open() is false if the file or the process does not exist or may not be read. Throws std::system_error if the
+// machine lacks descriptors or memory: the caller must not continue with a default.
 class InputStream : public std::ifstream {
  public:
   explicit InputStream(const std::string& path, std::ios::openmode mode = std::ios::in);

@@ -37,14 +37,14 @@ unsigned SpinProver::find_far_turn(const PollLoop& loop, unsigned longer_than) {
   struct Taken {
     unsigned first = 0, times = 0;
   };
-  std::unordered_map<std::uint64_t, Taken> ways;  // looked up, never walked
+  std::unordered_map<std::uint64_t, Taken> paths;  // looked up, never walked
   std::optional<PollEntry> poll = loop.is_poll(loop.at_entry.rip);
   memory_.begin_tracking();
   for (unsigned polls = 1; polls <= loop.limits.polls; ++polls) {
     path_hash_ = interpreter_.state.registers.gpr[kRdi];
     if (!pass_poll(loop, poll)) return 0;
     clock_.poll();
-    Taken& taken = ways[path_hash_];
+    Taken& taken = paths[path_hash_];
     if (++taken.times == 1) taken.first = polls;
     if (taken.times == 2 && polls - taken.first > longer_than) return polls - taken.first;
   }

@@ -35,8 +35,7 @@ void Interpreter::put_vector(const Instruction& in, unsigned index, unsigned siz
   state.vectors.cleared_above |= 1u << index;
 }
 
-// Bits 64-127 are those of register `above`, and as known as those. With a 4-byte result the same is true of
-// bits 32-63.
+// Register `above` supplies bits 64-127 and whether they are known; for a 4-byte result also bits 32-63.
 void Interpreter::put_low(const Instruction& in, unsigned above, const Lanes& lanes) {
   const std::uint32_t source = 1u << above, to = 1u << in.destination.index;
   const bool is_known = (state.vectors.known & source) != 0;

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,8 @@
 #include "sim/supervisor/machine/process_region.h"
 #include "sim/supervisor/spec/resource_limits.h"
 #include "sim/supervisor/spec/host_spec.h"
+#include "sim/supervisor/tasks/open_files.h"
 #include "sim/supervisor/tasks/thread.h"
-#include "sim/supervisor/files/virtual_file.h"
 
 namespace verbatim::supervisor {
 
@@ -61,27 +60,12 @@ class Process {
   // Number of programs it has executed by exec.
   unsigned executions() const { return executions_; }
 
-  // The file of virtual descriptor `fd`; nullptr: not virtual. The kernel's table has a placeholder with the
-  // same number, which the shim creates when it receives the answer to the call.
-  VirtualFilePtr file(std::int64_t fd) const;
-  // First number of the shim's own descriptors. The program has none in the kernel's table from there on.
-  int own_descriptors() const;
-  // RLIMIT_NOFILE, limited to the supported numbers. New descriptors are below it.
-  int descriptor_limit() const { return limits.descriptors(); }
+  OpenFiles& files() { return files_; }
+  const OpenFiles& files() const { return files_; }
+
+  ResourceLimits limits;
   // Passes the limits to the shim and to the machine's kernel.
   void enforce_limits();
-  // True if exec closes virtual descriptor `fd`, which is not in the kernel's table.
-  bool closes_unknown_by_exec(int fd) const;
-  // Lowest free number from `least` on, as in Linux, or -EMFILE. Numbers in `taken` are not free.
-  int lowest_free_number(int least = 0, std::span<const int> taken = {});
-  // Installs the file at that number. Returns the number or -EMFILE.
-  int install(VirtualFilePtr file, int least = 0);
-  void install_at(int fd, VirtualFilePtr file);
-  // False if `fd` is not virtual.
-  bool close(int fd);
-  void close_all();
-  const std::map<int, VirtualFilePtr>& files() const { return files_; }
-  DescriptorTable descriptor_table() const { return {pid_, files_}; }
 
   // The native thread whose /proc entries are read for the process. The entries change only while the process
   // runs.
@@ -89,8 +73,6 @@ class Process {
   pid_t calling_thread() const { return calling_tid_; }
   // Credentials of the thread whose call is answered, or else of the first thread.
   const Credentials& credentials() const;
-  // True if `fd` is open in the kernel's table, as a real file or as a placeholder.
-  bool natively_open(int fd) const;
   // Native path of `path`, relative to `directory_fd` (AT_FDCWD: the working directory). Empty: the simulator
   // provides the file.
   std::string native_path(int directory_fd, const std::string& path) const;
@@ -98,13 +80,9 @@ class Process {
   bool may_make(const std::string& native) const { return paths_ == nullptr || paths_->may_make(native); }
   // Paths of the host's files; must outlive the process.
   void set_paths(const HostPaths& paths) { paths_ = &paths; }
-  // Initial environment: each NAME=value is followed by a zero byte.
-  void set_environment(const std::vector<std::string>& environment);
-  void set_environment_text(std::string text) { environment_text_ = std::move(text); }
-  const std::string& environment_text() const { return environment_text_; }
-  // Bytes of /proc/PID/auxv.
-  void set_auxiliary_vector(std::string bytes) { auxiliary_vector_ = std::move(bytes); }
-  const std::string& auxiliary_vector() const { return auxiliary_vector_; }
+  // Contents of /proc/PID/environ (each NAME=value is followed by a zero byte) and /proc/PID/auxv.
+  std::string environment, auxiliary_vector;
+  void set_environment(const std::vector<std::string>& variables);
   // As set by umask(2).
   unsigned file_mask() const;
 
@@ -127,26 +105,18 @@ class Process {
     return static_cast<protocol::SignalDisposition>(region_->header().dispositions[signal]);
   }
   // Signals sent to the process while every thread masks them.
-  SignalQueue& pending() { return pending_; }
-  const SignalQueue& pending() const { return pending_; }
-  // Signals of its signalfds, bit n - 1 for signal n.
-  std::uint64_t watched_signals() const;
-  // Passes these and the pending signals to the shim, which reports when a thread unmasks one of them.
+  SignalQueue pending;
+  // Passes these and the signals of signalfds to the shim, which reports when a thread unmasks one of them.
   void publish_watched_signals();
-  // Notifies its signalfds of changes to pending().
-  void notify_signal_files();
 
   // Timers of timer_create(2), by id.
-  std::map<int, std::unique_ptr<PosixTimer>>& timers() { return timers_; }
-  int new_timer_id() { return next_timer_++; }
-
-  ResourceLimits limits;
+  std::map<int, std::unique_ptr<PosixTimer>> timers;
+  int next_timer = 0;
+  // alarm(2) and setitimer(ITIMER_REAL); created at first use.
+  std::unique_ptr<IntervalTimer> interval_timer;
 
   // The signal that stopped it; 0: not stopped.
   int stopped_by = 0;
-
-  // alarm(2) and setitimer(ITIMER_REAL); created at first use.
-  std::unique_ptr<IntervalTimer>& interval_timer() { return interval_timer_; }
 
   // Created at first use.
   std::unique_ptr<LoopAnalyst>& analyst() { return analyst_; }
@@ -187,7 +157,6 @@ class Process {
   Rng random_;
   std::shared_ptr<ProcessRegion> region_;
   const HostPaths* paths_ = nullptr;
-  std::string environment_text_, auxiliary_vector_;
   Family family_;
   unsigned executions_ = 0;
   std::unique_ptr<ProcessMemory> memory_;
@@ -196,16 +165,10 @@ class Process {
   std::vector<std::unique_ptr<Thread>> threads_;
   // Threads of earlier programs; one of them may be the caller.
   std::vector<std::unique_ptr<Thread>> former_threads_;
-  std::map<int, VirtualFilePtr> files_;
-  std::set<int> signal_files_;  // the signalfds among them
-  int least_free_ = 0;          // all lower numbers were in use; the kernel may have closed some since
+  OpenFiles files_{*this};
   std::vector<std::shared_ptr<DeviceContext>> contexts_;
   std::set<std::string> warnings_;
   ThreadOwner* owner_ = nullptr;
-  std::unique_ptr<IntervalTimer> interval_timer_;
-  SignalQueue pending_;
-  std::map<int, std::unique_ptr<PosixTimer>> timers_;
-  int next_timer_ = 0;
   std::unique_ptr<LoopAnalyst> analyst_;
   std::unique_ptr<code::CodePatches> patches_;
 };

@@ -32,13 +32,13 @@ signalfd_siginfo siginfo_of(const QueuedSignal& signal) {
 }  // namespace
 
 std::uint32_t SignalFile::readiness() const {
-  return (process_.pending().pending() & set_) != 0 ? POLLIN | POLLRDNORM : 0;
+  return (process_.pending.pending() & set_) != 0 ? POLLIN | POLLRDNORM : 0;
 }
 
 IoResult SignalFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
   if (limit < sizeof(signalfd_siginfo)) return -EINVAL;
   while (bytes.size() + sizeof(signalfd_siginfo) <= limit) {
-    const auto signal = process_.pending().take(set_);
+    const auto signal = process_.pending.take(set_);
     if (!signal) break;
     const signalfd_siginfo info = siginfo_of(*signal);
     const auto raw = std::as_bytes(std::span(&info, 1));

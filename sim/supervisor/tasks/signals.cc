@@ -34,13 +34,13 @@ std::uint64_t mask_of(Thread& thread) {
   return poked || slot.context_address != 0 ? slot.signal_mask : native_set(thread, "SigBlk");
 }
 
-bool is_watched(Process& process, int signal) { return (process.watched_signals() >> (signal - 1) & 1) != 0; }
+bool is_watched(Process& process, int signal) { return (process.files().watched_signals() >> (signal - 1) & 1) != 0; }
 
 // Keeps the signal until a thread waits for it or unmasks it.
 void keep(Process& process, const QueuedSignal& signal) {
-  process.pending().push(signal);
+  process.pending.push(signal);
   process.publish_watched_signals();
-  process.notify_signal_files();
+  process.files().notify_signal_files();
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ SignalOrigin origin_of_child(std::uint32_t pid, int status, std::uint32_t user) 
 }
 
 bool is_pending(Process& process, int signal, int timer) {
-  if (process.pending().contains_timer(timer)) return true;
+  if (process.pending.contains_timer(timer)) return true;
   const std::uint64_t bit = 1ull << (signal - 1);
   for (const auto& thread : process.threads()) {
     if (thread->state() == Thread::State::kDead) continue;
@@ -113,18 +113,18 @@ std::vector<QueuedSignal> take_signals(Thread& thread) {
       if (!signal) return;
       taken.push_back(*signal);
       if (signal->origin.code != SI_TIMER) continue;
-      const auto timer = thread.process().timers().find(signal->origin.timer);
-      if (timer != thread.process().timers().end()) taken.back().origin.overrun = timer->second->overrun();
+      const auto timer = thread.process().timers.find(signal->origin.timer);
+      if (timer != thread.process().timers.end()) taken.back().origin.overrun = timer->second->overrun();
     }
   };
   Process& process = thread.process();
   take_all(thread.signals.deliverable, ~0ull);
   take_all(thread.signals.masked, ~0ull);
-  if (process.pending().empty()) return taken;
+  if (process.pending.empty()) return taken;
   // Only the first thread can pass masked process-wide signals to the Linux kernel. Another thread takes
   // those that it does not mask; its shim reports when it unmasks one.
   const bool first = thread.tid() == process.pid();
-  take_all(process.pending(), ~mask_of(thread) | (first ? ~process.watched_signals() : 0));
+  take_all(process.pending, ~mask_of(thread) | (first ? ~process.files().watched_signals() : 0));
   process.publish_watched_signals();
   return taken;
 }
@@ -136,7 +136,7 @@ std::uint64_t kept_natively(Thread& thread) {
 }
 
 void take_awaited(Thread& thread, std::uint64_t set) {
-  while (const auto signal = thread.process().pending().take(set)) thread.interrupt(*signal);
+  while (const auto signal = thread.process().pending.take(set)) thread.interrupt(*signal);
 }
 
 }  // namespace verbatim::supervisor

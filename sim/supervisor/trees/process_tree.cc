@@ -264,8 +264,8 @@ void add_mounts(VirtualTree& tree, const std::string& folder) {
 
 // Files of /proc/[pid] about its environment: limits, control groups, mounts, namespaces.
 void add_surroundings(VirtualTree& tree, const std::string& folder, Process& process) {
-  tree.add_file(folder + "/environ", [&process] { return process.environment_text(); });
-  tree.add_file(folder + "/auxv", [&process] { return process.auxiliary_vector(); });
+  tree.add_file(folder + "/environ", [&process] { return process.environment; });
+  tree.add_file(folder + "/auxv", [&process] { return process.auxiliary_vector; });
   tree.add_file(folder + "/limits", [&process] { return process.limits.text(); });
   tree.add_file(folder + "/cgroup", "0::/\n");
   tree.add_file(folder + "/cpuset", "/\n");
@@ -300,7 +300,7 @@ void add_descriptors(VirtualTree& tree, const std::string& folder, Process& proc
                      const std::string& native, const ProcessTreeInputs& inputs) {
   tree.add_folder(folder);
   std::error_code error;
-  const int own = process.own_descriptors();
+  const int own = process.files().own_descriptors();
   const auto add = [&](int fd, const std::string& target) {
     const std::string path = fmt::format("{}/{}", folder, fd);
     tree.add_link(path, target);
@@ -309,9 +309,9 @@ void add_descriptors(VirtualTree& tree, const std::string& folder, Process& proc
   };
   for (const auto& entry : std::filesystem::directory_iterator(native + "/fd", error)) {
     const int fd = std::atoi(entry.path().filename().c_str());
-    if (fd < own && process.file(fd) == nullptr) add(fd, inputs.paths.seen(target_of(entry.path())));
+    if (fd < own && process.files().at(fd) == nullptr) add(fd, inputs.paths.seen(target_of(entry.path())));
   }
-  for (const auto& [fd, file] : process.files()) add(fd, inputs.link_of(file));
+  for (const auto& [fd, file] : process.files().all()) add(fd, inputs.link_of(file));
 }
 
 void add_threads(VirtualTree& tree, Process& process, Thread& viewer, const ProcessTreeInputs& inputs,
