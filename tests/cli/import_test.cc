@@ -17,6 +17,8 @@ TEST(Import, writes_a_topology_that_is_valid_and_says_what_it_assumed) {
       made.out,
       "t.json: roce, 2 hosts, 1 switch, 2 links, from edge list of HPCC\n"
       "assumed: cables have the delays of the file, as \"transceiver_delay\"\n  change: \"transceiver_delay\" of the links\n"
+      "assumed: flows without a priority, such as those of connection matrices, have priority 0, which hpcc_switch does not mark\n"
+      "  change: \"traffic_class\" of the flows: 96 for priority 3\n"
       "assumed: latencies, buffers and lanes of the profiles edr_roce, hpcc_switch, processors cpu\n"
       "  change: --hca, --switch and --cpu, or \"hca\", \"profile\" and \"cpu\" of hosts and switches\n");
   EXPECT_EQ(verbatim({"check", "t.json"}, folder.path()).out, "t.json: a valid topology\n");
