@@ -74,7 +74,7 @@ TEST(Import, reads_a_folder_and_leaves_other_files_out) {
   const auto document = config::parse_json(made.out, "answer", diagnostics);
   ASSERT_TRUE(document);
   EXPECT_EQ((*document)["hosts"], 2);
-  EXPECT_EQ((*document)["assumptions"].size(), 2u);
+  EXPECT_EQ((*document)["assumptions"].size(), 3u);
   EXPECT_NE(verbatim({"import", "f", "-o", "u.json"}, folder.path()).out.find("left out: 1 file of another kind\n"),
             std::string::npos);
   EXPECT_EQ(verbatim({"import", "nowhere", "-o", "u.json"}, folder.path()).code, 2);
