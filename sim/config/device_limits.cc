@@ -95,6 +95,74 @@ void warn_of_ports(const TopologySpec& topology, Diagnostics& diagnostics) {
   }
 }
 
+// Without a k the generator builds every pod of the smallest k with enough places.
+void warn_of_empty_leaves(const TopologySpec& topology, Diagnostics& diagnostics) {
+  if (topology.generate.shape != "fat_tree" || topology.generate.k != 0) return;
+  std::vector<bool> has_adapters(topology.switches.size(), false);
+  for (const LinkSpec& link : topology.links) {
+    if (!link.end_a.is_switch && link.end_b.is_switch) has_adapters[link.end_b.node] = true;
+    if (!link.end_b.is_switch && link.end_a.is_switch) has_adapters[link.end_a.node] = true;
+  }
+  std::size_t leaves = 0, empty = 0;
+  std::uint32_t ports = 0;
+  for (std::size_t i = 0; i < topology.switches.size(); ++i) {
+    if (topology.switches[i].name.find("leaf") == std::string::npos) continue;
+    ++leaves;
+    ports = std::max(ports, topology.switches[i].ports);
+    if (!has_adapters[i]) ++empty;
+  }
+  if (2 * empty <= leaves) return;
+  diagnostics.warn({topology.file, "/generate",
+                    std::to_string(topology.switches.size()) + " switches are built for " + std::to_string(topology.hosts.size()) +
+                        " hosts, and " + std::to_string(empty) + " of " + std::to_string(leaves) +
+                        " leaves have none: without \"k\" all pods are built of the smallest k with enough places, which is " + std::to_string(ports),
+                    "give \"k\": " + std::to_string(ports) + ", and only pods with hosts are built, or another k"});
+}
+
+// A queue never has more bytes than the memory, so a higher threshold marks nothing. The thresholds of a port may
+// depend on its rate. One warning for each profile and curve.
+void warn_of_marking(const TopologySpec& topology, Diagnostics& diagnostics) {
+  struct Finds {
+    const SwitchSpec* first = nullptr;
+    std::uint64_t least = ~std::uint64_t{0};  // of all ports
+    std::size_t others = 0;
+  };
+  std::map<std::pair<std::string, std::size_t>, Finds> found;  // by profile and curve
+  std::vector<std::vector<const LinkSpec*>> links(topology.switches.size());
+  for (const LinkSpec& link : topology.links) {
+    if (link.flow_control == "credits") continue;
+    for (const Endpoint& end : {link.end_a, link.end_b}) {
+      if (end.is_switch) links[end.node].push_back(&link);
+    }
+  }
+  for (std::size_t i = 0; i < topology.switches.size(); ++i) {
+    const SwitchSpec& one = topology.switches[i];
+    const fabric::SwitchProfile& profile = one.switch_profile;
+    if (profile.shared_memory.bytes == 0 || links[i].empty()) continue;
+    for (std::size_t curve = 0; curve < profile.marking.queues.size(); ++curve) {
+      const fabric::MarkedQueues& queues = profile.marking.queues[curve];
+      std::uint64_t lowest = ~std::uint64_t{0};
+      for (const LinkSpec* const link : links[i])
+        lowest = std::min(lowest, fabric::scaled_threshold(queues.least_bytes, queues.at_rate, link->rate.byte_time));
+      if (lowest < profile.shared_memory.bytes) continue;
+      Finds& finds = found[{one.profile, curve}];
+      if (finds.first == nullptr) finds.first = &one;
+      else ++finds.others;
+      finds.least = std::min(finds.least, lowest);
+    }
+  }
+  for (const auto& [key, finds] : found) {
+    const fabric::SwitchProfile& profile = finds.first->switch_profile;
+    const auto size = [](std::uint64_t bytes) { return format_quantity(static_cast<std::int64_t>(bytes), Dimension::kSize); };
+    diagnostics.warn({topology.file, finds.first->pointer,
+                      "the switch " + in_quotes(finds.first->name) + others(finds.others, "switch", "switches") +
+                          " never marks packets of priorities " + profile.marking.queues[key.second].priorities +
+                          ": \"kmin\" of profile " + in_quotes(key.first) + " is " + size(finds.least) +
+                          " at its ports, and all queues together have the shared memory's " + size(profile.shared_memory.bytes),
+                      "choose a smaller \"kmin\", or leave out the entry of \"marking\""});
+  }
+}
+
 // Whether cables form a cycle of switches. Without one, routes cannot deadlock.
 bool has_circle(const TopologySpec& topology) {
   std::vector<std::size_t> group(topology.switches.size());
@@ -224,6 +292,8 @@ void warn_of_routes(const TopologySpec& topology, Diagnostics& diagnostics) {
 void warn_of_device_limits(const TopologySpec& topology, Diagnostics& diagnostics) {
   warn_of_rates(topology, diagnostics);
   warn_of_ports(topology, diagnostics);
+  warn_of_marking(topology, diagnostics);
+  warn_of_empty_leaves(topology, diagnostics);
   warn_of_routes(topology, diagnostics);
 }
 

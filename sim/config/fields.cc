@@ -192,6 +192,8 @@ class Checker {
       case Kind::kTextMap:
       case Kind::kRangeMap:
         return text_map(json, field, pointer);
+      case Kind::kObjectMap:
+        return object_map(json, field, pointer);
       case Kind::kTextList:
         return text_list(json, field, pointer);
       case Kind::kExpectExit:
@@ -208,12 +210,21 @@ class Checker {
     return text(json.get<std::string>(), field, pointer);
   }
 
+  Value object_map(const Json& json, const Field& field, const std::string& pointer) {
+    constexpr std::string_view kExample = R"({"edr_roce": {"congestion_control": {"controller": "hpcc"}}})";
+    if (!json.is_object()) return wrong_type(json, field, pointer, "an object of objects", kExample);
+    for (const auto& [key, entry] : json.items()) {
+      if (!entry.is_object()) return wrong_type(entry, field, join_pointer(pointer, key), "an object", kExample);
+    }
+    return json.dump();
+  }
+
   Value fraction(const Json& json, const Field& field, const std::string& pointer) {
     if (!json.is_number()) return wrong_type(json, field, pointer, "a number from 0 to 1", "1e-4");
     const double number = json.get<double>();
     const auto parts = number >= 0 && number <= 1 ? std::llround(number * static_cast<double>(kFractionParts)) : -1;
     if (parts >= 0 && (parts > 0 || number == 0)) return std::int64_t{parts};
-    add(pointer, shown(json) + " is out of range", "allowed: 0, and 1e-12 to 1");
+    add(pointer, shown(json) + " is out of range", "allowed: 0 to 1; the least number above 0 is 1e-12");
     return {};
   }
 
@@ -234,8 +245,8 @@ class Checker {
     const Dimension dimension = dimension_of(field.kind);
     if (!json.is_string()) {
       if (json.is_number()) {
-        add(pointer, shown(json) + " has no unit",
-            "write a string with a unit, such as \"" + shown(json) + " " + std::string(usual_unit(dimension)) + "\"");
+        const std::string unit(dimension == Dimension::kSize ? "B" : usual_unit(dimension));
+        add(pointer, shown(json) + " has no unit", "write a string with a unit, such as \"" + shown(json) + " " + unit + "\"");
         return {};
       }
       return wrong_type(json, field, pointer, name_of(dimension),

@@ -44,6 +44,7 @@ enum class Kind {
   kTextMap,     // an object of strings
   kRangeMap,    // an object of ranges: names of arguments, and strings such as "1..1000"
   kTextList,    // a list of strings
+  kObjectMap,   // an object of objects, kept as text: for values that depend on other files
   kExpectExit,  // 0 … 255 or "SIGSEGV"
   kObject,
   kObjects,  // a list of objects

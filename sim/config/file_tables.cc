@@ -342,6 +342,12 @@ const Object& topology_table() {
                              .kind = Kind::kText,
                              .doc = "on InfiniBand: from the failure or repair of a cable between switches to when all switches have the tables that "
                                     "the subnet manager lays for what is left; or off: they keep their tables"}),
+       without_default(bind<&T::profile_changes>(
+           {.key = "profile_changes",
+            .kind = Kind::kObjectMap,
+            .doc = "values of profiles that are others in this topology: for each profile, by its reference in this file, the keys "
+                   "with their values, such as {\"edr_roce\": {\"congestion_control\": {\"controller\": \"hpcc\"}}}; lists are replaced as a "
+                   "whole"})),
        bind_object<&T::generate>({.key = "generate",
                                   .kind = Kind::kObject,
                                   .doc = "a regular shape instead of written hosts, switches and links"},

@@ -36,7 +36,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
   topology.file = path;
   check_object(json, topology_table(), &topology, path, "", diagnostics);
   generate(topology, json, diagnostics);
-  ProfileReader profiles(options, path, diagnostics);
+  ProfileReader profiles(options, path, topology.profile_changes, diagnostics);
   using enum FileKind;
   for (HostSpec& host : topology.hosts) {
     profiles.resolve(host.hca, hca_profile_table(), kHcaProfile, host.pointer + "/hca", &host.hca_profile);
@@ -48,6 +48,7 @@ TopologySpec read_topology(const Json& json, const std::string& path, const Load
     const char* const key = s.pointer.starts_with("/generate") ? "/switch" : "/profile";
     profiles.resolve(s.profile, switch_profile_table(), kSwitchProfile, s.pointer + key, &s.switch_profile);
   }
+  profiles.check_changes();
   resolve_topology(topology, diagnostics);
   return topology;
 }

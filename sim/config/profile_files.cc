@@ -28,6 +28,36 @@ bool is_there(const std::string& path, const LoadOptions& options) {
   return is_file(path);
 }
 
+void apply_change(Json& profile, const Json& change) {
+  // {"value": …, "source": …} is one value.
+  const bool is_value = profile.is_object() && profile.contains("value") && !(change.is_object() && change.contains("value"));
+  if (is_value || !profile.is_object() || !change.is_object()) {
+    profile = change;
+    return;
+  }
+  for (const auto& [key, value] : change.items()) {
+    if (profile.contains(key)) apply_change(profile[key], value);
+    else profile[key] = value;
+  }
+}
+
+void ProfileReader::add_findings(const Diagnostics& of_change, const std::string& reference) {
+  for (const Finding& finding : of_change.findings())
+    diagnostics_.add(file_, join_pointer("/profile_changes", reference) + finding.pointer, finding.text, finding.hint);
+}
+
+void ProfileReader::check_changes() {
+  for (const auto& [reference, change] : changes_.items()) {
+    if (used_.contains(reference)) continue;
+    const std::vector<std::string> names(used_.begin(), used_.end());
+    const std::string near = nearest(reference, names);
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    diagnostics_.add(file_, join_pointer("/profile_changes", reference), "nothing here has the profile " + in_quotes(reference),
+                     near.empty() ? "the profiles of this topology are " + list : "did you mean \"" + near + "\"?");
+  }
+}
+
 std::string ProfileReader::find(const std::string& reference, FileKind kind, const std::string& pointer) {
   std::vector<std::string> candidates = {beside(file_, reference), beside(file_, reference + ".json"),
                                          beside(file_, "profiles/" + reference + ".json")};

@@ -45,29 +45,51 @@ void read_profile(const Json& json, const Object& table, const std::string& path
 // Whether the file exists, among the kept files or on the machine.
 bool is_there(const std::string& path, const LoadOptions& options);
 
+// Sets the values of `change` in a profile: objects are merged, all other values replaced with their sources.
+void apply_change(Json& profile, const Json& change);
+
 // Reads each profile once, also if many hosts name it; so its findings, or that it is missing, are reported
-// once.
+// once. Applies the changes that the topology makes to it (profile_changes).
 class ProfileReader {
  public:
-  ProfileReader(const LoadOptions& options, const std::string& file, Diagnostics& diagnostics)
-      : options_(options), file_(file), diagnostics_(diagnostics) {}
+  // `changes`: an object of objects by reference, as text; or empty.
+  ProfileReader(const LoadOptions& options, const std::string& file, const std::string& changes, Diagnostics& diagnostics)
+      : options_(options),
+        file_(file),
+        diagnostics_(diagnostics),
+        changes_(changes.empty() ? Json::object() : Json::parse(changes)) {}
 
   // `pointer` is the place of the reference in the topology's file.
   template <class Profile>
   void resolve(const std::string& reference, const Object& table, FileKind kind, const std::string& pointer, Profile* target) {
     const std::string path = find(reference, kind, pointer);
     if (path.empty()) return;
-    auto [entry, is_new] = cache_.try_emplace({kind, path});
+    used_.insert(reference);
+    const bool is_changed = changes_.contains(reference);
+    auto [entry, is_new] = cache_.try_emplace({kind, is_changed ? path + "\n" + reference : path});
     if (is_new) {
       auto profile = std::make_shared<Profile>();
-      const auto json = json_of(path, reference, kind, pointer);
+      auto json = json_of(path, reference, kind, pointer);
+      const std::size_t before = diagnostics_.findings().size();
       if (json) read_profile(*json, table, path, profile.get(), diagnostics_);
+      if (json && is_changed && diagnostics_.findings().size() == before) {
+        Diagnostics of_change;
+        apply_change(*json, changes_[reference]);
+        profile = std::make_shared<Profile>();
+        read_profile(*json, table, file_, profile.get(), of_change);
+        add_findings(of_change, reference);
+      }
       entry->second = profile;
     }
     *target = *std::static_pointer_cast<Profile>(entry->second);
   }
 
+  // After all resolve(): adds a finding for each change of a profile that nothing has.
+  void check_changes();
+
  private:
+  // Of a changed profile, whose unchanged values have none.
+  void add_findings(const Diagnostics& of_change, const std::string& reference);
   // The path; "" with a finding if there is none.
   std::string find(const std::string& reference, FileKind kind, const std::string& pointer);
   std::optional<Json> json_of(const std::string& path, const std::string& reference, FileKind kind, const std::string& pointer);
@@ -78,7 +100,9 @@ class ProfileReader {
   const LoadOptions& options_;
   const std::string& file_;
   Diagnostics& diagnostics_;
-  std::map<std::pair<FileKind, std::string>, std::shared_ptr<void>> cache_;  // by path
+  const Json changes_;
+  std::set<std::string> used_;  // references
+  std::map<std::pair<FileKind, std::string>, std::shared_ptr<void>> cache_;  // by path, with changes also by reference
   std::set<std::pair<FileKind, std::string>> missing_;                       // by reference
 };
 

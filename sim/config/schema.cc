@@ -71,6 +71,8 @@ Json scalar_schema(const Field& field) {
       return {{"type", "object"},
               {"propertyNames", {{"pattern", "^[A-Za-z][A-Za-z0-9_-]{0,62}$"}}},
               {"additionalProperties", {{"type", "string"}, {"pattern", "^[0-9]+\\.\\.[0-9]+$"}}}};
+    case Kind::kObjectMap:
+      return {{"type", "object"}, {"additionalProperties", {{"type", "object"}}}};
     case Kind::kTextList:
       return words;
     case Kind::kExpectExit:

@@ -279,6 +279,7 @@ struct TopologySpec {
   // this simulator for 8 hosts and 3 switches, without its own computing time; the default is an estimate for
   // some hundred ports. Large fabrics take seconds.
   std::string sweep_time = "100 ms";
+  std::string profile_changes;  // JSON: keys and values by reference of a profile; empty: none
   GeneratorSpec generate;
   std::vector<HostSpec> hosts;
   std::vector<SwitchSpec> switches;

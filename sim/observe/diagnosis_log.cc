@@ -37,7 +37,8 @@ std::string DiagnosisLog::dropped_to(const std::string& addressee) const {
   const auto drop = drops_.find(addressee);
   if (drop == drops_.end()) return "";
   const Drop& seen = drop->second;
-  return join(components_.name(seen.component), " dropped ", seen.times, seen.times == 1 ? " packet" : " packets",
+  const std::uint64_t times = seen.times.at({seen.component.value, seen.reason});
+  return join(components_.name(seen.component), " dropped ", times, times == 1 ? " packet" : " packets",
               " to it, the last at ", time_text(seen.last), ": ", ib::text_of(static_cast<ib::DropReason>(seen.reason)));
 }
 
@@ -47,7 +48,10 @@ void DiagnosisLog::on_drop(const ib::Packet& packet, std::uint64_t reason, Compo
   const auto known = drops_.find(to);
   if (known == drops_.end() && drops_.size() >= kMostAddressees) return;
   Drop& drop = known == drops_.end() ? drops_[std::move(to)] : known->second;
-  drop = {reason, component, drop.times + 1, now};
+  drop.reason = reason;
+  drop.component = component;
+  drop.last = now;
+  ++drop.times[{component.value, reason}];
 }
 
 }  // namespace verbatim::observe

@@ -34,7 +34,7 @@ class DiagnosisLog final : public DiagnosisObserver, public ib::DropObserver {
   void on_drop(const ib::Packet& packet, std::uint64_t reason, ComponentId component, Instant now) override;
 
   // Sentence about dropped packets whose ib::addressee() is this: "hca/server dropped 8 packets to it, the
-  // last at …"; "" if none was dropped.
+  // last at …", for the component and the reason of the last one; "" if none was dropped.
   std::string dropped_to(const std::string& addressee) const;
 
   // In the order of the first occurrences, at most kMost.
@@ -47,7 +47,7 @@ class DiagnosisLog final : public DiagnosisObserver, public ib::DropObserver {
   struct Drop {
     std::uint64_t reason = 0;
     ComponentId component;
-    std::uint64_t times = 0;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> times;  // by component and reason
     Instant last;
   };
   static constexpr std::size_t kMostAddressees = 10'000;

@@ -223,7 +223,7 @@ class Reader {
 
   void add_retry_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
     const std::uint64_t qpn = peer_number(text);
-    add_drop_causes(causes, self, qpn, number_after(text, "LID ").value_or(0), until_ps);
+    add_drop_causes(causes, self, text, until_ps);
     if (causes.empty()) add_psn_causes(causes, self, qpn, until_ps);
     add_answer_causes(causes, self, until_ps);
     if (causes.empty()) add_loop_cause(causes);
@@ -238,8 +238,9 @@ class Reader {
                       is_short ? "this is short: timeout 14 (67108.864 us) with retry_cnt 7 is usual" : ""});
   }
 
-  // Causes if packets to the peer were dropped.
-  void add_drop_causes(Causes& causes, const End& self, std::uint64_t qpn, std::uint64_t lid, std::int64_t until_ps) const {
+  // Causes if packets to the peer were dropped. `text` is the diagnosis.
+  void add_drop_causes(Causes& causes, const End& self, const std::string& text, std::int64_t until_ps) const {
+    const std::uint64_t qpn = peer_number(text), lid = number_after(text, "LID ").value_or(0);
     const TraceLine* last = nullptr;
     for (const TraceLine& line : facts_) {
       if (line.time_ps > until_ps) break;
@@ -256,6 +257,9 @@ class Reader {
       if (first == nullptr) first = &line;
       ++count;
     }
+    // A run keeps a limited number of facts; the diagnosis has counted all drops.
+    if (text.ends_with(ib::text_of(reason)))
+      count = std::max(count, number_after(text, last->component + " dropped ").value_or(0));
     const End peer{last->component, qpn};
     switch (reason) {
       case DropReason::kWrongState:

@@ -85,6 +85,7 @@ const LatencyExplainer::Example& LatencyExplainer::Group::typical() const {
 void LatencyExplainer::on_message(const MessageReport& report) {
   const TrailMessage* message = report.trail.message();
   CHECK(message != nullptr && report.trail.end() == report.at);
+  if (watch_ != nullptr && !watch_->has(message->adapter, to_ps(report.trail.begin()))) return;
   const std::vector<TrailStep> steps = report.trail.steps();
   const std::int64_t latency = to_ps(report.at - report.trail.begin());
   Group& group = groups_[{message->service, message->operation, report.end, report.status, message->bytes}];

@@ -14,6 +14,7 @@
 #include "sim/core/trail.h"
 #include "sim/observe/latency_counts.h"
 #include "sim/observe/text_trace_sink.h"
+#include "sim/observe/watched.h"
 
 namespace verbatim::observe {
 
@@ -24,10 +25,10 @@ std::string_view name_of(MessageEnd end);
 
 class LatencyExplainer final : public MessageObserver {
  public:
-  // With a `trace`, the parts of every message are written there, one a line. `components` and `trace` must
-  // outlive the explainer.
-  explicit LatencyExplainer(const ComponentTable& components, TraceWords* trace = nullptr)
-      : components_(components), trace_(trace) {}
+  // With a `trace`, the parts of every message are written there, one a line. With a `watch`, only messages of its
+  // adapters that were posted in its time are counted. All arguments must outlive the explainer.
+  explicit LatencyExplainer(const ComponentTable& components, TraceWords* trace = nullptr, const WatchSet* watch = nullptr)
+      : components_(components), trace_(trace), watch_(watch) {}
 
   void on_message(const MessageReport& report) override;
 
@@ -79,6 +80,7 @@ class LatencyExplainer final : public MessageObserver {
 
   const ComponentTable& components_;
   TraceWords* trace_;
+  const WatchSet* watch_;
   std::map<Kind, Group> groups_;
 };
 

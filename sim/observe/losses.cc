@@ -1,6 +1,7 @@
 #include "sim/observe/losses.h"
 
 #include "sim/ib/aeth.h"
+#include "sim/ib/drop_reason.h"
 #include "sim/ib/packet.h"
 #include "sim/observe/drop_names.h"
 
@@ -14,7 +15,8 @@ Losses::Losses(const ComponentTable& components, const std::vector<ComponentId>&
 void Losses::on_record(const TraceRecord& record, std::span<const std::byte>) {
   switch (record.event) {
     case TraceEvent::kPacketDropped:
-      if (is_loss(record.values[3])) ++packets_dropped_;
+      if (static_cast<ib::DropReason>(record.values[3]) == ib::DropReason::kAfterNak) ++packets_discarded_;
+      else if (is_loss(record.values[3])) ++packets_dropped_;
       return;
     case TraceEvent::kAckSent:
       if (ib::ack_kind(static_cast<std::uint8_t>(record.values[2])) == ib::AckKind::kRnrNak) ++rnr_naks_;

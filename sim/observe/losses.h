@@ -1,4 +1,4 @@
-// Losses and repetitions of a run, including those that its programs did not notice: dropped packets,
+// Losses and repetitions of a run, including those that its programs did not notice: dropped and discarded packets,
 // retransmitted packets, retries of requests, RNR NAKs, and the most repeated message.
 #pragma once
 
@@ -39,14 +39,17 @@ class Losses final : public TraceSink, public ib::PacketObserver {
     std::int64_t first_ps = 0, last_ps = 0;  // of the retries
   };
 
-  // Without acknowledgements of completed requests, and without frames that a program's flow rules drop.
+  // Without acknowledgements of completed requests, without frames that a program's flow rules drop, and without
+  // packets_discarded().
   std::uint64_t packets_dropped() const { return packets_dropped_; }
+  // By adapters, because they follow a packet that was answered by a NAK: they are sent again in any case.
+  std::uint64_t packets_discarded() const { return packets_discarded_; }
   std::uint64_t packets_sent_again() const { return packets_sent_again_; }
   // How often a requester returned to an earlier PSN: after a timeout, a NAK, an RNR NAK, or because of a
   // missing response.
   std::uint64_t retries() const { return retries_; }
   std::uint64_t rnr_naks() const { return rnr_naks_; }
-  bool any() const { return packets_dropped_ + packets_sent_again_ + retries_ + rnr_naks_ != 0; }
+  bool any() const { return packets_dropped_ + packets_discarded_ + packets_sent_again_ + retries_ + rnr_naks_ != 0; }
   // The message with most retries; of these the one that took longest; of these the first.
   Message worst_message() const;
 
@@ -62,7 +65,7 @@ class Losses final : public TraceSink, public ib::PacketObserver {
   const ComponentTable& components_;
   std::function<void()> on_timeout_;  // empty: no listener
   std::vector<bool> is_host_port_;  // by component
-  std::uint64_t packets_dropped_ = 0, packets_sent_again_ = 0, retries_ = 0, rnr_naks_ = 0;
+  std::uint64_t packets_dropped_ = 0, packets_discarded_ = 0, packets_sent_again_ = 0, retries_ = 0, rnr_naks_ = 0;
   using QueuePair = std::pair<std::uint32_t, std::uint64_t>;  // component of the adapter, QP number
   std::map<QueuePair, Series> last_;                          // for each queue pair that has retransmitted
   QueuePair worst_of_{};

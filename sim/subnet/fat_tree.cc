@@ -1,6 +1,7 @@
 #include "sim/subnet/fat_tree.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 namespace verbatim::subnet {
@@ -89,6 +90,25 @@ class FatTree {
     return "";
   }
 
+  // Ranks are distances from adapters, in OpenSM too, so a leaf without adapters ranks above the switches that join it
+  // to others. It has cables to the same switches as a leaf with adapters. "": there is none.
+  std::string empty_leaf_note() const {
+    const auto neighbours = [](const std::vector<Group>& groups) {
+      std::vector<std::uint32_t> switches;
+      for (const Group& group : groups) switches.push_back(group.to);
+      std::ranges::sort(switches);
+      return switches;
+    };
+    std::map<std::vector<std::uint32_t>, std::size_t> leaves;  // by the switches above them
+    for (const std::size_t leaf : leaves_) leaves.emplace(neighbours(rungs_[leaf].up), leaf);
+    for (std::size_t number = 0; number < graph_.size(); ++number) {
+      if (!rungs_[number].up.empty() || graph_.is_leaf(number)) continue;
+      if (const auto like = leaves.find(neighbours(rungs_[number].down)); like != leaves.end())
+        return " (switch " + name(number) + " is joined as " + name(like->second) + " is, but has no adapters, and so counts as a root)";
+    }
+    return "";
+  }
+
   // OpenSM's requirements for a tree without given roots.
   std::string check_regularity() const {
     struct Shape {
@@ -104,7 +124,7 @@ class FatTree {
       const Shape& usual = *shapes[rung.rank];
       const auto differs = [&](const std::string& what) {
         return "switch " + name(number) + " has another number of " + what + " than others of rank " + std::to_string(rung.rank) +
-               "; name the roots, and it need not be regular";
+               "; name the roots, and it need not be regular" + empty_leaf_note();
       };
       if (own.up_groups != usual.up_groups) return differs("switches above it");
       if (own.down_groups != usual.down_groups) return differs("switches below it");

@@ -82,7 +82,7 @@ std::string CallPlaces::text_of(Process& process, std::uint64_t caller, std::spa
     return it->second;
   };
   const auto is_caller = [&](std::uint64_t address) {
-    return address != 0 && is_return_into_program(process.native_pid(), process.memory(), address);
+    return address != 0 && is_return_into_program(process.memory(), address);
   };
   bool is_wrapped = false;
   for (; !outer.empty() && is_caller(outer.front()) && is_in_header_of_verbs(place(caller)); outer = outer.subspan(1)) {
@@ -205,7 +205,7 @@ std::string CallPlaces::on_stack(Process& process, std::uint64_t stack, std::uin
   for (std::uint64_t i = 0; i < kWords; ++i) {
     const auto word = process.memory().load<std::uint64_t>(stack + i * kWord);
     if (!word) break;
-    if (!is_return_into_program(process.native_pid(), process.memory(), *word)) continue;
+    if (!is_return_into_program(process.memory(), *word)) continue;
     return text_of(process, *word, callers_by_frames(process, frame, stack + i * kWord));
   }
   return "";

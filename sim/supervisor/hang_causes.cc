@@ -98,6 +98,13 @@ std::string HangCauses::in_rdma_cm(Thread& thread) const {
   return "";
 }
 
+void HangCauses::excuse_idle(std::vector<Clause>& clauses) {
+  if (std::ranges::count(clauses, WaitCause::kAwaited, &Clause::cause) == 0) return;
+  for (Clause& clause : clauses) {
+    if (clause.is_idle) clause.cause = WaitCause::kUnknown;
+  }
+}
+
 void HangCauses::explain_by(WaitReason& reason, const std::vector<Clause>& clauses) {
   constexpr std::size_t kMostNamed = 3;  // clauses in one sentence
   std::vector<const Clause*> shown;
@@ -147,6 +154,7 @@ WaitReason HangCauses::of_sleep(Thread& thread) const {
     }
     return reason;
   }
+  excuse_idle(clauses);
   explain_by(reason, clauses);
   return reason;
 }
@@ -182,11 +190,14 @@ HangCauses::Clause HangCauses::sleep_on(Process& process, const hca::CompletionQ
       return {fmt::format("{} was not armed again (ibv_req_notify_cq) after its last event, at {}", name, time_text(cq.last_event)), cause};
     }
     WaitReason reason;
-    explain_by(reason, why_empty(cq, all));
+    const std::vector<Clause> why = why_empty(cq, all);
+    explain_by(reason, why);
     Clause clause{fmt::format("{} is armed{} and empty{}", name, cq.asked_solicited ? " for solicited completions" : "",
                               reason.explanation.empty() ? "" : ": " + reason.explanation),
                   reason.cause};
     if (!reason.waits_for.empty()) clause.waits_for = reason.waits_for.front();
+    const auto is_no_mistake = [](const Clause& one) { return one.is_idle || one.cause < WaitCause::kUnfinished; };
+    clause.is_idle = std::ranges::all_of(why, is_no_mistake);
     return clause;
   }
   const std::string held = fmt::format("{} holds {} that the program has not polled, {}written at {}", name, count(cq.waiting, "completion"),
@@ -231,6 +242,7 @@ WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> que
       clauses.push_back(std::move(clause));
     }
   }
+  excuse_idle(clauses);
   explain_by(reason, clauses);
   return reason;
 }
@@ -263,11 +275,12 @@ HangCauses::Clause HangCauses::why_no_send(const hca::QueuePairState& qp) const 
   const std::string name = fmt::format("QP {}", qp.number);
   const std::string sends = fmt::format("{} has {} posted", name, count(qp.sends, "send"));
   if (qp.sends == 0) {
+    if (qp.state == ib::QpState::kErr) return {fmt::format("{} is in state ERR", name)};
     if (!qp.last_is_unsignaled) return {};
-    return {fmt::format("the last send of {} was not signaled, so it produces no completion", name), WaitCause::kOwn};
+    return {fmt::format("the last send of {} was not signaled, so it produces no completion", name), WaitCause::kUnfinished, 0, false, true};
   }
   if (qp.state < ib::QpState::kRts)
-    return {fmt::format("{} and is in state {}: nothing is sent before RTS", sends, ib::name_of(qp.state)), WaitCause::kOwn};
+    return {fmt::format("{} and is in state {}: nothing is sent before RTS", sends, ib::name_of(qp.state)), WaitCause::kUnfinished};
   const Peer peer = peer_of(qp);
   const auto of_peer = [&](std::string text) { return Clause{std::move(text), WaitCause::kPeer, peer.process}; };
   // waits_for_receive is false while a retry after an RNR NAK is under way.
@@ -296,7 +309,7 @@ HangCauses::Clause HangCauses::why_no_message(const hca::QueuePairState& qp) con
   const auto of_peer = [&](std::string text) { return Clause{std::move(text), WaitCause::kPeer, peer.process}; };
   const auto awaits = [&](std::string text) { return Clause{std::move(text), WaitCause::kAwaited, peer.process}; };
   if (qp.state < ib::QpState::kRtr)
-    return {fmt::format("{} is in state {}: nothing is received before RTR", name, ib::name_of(qp.state)), WaitCause::kOwn, 0, false, true};
+    return {fmt::format("{} is in state {}: nothing is received before RTR", name, ib::name_of(qp.state)), WaitCause::kUnfinished, 0, false, true};
   if (qp.receives == 0 && qp.type != ib::QpType::kXrcSend) {
     const std::string whose = qp.srq != 0 ? fmt::format("SRQ {} of {}", qp.srq, name) : name;
     // All that a reliable peer has sent has arrived: a receive alone would not end the wait.
@@ -305,7 +318,7 @@ HangCauses::Clause HangCauses::why_no_message(const hca::QueuePairState& qp) con
               peer.process, true};
     }
     if (!peer.is_known || peer.state.rnr_naks == 0 || peer.state.sends == 0)
-      return {whose + " has no receive posted", WaitCause::kOwn, peer.process, true, true};
+      return {whose + " has no receive posted", WaitCause::kUnfinished, peer.process, true, true};
     return {fmt::format("{} has no receive posted, and its peer, {}, has {} for it ({} so far)", whose, peer.title,
                         count(peer.state.sends, "message"), count(peer.state.rnr_naks, "RNR NAK")),
             WaitCause::kOwn};
@@ -342,14 +355,16 @@ std::vector<HangCauses::Clause> HangCauses::why_empty(const hca::CompletionQueue
     const bool has_sends = !of_sends.empty();
     // A program that polls one queue for sends and receives may do without the completions of its sends.
     const bool is_for_both = qp.send_cq == qp.recv_cq && qp.receives > 0;
-    if (is_for_both && of_sends.cause == WaitCause::kOwn && qp.state >= ib::QpState::kRts) of_sends.cause = WaitCause::kUnknown;
+    const bool is_excusable = of_sends.cause >= WaitCause::kUnfinished && qp.state >= ib::QpState::kRts;
+    if (is_for_both && is_excusable) of_sends.cause = WaitCause::kUnknown;
     if (has_sends) wrong.push_back(std::move(of_sends));
     if (qp.recv_cq != cq.number) continue;
     Clause of_receives = why_no_message(qp);
+    if (has_sends && qp.state == ib::QpState::kErr) continue;  // said already
     if (of_receives.empty() || (has_sends && of_receives.is_usual)) continue;
     (of_receives.is_usual ? usual : wrong).push_back(std::move(of_receives));
   }
-  if (!has_users) return {{"no queue pair completes there", WaitCause::kOwn}};
+  if (!has_users) return {{"no queue pair completes there", WaitCause::kUnfinished, 0, false, true}};
   std::vector<Clause>& all_clauses = wrong.empty() ? usual : wrong;
   const auto awaits = [](const std::vector<Clause>& clauses) {
     return std::ranges::count(clauses, WaitCause::kAwaited, &Clause::cause) > 0;

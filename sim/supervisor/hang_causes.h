@@ -44,7 +44,7 @@ class HangCauses {
     WaitCause cause = WaitCause::kUnknown;
     std::uint32_t waits_for = 0;  // pid; 0: unknown
     bool is_usual = false;        // also true of queues in working order
-    // a queue pair that receives nothing: no mistake if the program waits for another queue pair
+    // nothing can complete on this queue or queue pair: no mistake if the program waits for another one
     bool is_idle = false;
 
     bool empty() const { return text.empty(); }
@@ -56,6 +56,8 @@ class HangCauses {
     bool is_known = false;
   };
 
+  // If the wait can end by one of these clauses, an idle queue is no mistake.
+  static void excuse_idle(std::vector<Clause>& clauses);
   // Joins the clauses with the highest WaitCause, at most three, into one sentence; sets this cause and the
   // awaited pids.
   static void explain_by(WaitReason& reason, const std::vector<Clause>& clauses);

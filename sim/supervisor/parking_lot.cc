@@ -50,9 +50,18 @@ LoopAnalyst& ParkingLot::analyst_of(Process& process) {
   if (process.analyst() == nullptr) {
     const auto& interposed = interposed_functions(run_.options.shim_directory + "/libverbatim_runtime.so");
     process.analyst() =
-        std::make_unique<LoopAnalyst>(process, run_.options.epoch_ns, run_.options.traps_loops, interposed);
+        std::make_unique<LoopAnalyst>(process, run_.options.epoch_ns, run_.options.traps_loops, interposed, loops_);
   }
   return *process.analyst();
+}
+
+void ParkingLot::begin_slice(Process& process) {
+  while (process.known_loops < loops_.loops().size()) {
+    const KnownLoops::Loop& loop = loops_.loops()[process.known_loops++];
+    const auto address = process.patches()->address_of(*loop.origin.file, loop.origin.offset);
+    if (address) analyst_of(process).traps().note_known(*address, loop.jump);
+  }
+  if (process.analyst() != nullptr) process.analyst()->begin_slice();
 }
 
 void ParkingLot::check_watched(const Process& ran) {

@@ -28,6 +28,10 @@ class ParkingLot {
   // Created at the first call for a process.
   LoopAnalyst& analyst_of(Process& process);
 
+  // A thread of the process is about to get the token. Loops in which other processes were found to wait trap in
+  // this one.
+  void begin_slice(Process& process);
+
   // The thread was poked, or its loop trapped. If only an outside change can end its loop, returns the state
   // in which to park the thread, without `since`. nullopt: it computes.
   std::optional<Parked> find_spin(Thread& thread, const request::Poke& poke);
@@ -80,6 +84,7 @@ class ParkingLot {
   const ProcessList& processes_;
   ThreadTimes& times_;
   Checks& checks_;
+  KnownLoops loops_;
   // Present content of memory that shows its former content to a thread that finishes a turn.
   std::vector<spin::ByteRun> changed_in_turn_;
 };

@@ -63,6 +63,7 @@ protocol::NewCodeAnswer ProgramCode::search(Process& process, const request::New
   if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return NewCodeAnswer::kSearched;
   code::CodePatches& patches = *process.patches();
   if (process.analyst() != nullptr) process.analyst()->forget_proofs();
+  process.known_loops = 0;
   const Kernel::OwnFileWork own_work(kernel_, process.host_index());
   if (changes_unnoticed) report_unnoticed_changes(process);
   if (fd < 0 && question != CodeQuestion::kJudge) {

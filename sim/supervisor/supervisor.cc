@@ -103,6 +103,7 @@ class Supervisor::Impl final : public ProcessTable {
   const std::vector<std::unique_ptr<Process>>& processes() const override { return processes_.all(); }
   Ended ended_on(std::size_t host) const override { return processes_.ended_on(host); }
   void note_use_of_adapter(std::size_t host) override {
+    report_.result().used_adapters = true;
     horizon_.note_use_of_adapter(host);
     token_.note_use_of_adapter();
   }
@@ -283,6 +284,7 @@ void Supervisor::Impl::finish() {
   result.queues = kernel_.checks().figures();
   files_.finish([this] { return token_.interrupted(); });
   result.refused_files = kernel_.refused_files();
+  result.tcp_bytes_between_hosts = kernel_.tcp_bytes_between_hosts();
 }
 
 void Supervisor::Impl::log_loops(Process& process) const {

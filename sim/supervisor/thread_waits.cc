@@ -84,7 +84,7 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
                  thread->next_event_time() != kNever) {
         // It has waited and run in one slice, so the last of its waits is not known.
         const std::string wait = "runs at " + time_text(thread->next_event_time());
-        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()), wait, wait, WaitCause::kOwn, {},
+        all.push_back({process->pid(), name, fmt::format("{}, thread {}", name, thread->tid()), wait, wait, WaitCause::kUnfinished, {},
                        run_.engine.now()});
       }
     }

@@ -483,7 +483,7 @@ void TokenKeeper::fill_slot(Thread& thread, const Answer& answer, Instant start)
   slot.doorbell_count = 0;
   slot.polls_alone = 0;
   thread.delays.draw_ahead(slot, process.traps_accesses);
-  if (process.analyst() != nullptr) process.analyst()->begin_slice();
+  parts_.lot.begin_slice(process);
   slice_.start = start;
   slot.horizon_ps = slice_.horizon > start ? to_ps(slice_.horizon) : 0;
   const Instant touch = process.memory().touches().next();

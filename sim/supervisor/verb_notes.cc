@@ -16,7 +16,7 @@ std::uint64_t VerbNotes::caller_of(Process& process, const protocol::VerbNote& n
   std::uint64_t in_header = 0;
   for (const std::uint64_t frame : note.frames) {
     if (frame == 0) break;
-    if (!is_return_into_program(process.native_pid(), process.memory(), frame)) continue;
+    if (!is_return_into_program(process.memory(), frame)) continue;
     if (in_header != 0) return frame;
     const auto [known, is_new] = are_in_header_.try_emplace({process.native_pid(), frame});
     if (is_new) known->second = is_in_header_of_verbs(place_of_call(process.native_pid(), frame));

@@ -35,8 +35,9 @@ std::vector<std::uint32_t> circle_of(const std::map<std::uint32_t, std::vector<s
 }  // namespace
 
 HangCause cause_of_hang(std::span<const BlockedThread> threads, bool for_ever) {
-  for (const WaitCause cause : {WaitCause::kOwn, WaitCause::kPeer}) {
-    if (const BlockedThread* found = first_with(threads, cause)) return {join(found->who, ": ", found->explanation), cause == WaitCause::kPeer};
+  for (const WaitCause cause : {WaitCause::kOwn, WaitCause::kUnfinished, WaitCause::kPeer}) {
+    if (const BlockedThread* found = first_with(threads, cause))
+      return {join(found->who, ": ", found->explanation), cause == WaitCause::kPeer, cause == WaitCause::kUnfinished};
   }
   if (!for_ever) return {};
   std::map<std::uint32_t, std::vector<std::uint32_t>> waits_for;

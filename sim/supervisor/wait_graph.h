@@ -1,5 +1,6 @@
-// Cause of a hang, from the graph of waits. In this order: a thread whose own program explains its wait; a
-// connection whose other end is in no state to continue; processes that wait for each other in a circle.
+// Cause of a hang, from the graph of waits. In this order: a thread whose own program explains its wait; one whose
+// program has posted nothing that would end it; a connection whose other end is in no state to continue; processes
+// that wait for each other in a circle.
 #pragma once
 
 #include <span>

@@ -145,6 +145,52 @@ static void not_signaled(void) {
   poll_for_ever(my.send_cq);
 }
 
+// The client's RDMA READ fails because of its rkey. It does not look at the status, and waits for a third completion.
+static void ignores_failure(void) {
+  post_receive();
+  litmus_meet(&my);
+  if (is_server()) poll_for_ever(my.recv_cq);
+  my.theirs[0].rkey = 0xff;
+  MUST(litmus_send(&my, 0, IBV_WR_RDMA_READ, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+  send_one(0);
+  for (int i = 0; i < 3; ++i) poll_for_ever(my.send_cq);
+}
+
+// The client's RDMA READ fails on its first queue pair. It goes on with its second one, whose request it does not signal.
+static void goes_on_after_failure(void) {
+  litmus_qp(&my, 1, kQueue);
+  litmus_recv(&my, 1, 1, my.memory, kBytes);
+  litmus_meet(&my);
+  if (is_server()) {
+    litmus_wait(my.recv_cq);
+    return;
+  }
+  my.theirs[0].rkey = 0xff;
+  MUST(litmus_send(&my, 0, IBV_WR_RDMA_READ, my.memory, kBytes, 0, IBV_SEND_SIGNALED) == 0);
+  poll_for_ever(my.send_cq);
+  MUST(litmus_send(&my, 1, IBV_WR_SEND, my.memory, kBytes, 0, 0) == 0);
+  poll_for_ever(my.send_cq);
+}
+
+// The client's last request is not signaled, and both wait with poll(2) for the events of two completion queues.
+static void waits_for_two_queues(void) {
+  struct ibv_comp_channel* channel = ibv_create_comp_channel(my.context);
+  MUST(channel != NULL);
+  struct ibv_cq* recv_cq = my.recv_cq;
+  my.send_cq = ibv_create_cq(my.context, kQueue, NULL, channel, 0);
+  my.recv_cq = recv_cq;
+  MUST(my.send_cq != NULL);
+  litmus_qp(&my, 1, kQueue);
+  litmus_recv(&my, 1, 1, my.memory, kBytes);
+  litmus_recv(&my, 1, 2, my.memory, kBytes);
+  litmus_meet(&my);
+  if (!is_server()) MUST(litmus_send(&my, 1, IBV_WR_SEND, my.memory, kBytes, 0, 0) == 0);
+  if (is_server()) litmus_wait(my.recv_cq);
+  MUST(ibv_req_notify_cq(my.recv_cq, 0) == 0 && ibv_req_notify_cq(my.send_cq, 0) == 0);
+  struct pollfd set[] = {{.fd = my.channel->fd, .events = POLLIN}, {.fd = channel->fd, .events = POLLIN}};
+  poll(set, 2, -1);
+}
+
 // The server waits for a message that the client does not send.
 static void nothing_sent(void) {
   post_receive();
@@ -196,7 +242,9 @@ static const struct {
 } kCases[] = {{"never-armed", never_armed},     {"not-armed-again", not_armed_again}, {"not-solicited", not_solicited},
               {"destroys-cq", destroys_cq},     {"destroys-qp", destroys_qp},         {"no-receive", no_receive},
               {"not-signaled", not_signaled},   {"nothing-sent", nothing_sent},       {"nothing-posted", nothing_posted},
-              {"peer-is-gone", peer_is_gone},   {"unacknowledged-events", unacknowledged_events}};
+              {"peer-is-gone", peer_is_gone},   {"unacknowledged-events", unacknowledged_events},
+              {"ignores-failure", ignores_failure}, {"goes-on-after-failure", goes_on_after_failure},
+              {"waits-for-two-queues", waits_for_two_queues}};
 
 int main(int argc, char** argv) {
   MUST(argc >= 2);

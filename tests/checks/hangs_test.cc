@@ -75,6 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hang{"not-signaled", "client",
              "polls completion queue 128 since .* us at hangs.c:[0-9]+ .in [^)]*., and nothing can fill it any more: the last send of QP 72 was not signaled, so it produces no "
              "completion"},
+        Hang{"ignores-failure", "client", "polls completion queue 128 since .*, and nothing can fill it any more: QP 72 is in state ERR"},
         Hang{"nothing-sent", "server",
              "polls completion queue 129 since .*, and nothing can fill it any more: QP 72 has 1 receive posted, and its peer, QP 72 of client, has no send posted"},
         Hang{"nothing-posted", "server",
@@ -132,6 +133,16 @@ INSTANTIATE_TEST_SUITE_P(
               "post receives before the peer may send"},
         Cause{"not-signaled", "client: .*: the last send of QP 72 was not signaled, so it produces no completion", "set IBV_SEND_SIGNALED"},
         Cause{"peer-is-gone", "client: .*: QP 72 has 1 send posted: hca/server dropped 1 packet to it, .*: no such queue pair", ""},
+        // A work request that failed comes before a program that goes on and posts nothing that would complete.
+        Cause{"ignores-failure", "at .*, QP 72 of client: the work request with wr_id 0 completes with remote access error .IBV_WC_REM_ACCESS_ERR.: "
+                                 "QP 72 of server, the peer, refuses RDMA Read Request with PSN 100: there is no memory with rkey 0xff",
+              "send the peer the rkey of ibv_reg_mr"},
+        Cause{"goes-on-after-failure", "at .*, QP 72 of client: the work request with wr_id 0 completes with remote access error .IBV_WC_REM_ACCESS_ERR.: .*",
+              "send the peer the rkey of ibv_reg_mr"},
+        // A program that waits for two queues may do without the completions of one of them.
+        Cause{"waits-for-two-queues", "server: hangs .pid [0-9]+. -> client: hangs .pid [0-9]+. -> server: hangs .pid [0-9]+.: each waits for the "
+                                      "next one to send something, and none of them sends first",
+              "let one side send first"},
         // The two programs wait for each other.
         Cause{"nothing-sent", "server: hangs .pid [0-9]+. -> client: hangs .pid [0-9]+. -> server: hangs .pid [0-9]+.: each waits for the "
                               "next one to send something, and none of them sends first",

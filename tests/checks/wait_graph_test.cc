@@ -24,6 +24,16 @@ TEST(WaitGraph, a_thread_whose_own_program_explains_its_wait_is_the_cause_for_al
   EXPECT_EQ(cause_of_hang(threads, true).text, "b, thread 2: reason of b");
 }
 
+TEST(WaitGraph, a_program_that_does_not_go_on_is_the_cause_only_if_no_wait_is_wrong_by_itself) {
+  using enum WaitCause;
+  const BlockedThread wrong[] = {thread(1, kUnfinished, {}, 1), thread(2, kOwn, {}, 2)};
+  EXPECT_EQ(cause_of_hang(wrong, true).text, "b, thread 2: reason of b");
+  EXPECT_FALSE(cause_of_hang(wrong, true).follows_from_failure);
+  const BlockedThread unfinished[] = {thread(1, kPeer, {}, 1), thread(2, kUnfinished, {}, 2)};
+  EXPECT_EQ(cause_of_hang(unfinished, true).text, "b, thread 2: reason of b");
+  EXPECT_TRUE(cause_of_hang(unfinished, true).follows_from_failure);
+}
+
 TEST(WaitGraph, of_several_the_first_to_wait_is_the_cause) {
   const BlockedThread threads[] = {thread(1, WaitCause::kOwn, {}, 9), thread(2, WaitCause::kOwn, {}, 7)};
   EXPECT_EQ(cause_of_hang(threads, true).text, "b, thread 2: reason of b");

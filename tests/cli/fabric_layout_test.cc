@@ -47,6 +47,42 @@ TEST(Layers, are_distances_from_hosts) {
   }
 }
 
+TEST(Layers, of_leaves_without_hosts_are_those_of_the_others) {
+  for (const char* shape : {R"("shape": "fat_tree", "k": 8, "names": "place", "hosts": 40)",
+                            R"("shape": "fat_tree", "k": 8, "names": "place", "hosts": 6)",
+                            R"("shape": "fat_tree", "k": 8, "tiers": 2, "names": "place", "hosts": 6)"}) {
+    const config::TopologySpec topology =
+        topology_of(std::string(R"({"name": "t", "generate": {"rate": "EDR 4x", )") + shape + "}}");
+    const FabricLayers layers(topology);
+    std::size_t last_leaf_place = 0;
+    for (std::size_t i = 0; i < topology.switches.size(); ++i) {
+      const std::string& name = topology.switches[i].name;
+      const std::size_t node = topology.adapters.size() + i;
+      const bool is_leaf = name.find("leaf") != name.npos, is_core = name.find("core") != name.npos;
+      EXPECT_EQ(layers.layer(node), is_leaf ? 1u : is_core ? 3u : 2u) << name << " of " << shape;
+      if (!is_leaf) continue;
+      EXPECT_GE(layers.place(node), last_leaf_place) << name << " of " << shape;
+      last_leaf_place = layers.place(node);
+    }
+  }
+}
+
+// A pod without hosts behind the cores: its aggregation switch is reached from the core, its leaf from that.
+TEST(Layers, of_a_pod_without_hosts_are_those_of_the_others) {
+  const config::TopologySpec topology = topology_of(R"({"name": "t", "hosts": [{"name": "h0"}, {"name": "h1"}],
+    "switches": [{"name": "leaf0"}, {"name": "leaf1"}, {"name": "leaf2"}, {"name": "agg0"}, {"name": "agg1"},
+                 {"name": "agg2"}, {"name": "core"}],
+    "links": [{"a": "h0", "b": "leaf0:1", "rate": "EDR 4x"}, {"a": "h1", "b": "leaf1:1", "rate": "EDR 4x"},
+              {"a": "leaf0:2", "b": "agg0:1", "rate": "EDR 4x"}, {"a": "leaf1:2", "b": "agg1:1", "rate": "EDR 4x"},
+              {"a": "leaf2:2", "b": "agg2:1", "rate": "EDR 4x"}, {"a": "agg0:2", "b": "core:1", "rate": "EDR 4x"},
+              {"a": "agg1:2", "b": "core:2", "rate": "EDR 4x"}, {"a": "agg2:2", "b": "core:3", "rate": "EDR 4x"}]})");
+  const FabricLayers layers(topology);
+  for (std::size_t i = 0; i < topology.switches.size(); ++i) {
+    const std::string& name = topology.switches[i].name;
+    EXPECT_EQ(layers.layer(2 + i), name.starts_with("leaf") ? 1u : name.starts_with("agg") ? 2u : 3u) << name;
+  }
+}
+
 TEST(Boxes, are_nodes_while_there_is_room) {
   EXPECT_EQ(shape_of(boxes_of(FabricLayers(fat_tree(16)), 24)), "16x1 8x1 8x1 4x1");
 }

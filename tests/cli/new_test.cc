@@ -57,6 +57,29 @@ TEST(New, the_folder_runs_by_every_path_and_can_be_moved) {
   EXPECT_EQ(digests.begin()->substr(0, 7), "digest ");
 }
 
+TEST(New, congestion_and_oversubscription_are_options_and_the_flow_control_is_said) {
+  Folder folder;
+  const Finished plain = verbatim({"new", "plain", "--shape", "fat_tree", "--hosts", "16", "--link-layer", "roce"}, folder.path());
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_NE(plain.out.find("100 Gbps RoCEv2 with credits instead of PFC, and without ECN\n"), std::string::npos) << plain.out;
+  const Finished made = verbatim({"new", "tree", "--shape", "fat_tree", "--hosts", "16", "--link-layer", "roce", "--pfc", "--controller", "hpcc",
+                                  "--oversubscription", "2:1"},
+                                 folder.path());
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_NE(made.out.find("RoCEv2 with PFC and ECN, oversubscription 2:1, controller hpcc\n"), std::string::npos) << made.out;
+  const Finished described = verbatim({"describe", "tree/topology.json"}, folder.path());
+  EXPECT_NE(described.out.find("congestion control hpcc"), std::string::npos) << described.out;
+  EXPECT_EQ(verbatim({"run", "--quiet", "tree/scenario.json"}, folder.path()).code, 0);
+  const Finished star = verbatim({"new", "star", "--link-layer", "roce", "--pfc"}, folder.path());
+  EXPECT_EQ(star.code, 0) << star.err;
+  EXPECT_EQ(verbatim({"run", "--quiet", "star/scenario.json"}, folder.path()).code, 0);
+  const Finished refused = verbatim({"new", "x", "--pfc", "--controller", "hpc", "--oversubscription", "much"}, folder.path());
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--pfc: links of InfiniBand have credits"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("--controller: \"hpc\" is not a controller; did you mean \"hpcc\"?"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("--oversubscription: \"much\" is not a ratio of ports"), std::string::npos) << refused.err;
+}
+
 struct Shape {
   std::vector<std::string> options;
   const char* describes;

@@ -195,7 +195,7 @@ TEST(RefusedCalls, programs_that_cannot_be_confined_are_not_started) {
 
 TEST(RefusedCalls, what_there_is_a_second_way_for_changes_nothing) {
   const Finished usual = verbatim(kRun);
-  for (const long number : {SYS_personality, SYS_pidfd_open, SYS_pidfd_getfd, SYS_process_vm_readv, SYS_process_vm_writev}) {
+  for (const long number : {SYS_personality, SYS_pidfd_open, SYS_pidfd_getfd, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp}) {
     for (const int error : {EPERM, ENOSYS}) {
       EXPECT_EQ(verbatim_under(refusing({number}, error), {"doctor", "--quiet"}).code, 0) << number;
       EXPECT_EQ(digest_of(verbatim_under(refusing({number}, error), kRun)), digest_of(usual)) << number;

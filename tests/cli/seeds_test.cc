@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "tests/cli/command.h"
@@ -37,6 +38,18 @@ TEST(Seeds, all_as_expected) {
   EXPECT_EQ(run.out, "seeds 7..9: 3 as expected, 0 failed\n");
   EXPECT_EQ(verbatim({"run", "--topology", kTopology, "--seeds", "4", "server=true"}).out,
             "seeds 4..4: 1 as expected, 0 failed\n");
+}
+
+TEST(Seeds, of_flows_have_the_range_of_completion_times) {
+  const config::Folder folder;
+  folder.write("s.json", R"({"topology": ")" VERBATIM_SOURCE_DIR R"(/topologies/leaf_spine_16_roce.json",
+      "workloads": [{"pattern": "permutation", "size": "64 KiB"}]})");
+  const Finished run = verbatim({"run", "--seeds", "1..3", "--out", "out", "s.json"}, folder.path());
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("3 as expected, 0 failed\n  mean completion time: [0-9.]+ us \\(seed [123]\\) to [0-9.]+ us \\(seed [123]\\)\n"
+                                                    "  median [^\n]*\n  p99 [^\n]*\n  longest [^\n]*\n")))
+      << run.out;
+  EXPECT_NE(verbatim({"run", "--seeds", "1..3", "s.json"}, folder.path()).out.find("`verbatim sweep s.json --vary seed=1..3`"), std::string::npos);
 }
 
 TEST(Seeds, failing_ones_are_named_in_order_and_repeated_by_the_command_shown) {

@@ -74,6 +74,19 @@ TEST(Sweep, runs_every_combination_in_order_whatever_the_jobs) {
   EXPECT_EQ(one.out.substr(0, one.out.rfind(';')), three.out.substr(0, three.out.rfind(';')));
 }
 
+// Values of profiles are keys of the topology.
+TEST(Sweep, varies_a_value_of_a_profile) {
+  const Folder folder;
+  const Finished run = folder.run({"sweep", "s.json", "--vary", "profile_changes/edr_hca/ack_interval_messages=1,2", "--out", "o"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("/profile_changes/edr_hca/ack_interval_messages: unknown key"));
+  const Finished good = folder.run({"sweep", "s.json", "--vary", "profile_changes/edr_hca/congestion_control/controller=none,swift", "--out", "g"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("2 of 2 points, 0 failed"));
+  EXPECT_EQ(folder.results("g")[1]["settings"]["topology/profile_changes/edr_hca/congestion_control/controller"], "swift");
+  EXPECT_THAT(folder.run({"sweep", "s.json", "--vary", "hca=a,b"}).err, HasSubstr("did you mean \"generate/hca\"?"));
+}
+
 // A point equals a single run of the scenario with that value.
 TEST(Sweep, a_point_is_the_run_of_the_scenario_that_it_writes) {
   const Folder folder;

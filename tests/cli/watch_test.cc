@@ -1,6 +1,7 @@
 // `--watch` and `--watch-time`: traces, captures and recordings of a part of the fabric or of the time.
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -54,6 +55,21 @@ class Watch : public testing::Test {
   std::string file(const std::string& name) const { return folder_.path() + "/" + name; }
   config::Folder folder_;
 };
+
+// Messages are those that the watched adapters posted.
+TEST_F(Watch, latencies_of_some_hosts_are_those_of_their_messages) {
+  const Finished whole = run({"--explain-latency=whole.json"}), some = run({"--explain-latency=some.json", "--watch", "h2"}),
+                 late = run({"--explain-latency=late.json", "--watch-time", "500us.."});
+  ASSERT_EQ(whole.code + some.code + late.code, 0) << whole.err << some.err << late.err;
+  const auto messages = [&](const std::string& name) {
+    std::int64_t sum = 0;
+    for (const auto& group : nlohmann::json::parse(read(file(name)))) sum += group["messages"].get<std::int64_t>();
+    return sum;
+  };
+  EXPECT_GT(messages("some.json"), 0);
+  EXPECT_EQ(messages("some.json") * 2, messages("whole.json"));
+  EXPECT_EQ(read(file("late.json")), read(file("some.json")));
+}
 
 TEST_F(Watch, a_trace_of_some_nodes_is_those_lines_of_the_whole) {
   const Finished whole = run({"--trace", "whole"}), some = run({"--trace", "some", "--watch", "h[0-1]", "--watch", "leaf0"});
@@ -112,7 +128,7 @@ TEST_F(Watch, refuses_what_it_cannot_show) {
     EXPECT_EQ(finished.code, 2);
     return finished.err;
   };
-  EXPECT_NE(refusal({"--watch", "h0"}).find("--watch: needs a file that shows the run; add --trace, --pcap, --record or --keep-trace"), std::string::npos);
+  EXPECT_NE(refusal({"--watch", "h0"}).find("--watch: needs a file that shows the run; add --trace, --pcap, --record, --explain-latency or --keep-trace"), std::string::npos);
   EXPECT_NE(refusal({"--trace", "t", "--watch", "laef0"}).find("the topology has no host or switch \"laef0\"; did you mean \"leaf0\"?"), std::string::npos);
   EXPECT_NE(refusal({"--trace", "t", "--watch", "h[7-8]"}).find("\"h8\""), std::string::npos);
   EXPECT_NE(refusal({"--trace", "t", "--watch", "h[7"}).find("has no range such as [0-63]"), std::string::npos);

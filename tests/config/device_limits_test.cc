@@ -1,7 +1,7 @@
 // Warnings about valid input that no real fabric has: place and correction.
 #include "sim/config/device_limits.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/config/helpers.h"
 #include "tests/config/shapes.h"
@@ -129,6 +129,29 @@ TEST(DeviceLimits, on_ethernet_a_cycle_is_one_of_all_ways_and_of_a_priority_that
                                    .link = R"(, "flow_control": "none")", .more = roce})),
             "")
       << "what finds no space is dropped";
+}
+
+TEST(DeviceLimits, a_fat_tree_that_is_mostly_empty_is_named_with_its_k) {
+  const auto tree = [](const std::string& k) {
+    return R"({"name": "t", "generate": {"shape": "fat_tree", "hosts": 128, "rate": "EDR 4x", "per_tier": {"leaf": {"oversubscription": "2:1"}})" + k + "}}";
+  };
+  EXPECT_EQ(warnings_of(tree("")),
+            "/generate: 144 switches are built for 128 hosts, and 56 of 72 leaves have none: without \"k\" all pods are built of the smallest k "
+            "with enough places, which is 12; give \"k\": 12, and only pods with hosts are built, or another k\n");
+  EXPECT_EQ(warnings_of(tree(", \"k\": 12")), "");
+}
+
+// The memory of the profile spectrum is 16 MiB, and its thresholds are for 100 Gbps.
+TEST(DeviceLimits, thresholds_of_marking_above_the_memory_of_the_switch_are_named) {
+  const auto with_kmin = [](const std::string& kmin) {
+    return R"({"name": "t", "link_layer": "roce", "profile_changes": {"spectrum": {"marking": {"queues": [{"kmin": ")" + kmin +
+           R"(", "kmax": "200 MiB"}]}}}, "generate": {"shape": "star", "hosts": 4, "rate": "100 Gbps", "hca": "edr_roce", "switch": "spectrum"}})";
+  };
+  EXPECT_EQ(warnings_of(with_kmin("1 MiB")), "");
+  EXPECT_THAT(warnings_of(with_kmin("100 MiB")),
+              ::testing::AllOf(::testing::HasSubstr("the switch \"leaf0\" never marks packets of priorities 0-7: \"kmin\" of profile "
+                                                    "\"spectrum\" is 100 MiB at its ports, and all queues together have the shared memory's"),
+                               ::testing::HasSubstr("choose a smaller \"kmin\"")));
 }
 
 // The switch's table maps service levels to lanes; a link has as many lanes as its smaller end.

@@ -127,9 +127,9 @@ TEST(Fault, findings_of_chance) {
                         {"action": "link_down", "link": "client", "rate": 0.5, "burst": 2},
                         {"action": "drop", "network": "management", "rate": 0.5})"),
       "/faults/0/rate: \"1e-4\" is a string where a number from 0 to 1 is expected; write it like 1e-4\n"
-      "/faults/1/rate: 1.5 is out of range; allowed: 0, and 1e-12 to 1\n"
-      "/faults/2/rate: 1e-13 is out of range; allowed: 0, and 1e-12 to 1\n"
-      "/faults/3/rate: -1 is out of range; allowed: 0, and 1e-12 to 1\n"
+      "/faults/1/rate: 1.5 is out of range; allowed: 0 to 1; the least number above 0 is 1e-12\n"
+      "/faults/2/rate: 1e-13 is out of range; allowed: 0 to 1; the least number above 0 is 1e-12\n"
+      "/faults/3/rate: -1 is out of range; allowed: 0 to 1; the least number above 0 is 1e-12\n"
       "/faults/3/burst: 0 is out of range; allowed: 1 to 1000000\n"
       "/faults/5/burst_lengths: \"random\" is not allowed here; allowed: \"fixed\", \"geometric\"\n"
       "/faults/4/every: a fault has a \"rate\" or an \"every\", not both; \"rate\" is a probability, \"every\" a number of packets\n"

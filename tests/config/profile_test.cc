@@ -1,4 +1,4 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <filesystem>
 #include <regex>
@@ -270,6 +270,39 @@ TEST(Profile, polling_cannot_be_free) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("the key \"post_send\" is missing"), std::string::npos);
+}
+
+std::string changed(const std::string& changes) {
+  return R"({"name": "t", "link_layer": "roce", "profile_changes": )" + changes +
+         R"(, "generate": {"shape": "star", "hosts": 2, "rate": "100 Gbps", "hca": "edr_roce", "switch": "spectrum"}})";
+}
+
+TEST(ProfileChanges, replace_single_values_of_a_profile_in_this_topology) {
+  Folder folder;
+  Diagnostics diagnostics;
+  const auto plain = load_topology(folder.write("p.json", changed("{}")), with_profiles(), diagnostics);
+  const auto topology = load_topology(
+      folder.write("t.json", changed(R"({"edr_roce": {"congestion_control": {"controller": "hpcc"}, "virtual_lanes": {"value": 4, "source": "x"}},
+                                         "spectrum": {"ports_max": 33}})")),
+      with_profiles(), diagnostics);
+  ASSERT_TRUE(plain && topology) << text_of(diagnostics);
+  const hca::HcaProfile& before = plain->hosts[1].hca_profile, &after = topology->hosts[1].hca_profile;
+  EXPECT_EQ(before.congestion_control.controller, "dcqcn-nv");
+  EXPECT_EQ(after.congestion_control.controller, "hpcc");
+  EXPECT_EQ(after.virtual_lanes, 4u);
+  EXPECT_EQ(after.processing_units, before.processing_units) << "other values stay";
+  EXPECT_EQ(topology->switches[0].switch_profile.ports_max, 33u);
+}
+
+TEST(ProfileChanges, findings_have_their_place_in_the_topology) {
+  EXPECT_EQ(topology_findings(changed(R"({"edr_roce": {"congestion_control": {"controler": "hpcc"}}})")).substr(0, 70),
+            "/profile_changes/edr_roce/congestion_control/controler: unknown key; d");
+  EXPECT_EQ(topology_findings(changed(R"({"spectrum": {"ports_max": "many"}})")),
+            "/profile_changes/spectrum/ports_max: \"many\" is a string where a whole number is expected\n");
+  EXPECT_EQ(topology_findings(changed(R"({"edr_roc": {}})")),
+            "/profile_changes/edr_roc: nothing here has the profile \"edr_roc\"; did you mean \"edr_roce\"?\n");
+  EXPECT_THAT(topology_findings(changed(R"({"edr_roce": 5})")), ::testing::StartsWith("/profile_changes/edr_roce: 5 is a number where an object is expected"));
+  EXPECT_THAT(topology_findings(changed(R"(["edr_roce"])")), ::testing::HasSubstr("an object of objects is expected"));
 }
 
 }  // namespace

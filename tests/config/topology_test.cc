@@ -182,7 +182,7 @@ TEST(Topology, all_findings_come_at_once_in_file_order) {
             "/links/0/rate: \"200 Gbp\" is not a rate; did you mean \"200 Gbps\"?\n"
             "/link_layer: \"token ring\" is not allowed here; allowed: \"infiniband\", \"roce\"\n"
             "/colour: unknown key; a topology has the keys name, description, link_layer, subnet_manager, congestion_control, ecmp_seed, "
-            "load_balancing, interface_mtu, convergence_time, allow_mismatch, routing_engine, root_switches, torus_2qos, sweep_time, "
+            "load_balancing, interface_mtu, convergence_time, allow_mismatch, routing_engine, root_switches, torus_2qos, sweep_time, profile_changes, "
             "generate, hosts, "
             "switches, "
             "links, partitions, management_network\n");

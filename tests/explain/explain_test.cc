@@ -236,6 +236,18 @@ TEST(Explain, names_that_there_is_a_text_for) {
   }
 }
 
+// As a trace and run.json have them.
+TEST(Explain, reasons_of_drops_by_number_and_name) {
+  for (const char* word : {"reason=25", "after-nak"}) {
+    const cli::Finished run = cli::verbatim({"explain", word});
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("reason=25, after-nak")) << run.out;
+    EXPECT_THAT(run.out, HasSubstr("follows a packet that was answered by a NAK")) << run.out;
+  }
+  EXPECT_EQ(cli::verbatim({"explain", "reason=99"}).code, 2);
+  for (const char* word : {"HPCC", "swift", "TIMELY", "ECMP", "slowdown", "busbw"}) EXPECT_EQ(cli::verbatim({"explain", word}).code, 0) << word;
+}
+
 TEST(Explain, an_error_of_a_verb_in_any_order_and_the_changes_of_state_with_it) {
   const cli::Finished told = cli::verbatim({"explain", "EINVAL", "ibv_modify_qp"});
   EXPECT_EQ(told.code, 0);

@@ -22,5 +22,6 @@ Simulated measure_qp_cache(const Wanted& wanted);
 Simulated measure_lumina(const Wanted& wanted);
 Simulated measure_qdr(const Wanted& wanted);
 Simulated measure_hdr(const Wanted& wanted);
+Simulated measure_osu(const Wanted& wanted);
 
 }  // namespace verbatim::fidelity

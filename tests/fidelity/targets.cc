@@ -17,6 +17,7 @@ constexpr published::Target kTargets[] = {
     {"lumina", "what recovery from one lost packet takes (Lumina, SIGCOMM 2023)", measure_lumina},
     {"qdr", "perftest's sweep on ConnectX at QDR: latencies by size, bandwidths, fetch and add", measure_qdr},
     {"hdr", "perftest's sweep of WRITE latencies at HDR", measure_hdr},
+    {"osu", "osu_latency and osu_bw of Open MPI over UCX at 100 Gb/s", measure_osu},
 };
 }  // namespace
 

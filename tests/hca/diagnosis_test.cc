@@ -1,6 +1,8 @@
 // Diagnoses of refused commands and failed requests: each common mistake, with the details that a user needs.
 #include <gtest/gtest.h>
 
+#include "sim/ib/addressee.h"
+#include "sim/ib/drop_reason.h"
 #include "sim/observe/diagnosis_log.h"
 #include "tests/hca/requests.h"
 
@@ -193,6 +195,23 @@ TEST(Diagnosis, of_no_answer_tells_who_dropped_the_packets_and_why) {
   EXPECT_NE(last.find("no answer from LID 2"), last.npos) << last;
   EXPECT_NE(last.find("server/hca dropped 3 packets to it"), last.npos) << last;
   EXPECT_NE(last.find("does not receive in its state"), last.npos) << last;
+}
+
+// Drops of another component, or for another reason, are no part of the sentence about the last one.
+TEST(DiagnosisLog, counts_drops_by_component_and_reason) {
+  World world;
+  observe::DiagnosisLog log(world.components);
+  ib::Packet packet;
+  packet.lrh.destination = ib::Lid{2};
+  packet.bth.destination = ib::Qpn{80};
+  const auto drop = [&](std::uint32_t component, ib::DropReason reason) {
+    log.on_drop(packet, static_cast<std::uint64_t>(reason), ComponentId{component}, Instant{});
+  };
+  for (int i = 0; i < 3; ++i) drop(0, ib::DropReason::kLinkDown);
+  for (int i = 0; i < 5; ++i) drop(1, ib::DropReason::kAfterNak);
+  drop(0, ib::DropReason::kLinkDown);
+  const std::string text = log.dropped_to(ib::addressee(packet));
+  EXPECT_NE(text.find(world.components.name(ComponentId{0}) + " dropped 4 packets to it"), text.npos) << text;
 }
 
 TEST(DiagnosisLog, counts_what_is_said_again_and_keeps_its_first_time) {

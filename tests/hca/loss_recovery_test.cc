@@ -199,7 +199,14 @@ TEST(SelectiveRepeatTest, sends_and_atomics_behind_a_gap_happen_in_order) {
   }
 }
 
-// Only the transport timer detects the loss of a retransmission; then everything is sent again.
+// Number of retransmission records with this cause.
+std::size_t recoveries(const World& world, hca::RetryCause cause) {
+  const auto records = world.trace.all(TraceEvent::kRetransmission);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      records, [&](const TraceRecord& record) { return record.values[2] == static_cast<std::uint64_t>(cause); }));
+}
+
+// Only the transport timer detects the loss of a retransmission (IRN, 3.1).
 TEST(SelectiveRepeatTest, a_packet_that_is_lost_again_waits_for_the_timer) {
   Pair pair(options_with(selective()));
   int lost = 0;
@@ -210,8 +217,60 @@ TEST(SelectiveRepeatTest, a_packet_that_is_lost_again_waits_for_the_timer) {
   const auto sent = transmitted(pair.world, "client/p1", 5);
   ASSERT_EQ(sent.size(), 3u);
   EXPECT_GE(sent[2].time_ps - sent[1].time_ps, 4'096'000ll << 10);
-  EXPECT_EQ(transmitted(pair.world, "client/p1", 19).size(), 2u);
+  EXPECT_EQ(repeated(pair.world), (Counts{{5, 3}})) << "packets behind it have arrived";
   EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
+}
+
+// Packets 4 and 9 are lost again as well: both count as lost, because later ones have arrived.
+TEST(SelectiveRepeatTest, a_timeout_repeats_all_that_count_as_lost) {
+  Pair pair(options_with(selective()));
+  std::map<std::uint32_t, int> lost;
+  pair.world.to_server.keep = [&](ib::Packet& packet) {
+    const std::uint32_t number = packet.bth.psn.value - 1000;
+    return (number != 4 && number != 9) || lost[number]++ >= 2;
+  };
+  pair.a.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  EXPECT_EQ(repeated(pair.world), (Counts{{4, 3}, {9, 3}}));
+  EXPECT_EQ(recoveries(pair.world, hca::RetryCause::kTimeout), 1u);
+  EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
+}
+
+// No later packet shows that the last ones are lost. Each answer after the timeout shows that the next is missing.
+TEST(SelectiveRepeatTest, last_packets_that_are_lost_take_one_timeout) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_server, {16, 17, 18, 19});
+  pair.a.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  EXPECT_EQ(recoveries(pair.world, hca::RetryCause::kTimeout), 1u);
+  // No acknowledgement was asked for before the last packet, so the first packet is the oldest without one.
+  EXPECT_EQ(repeated(pair.world), (Counts{{0, 2}, {16, 2}, {17, 2}, {18, 2}, {19, 2}}));
+  EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+}
+
+TEST(SelectiveRepeatTest, a_lost_acknowledgement_repeats_one_packet) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_client, {kPackets - 1});
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  EXPECT_EQ(repeated(pair.world), (Counts{{0, 2}}));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
+}
+
+// A packet is lost until no retry is left.
+TEST(SelectiveRepeatTest, timeouts_take_retries) {
+  PairOptions options = options_with(selective());
+  options.path.retry_cnt = 2;
+  Pair pair(options);
+  pair.world.to_server.keep = [](ib::Packet& packet) { return packet.bth.psn.value != 1005; };
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  // The NAK takes one retry and the first timeout the other.
+  EXPECT_EQ(repeated(pair.world), (Counts{{5, 3}}));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, static_cast<std::uint32_t>(ib::WcStatus::kRetryExceeded));
 }
 
 TEST(SelectiveRepeatTest, no_more_than_a_window_is_outstanding) {
@@ -244,6 +303,7 @@ TEST(SelectiveRepeatTest, losses_wait_for_the_timer_when_the_requester_alone_has
   pair.a.program.post_send(pair.a.qp, write_to(pair, 0, kPackets * kMtu));
   pair.world.run();
   EXPECT_EQ(transmitted(pair.world, "client/p1", 3).size(), 2u);
+  EXPECT_EQ(recoveries(pair.world, hca::RetryCause::kTimeout), 1u);
   EXPECT_TRUE(pair.b.equals(0, kPackets * kMtu, 3));
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).at(0).status, 0u);
 }
@@ -304,8 +364,59 @@ TEST(SelectiveRepeatTest, a_response_that_is_lost_again_waits_for_the_timer) {
   const auto sent = transmitted(pair.world, "server/p1", 5);
   ASSERT_EQ(sent.size(), 3u);
   EXPECT_GE(sent[2].time_ps - sent[1].time_ps, 4'096'000ll << 10);
+  EXPECT_EQ(repeated(pair.world, "server/p1"), (Counts{{5, 3}})) << "responses behind it have been kept";
   EXPECT_TRUE(pair.a.equals(0, kPackets * kMtu, 3));
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 1u);
+}
+
+TEST(SelectiveRepeatTest, last_responses_that_are_lost_are_asked_for_together) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_client, {17, 18, 19});
+  Reads reads;
+  note_reads(pair.world.to_server, reads);
+  pair.b.fill(0, kPackets * kMtu, 3);
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, kPackets * kMtu));
+  pair.world.run();
+  EXPECT_EQ(reads, (Reads{{0, kPackets * kMtu}, {17, 3 * kMtu}}));
+  EXPECT_EQ(recoveries(pair.world, hca::RetryCause::kTimeout), 1u);
+  EXPECT_TRUE(pair.a.equals(0, kPackets * kMtu, 3));
+}
+
+// Requests of every kind: a READ (PSNs 0 to 3), a WRITE (4), fetch and add (5) and a READ (6 to 9), all lost.
+TEST(SelectiveRepeatTest, lost_requests_take_one_timeout) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_server, {0, 4, 5, 6});
+  pair.b.fill(0, 8192, 3);
+  set_word(pair.b, 16384, 41);
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 0, 4 * kMtu));
+  pair.a.program.post_send(pair.a.qp, write_to(pair, 20'480, 64));
+  SendRequest add = read_from(pair, 16384, 8, 16384);
+  add.opcode = WqeOpcode::kAtomicFetchAdd;
+  add.compare_add = 1;
+  pair.a.program.post_send(pair.a.qp, add);
+  pair.a.program.post_send(pair.a.qp, read_from(pair, 1024, 4 * kMtu, 1024));
+  pair.world.run();
+  EXPECT_EQ(recoveries(pair.world, hca::RetryCause::kTimeout), 1u);
+  EXPECT_EQ(repeated(pair.world), (Counts{{0, 2}, {4, 2}, {5, 2}, {6, 2}}));
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 4u);
+  EXPECT_TRUE(pair.a.equals(0, 2048, 3));
+  EXPECT_EQ(word(pair.a, 16384), 41u);
+  EXPECT_EQ(word(pair.b, 16384), 42u);
+}
+
+// The only response of an atomic has no later one that would show its loss.
+TEST(SelectiveRepeatTest, a_lost_last_atomic_response_takes_a_timeout_and_the_atomic_is_executed_once) {
+  Pair pair(options_with(selective()));
+  lose_once(pair.world.to_client, {0});
+  set_word(pair.b, 0, 41);
+  SendRequest add = read_from(pair, 0, 8);
+  add.opcode = WqeOpcode::kAtomicFetchAdd;
+  add.compare_add = 1;
+  pair.a.program.post_send(pair.a.qp, add);
+  pair.world.run();
+  EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 1u);
+  EXPECT_EQ(word(pair.a, 0), 41u);
+  EXPECT_EQ(word(pair.b, 0), 42u);
 }
 
 // READ (PSNs 0 to 3), WRITE (4), READ (5 to 8), fetch and add (9), READ (10 to 13). The WRITE's acknowledgement and

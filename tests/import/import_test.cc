@@ -68,6 +68,18 @@ TEST(Htsim, three_tiers_have_the_cables_of_htsim) {
   EXPECT_EQ(of_core, 4u);
 }
 
+// As in htsim's own tests: each tier has queues of its own.
+TEST(Htsim, every_tier_may_have_queues) {
+  std::string text = kTree;
+  text.insert(text.find("Tier 1"), "Queue_Down 1001\nQueue_Up 1002\n");
+  text.insert(text.find("Tier 2"), "Queue_Down 2001\nQueue_Up 2002\n");
+  text += "Queue_Down 3001\n";
+  const Imported result = import_text(text);
+  ASSERT_TRUE(result.topology) << result.findings;
+  EXPECT_EQ(result.topology->switches.size(), 12u);
+  EXPECT_EQ(import_text(text + "Queue_Down 5\n").findings, "f: line 27: \"Queue_Down\" is here already; write it once\n");
+}
+
 TEST(Htsim, numbers_that_make_no_tree_are_refused) {
   std::string text = kTree;
   text.replace(text.find("Radix_Down 4"), 12, "Radix_Down 8");

@@ -67,6 +67,17 @@ TEST(FailureCauses, a_link_that_loses_packets) {
             "port/leaf0:1 dropped 2 packets to QP 80, the first at 1.000 us: its output port has no link, or the link failed");
 }
 
+// A run keeps 50,000 facts only.
+TEST(FailureCauses, drops_that_the_diagnosis_has_counted_are_all_named) {
+  const std::string link = "its output port has no link, or the link failed";
+  std::string text = "1.000000 us  switch/leaf0  packet-dropped  opcode=Send-Only dest_qp=80 psn=5 reason=3\n";
+  text += kGivesUp;
+  text.insert(text.find("of 8\n") + 4, "; switch/leaf0 dropped 26472 packets to it, the last at 8000.000 us: " + link);
+  const std::vector<Failure> failures = failures_in(text);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].causes.front().evidence, "switch/leaf0 dropped 26472 packets to QP 80, the first at 1.000 us: " + link);
+}
+
 TEST(FailureCauses, answers_that_are_lost) {
   EXPECT_EQ(first_evidence("1.000000 us  port/server:1  packet-dropped  opcode=Acknowledge dest_qp=72 psn=5 reason=4\n"),
             "port/server:1 dropped 1 answer of the peer: a fault of the scenario or the seed");

@@ -39,6 +39,13 @@ TEST_F(LossesTest, drops_of_packets_count_and_those_that_harm_nobody_do_not) {
   EXPECT_EQ(losses.packets_dropped(), 2u);
 }
 
+TEST_F(LossesTest, packets_after_a_nak_are_discarded_and_not_dropped) {
+  drop(ib::DropReason::kAfterNak);
+  EXPECT_TRUE(losses.any());
+  EXPECT_EQ(losses.packets_dropped(), 0u);
+  EXPECT_EQ(losses.packets_discarded(), 1u);
+}
+
 TEST_F(LossesTest, rnr_naks_count_and_other_acknowledgements_do_not) {
   for (const std::uint64_t syndrome : {0x00, 0x1f, 0x60}) record("hca/b", TraceEvent::kAckSent, 1, 72, 5, syndrome);
   EXPECT_FALSE(losses.any());

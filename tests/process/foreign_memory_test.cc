@@ -147,6 +147,12 @@ TEST_P(ForeignMemoryTest, what_is_mapped_where) {
   EXPECT_NE(third->inode, 0u);
   EXPECT_EQ(third->inode, all->inode);
   EXPECT_EQ(third->device, all->device);
+
+  char path[4096] = {};
+  ASSERT_GT(readlink(("/proc/self/fd/" + std::to_string(fileno(file))).c_str(), path, sizeof path - 1), 0);
+  EXPECT_EQ(memory_.name_at(reinterpret_cast<std::uint64_t>(shared) + 1), path);
+  EXPECT_EQ(memory_.name_at(at + 5), "");
+  EXPECT_EQ(memory_.name_at(16), "");
   munmap(shared, kPage);
   munmap(whole, 4 * kPage);
   std::fclose(file);

@@ -15,6 +15,7 @@
 #include "sim/supervisor/thread_times.h"
 #include "verbs_shim/protocol/clocks.h"
 #include "verbs_shim/protocol/layout.h"
+#include "verbs_shim/protocol/patches.h"
 
 // `parking_poll` stands for ibv_poll_cq(): the prover knows its address, and it finds nothing.
 asm(R"(
@@ -468,6 +469,58 @@ TEST_F(ParkingLotTest, clock_reads_that_were_followed_in_vain_are_skipped_for_lo
   EXPECT_EQ(skipped(), 0);
   analyst.note_followed(kPlace, true);
   EXPECT_EQ(skipped(), 1);
+}
+
+// Pages of the test that hold the jump back of a loop, as code of `file` from offset 0 on, in each process; the table
+// of traps, which the test's "processes" share, is real.
+struct KnownLoopsTest : ParkingLotTest {
+  static constexpr std::size_t kPage = 4096, kTable = (sizeof(protocol::PatchData) + kPage - 1) & ~(kPage - 1);
+  KnownLoopsTest()
+      : table(mmap(reinterpret_cast<void*>(protocol::kPatchDataAddress), kTable, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)) {}
+  ~KnownLoopsTest() override {
+    munmap(table, kTable);
+    for (void* const page : pages) munmap(page, kPage);
+  }
+  std::uint64_t map_file_in(Process& process) {
+    void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pages.push_back(page);
+    std::memcpy(page, kJump, sizeof kJump);
+    process.patches()->patch_file(process.memory(), file, address_of(page), kPage, 0);
+    process.known_loops = 0;  // as after ProgramCode::search()
+    return address_of(page);
+  }
+  static bool traps_at(std::uint64_t address) { return *reinterpret_cast<const std::uint8_t*>(address) == 0xf4; }
+
+  static constexpr std::uint8_t kJump[] = {0xeb, 0xfe};
+  code::FileCode file;
+  void* const table;
+  std::vector<void*> pages;
+};
+
+TEST_F(KnownLoopsTest, a_loop_in_which_a_process_was_found_to_wait_traps_in_all_that_run_its_code) {
+  ASSERT_NE(table, MAP_FAILED);
+  Process &first = add_process(), &second = add_process(), &third = add_process();
+  const std::uint64_t in_first = map_file_in(first), in_second = map_file_in(second);
+  lot.begin_slice(second);
+  EXPECT_FALSE(traps_at(in_second)) << "none has waited";
+  lot.analyst_of(first).traps().note_poked({in_first, sizeof kJump, std::nullopt});
+  lot.begin_slice(second);
+  EXPECT_TRUE(traps_at(in_second));
+  ASSERT_TRUE(second.patches()->trap_at(in_second));
+  EXPECT_EQ(second.patches()->trap_at(in_second)->kind, protocol::DecidedInstruction::kLoopJump);
+
+  lot.begin_slice(third);
+  EXPECT_EQ(third.analyst(), nullptr) << "does not run this code";
+  const std::uint64_t in_third = map_file_in(third);
+  lot.begin_slice(third);
+  EXPECT_TRUE(traps_at(in_third)) << "loaded later";
+
+  for (int vain = 0; vain < 4; ++vain) lot.analyst_of(second).traps().note_trapped(in_second, false);
+  EXPECT_FALSE(traps_at(in_second));
+  second.known_loops = 0;
+  lot.begin_slice(second);
+  EXPECT_FALSE(traps_at(in_second)) << "it does not wait there";
 }
 
 }  // namespace

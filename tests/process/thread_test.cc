@@ -357,8 +357,8 @@ TEST_F(ThreadTest, a_thread_that_was_found_spinning_pokes_itself_for_64_slices) 
 Parked two_looks() {
   auto proof = std::make_shared<spin::PollLoopProof>();
   proof->polls.resize(2);
-  proof->polls[1].read = {{0x1000, 8}};
-  proof->polls[1].written = {{0x2000, {1, 2, 3, 4}}};
+  proof->polls[1].accesses->read = {{0x1000, 8}};
+  proof->polls[1].accesses->written = {{0x2000, {1, 2, 3, 4}}};
   Parked parked;
   parked.since = at_ps(5000);
   parked.turn = Duration(1000);

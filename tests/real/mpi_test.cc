@@ -1,6 +1,7 @@
 // Debian's software above verbs: programs of UCX and libfabric, Open MPI and MPICH with launchers that start
 // ranks over `ssh`. UCX and libfabric write code into the C library; on machines that cannot trap the time
 // stamp counter this makes a run weak, so only digests are compared here.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -156,6 +157,19 @@ TEST_P(NetPipe, measures_between_hosts) {
   EXPECT_LT(megabits, 100'000);
   EXPECT_GT(run.report["packets"], 100);
   EXPECT_EQ(support::run(request).digest(), run.digest());
+}
+
+// Debian's settings disable UCX in Open MPI, so that it uses sockets without a message of its own.
+TEST(Mpi, open_mpi_that_uses_sockets_only_is_warned_of) {
+  if (!std::filesystem::exists("/usr/bin/NPopenmpi")) GTEST_SKIP() << "netpipe-openmpi is not installed";
+  support::RunRequest request;
+  request.commands = {"server=mpirun.openmpi --allow-run-as-root --host server,client -np 2 NPopenmpi -l 65536 -u 65536 -p 0 -n 20 -o /dev/null"};
+  request.options = {"--time-limit", "100s"};
+  const support::RunReport run = support::run(request);
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_EQ(run.report["packets"], 0);
+  EXPECT_THAT(run.err, ::testing::ContainsRegex("warning: no RDMA packet was sent, and [0-9.]+ MB went over TCP sockets between hosts, although programs "
+                                                "loaded Open MPI: `mpirun --mca pml ucx --mca osc ucx` makes"));
 }
 
 INSTANTIATE_TEST_SUITE_P(OpenMpi, NetPipe, testing::Values("two_hosts", "two_hosts_roce"),

@@ -108,6 +108,20 @@ TEST(Runtimes, python_polls_beside_another) {
   EXPECT_LT(run.report["hand_overs"], 200'000) << "most of four million polls are not executed";
 }
 
+// Programs that load libibverbs with dlopen() use its development name (brpc) or a path.
+TEST(Runtimes, a_library_opened_by_any_of_its_names_has_adapters) {
+  const std::string real = cli::run_command({"sh", "-c", "ls /usr/lib/*/libibverbs.so /lib64/libibverbs.so 2>/dev/null | head -1"}).out;
+  if (real.empty()) GTEST_SKIP() << "libibverbs.so is not installed (libibverbs-dev)";
+  const std::string path = real.substr(0, real.find('\n'));
+  const RunReport run = run_thrice({.commands = {"server=" + support::quoted(REAL_PROGRAMS "/opens_library") + " libibverbs.so libibverbs.so.1 " + path + " " +
+                                                 path + ".1 libbeside.so libibverbs.so.2 libibverbs.sox"}});
+  EXPECT_EQ(run.output("server"),
+            "libibverbs.so: 1 adapter\nlibibverbs.so.1: 1 adapter\n" + path + ": 1 adapter\n" + path +
+                ".1: 1 adapter\nlibbeside.so: no ibv_get_device_list\n"
+                "libibverbs.so.2: cannot open shared object file: No such file or directory\n"
+                "libibverbs.sox: cannot open shared object file: No such file or directory\n");
+}
+
 TEST(Runtimes, python_talks_over_zeromq) {
   if (!is_there("/usr/bin/python3 -c 'import zmq'")) GTEST_SKIP() << "ZeroMQ for Python is not installed (python3-zmq)";
   const std::string folder = support::quoted(REAL_FOLDER);

@@ -36,7 +36,7 @@ TEST(EndLines, a_run_that_finished_after_losses_says_so) {
   const std::vector<std::string> fault = {"--fault", R"({"action": "drop", "from": "client", "nth": 1})"};
   const RunReport run = ping(fault);
   ASSERT_EQ(run.code, 0) << run.story();
-  EXPECT_THAT(run.err, ContainsRegex("verbatim: losses: 1 packet dropped, 1 packet sent again, 1 retry for any cause, 0 RNR NAKs; most retried message: QP [0-9]+ of "
+  EXPECT_THAT(run.err, ContainsRegex("verbatim: losses: 1 packet dropped, 1 packet sent again, 1 retry, 0 RNR NAKs; most retried message: QP [0-9]+ of "
                                      "client, PSN [0-9]+, 1 retry at [0-9]+\\.[0-9][0-9][0-9] us\n"));
   const auto& losses = run.report["losses"];
   EXPECT_EQ(losses["packets_dropped"], 1);
@@ -46,6 +46,19 @@ TEST(EndLines, a_run_that_finished_after_losses_says_so) {
   std::vector<std::string> quiet = fault;
   quiet.emplace_back("--quiet");
   EXPECT_THAT(ping(quiet).err, Not(HasSubstr("losses")));
+}
+
+// All flows finish on other paths, so nothing else names the link.
+TEST(EndLines, a_run_that_lost_packets_names_the_links_that_failed) {
+  const support::TemporaryFolder folder;
+  const std::string path = folder.path() + "/s.json";
+  std::ofstream(path) << R"({"topology": ")" + support::topology("leaf_spine_16_roce") +
+                             R"(", "workloads": [{"pattern": "permutation", "size": "1 MiB"}],
+                                 "faults": [{"action": "link_down", "link": "leaf0:5", "at": "40 us"}]})";
+  const RunReport run = support::run({.scenario = path});
+  ASSERT_EQ(run.code, 0) << run.story();
+  EXPECT_THAT(run.err, ContainsRegex("verbatim: losses: [^\n]*; the link leaf0:5 went down at 40.000 us for the rest of the run\n"));
+  EXPECT_EQ(run.report["losses"]["failed_links"].size(), 1u);
 }
 
 // The client exits with an error, after which the server waits for it for ever: the cause is the error, not

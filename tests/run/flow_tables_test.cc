@@ -131,6 +131,19 @@ TEST(FlowTables, what_is_lost_and_sent_again_is_in_their_tables) {
   for (const auto& link : rows_of(links)) EXPECT_EQ(link.at("dropped"), link.at("from") == "server:1" ? "5" : "0") << link.at("from");
 }
 
+// The switch drops packets to a host whose cable has failed. They arrived from the sender, and left by no output.
+TEST(FlowTables, what_a_switch_drops_for_a_failed_output_was_lost_behind_the_cable_that_it_came_by) {
+  const support::TemporaryFolder folder;
+  const std::string links = folder.path() + "/links.csv";
+  const RunReport result = Scenario(R"("faults": [{"action": "link_down", "link": "client", "at": "50 us"}], "flows": [)" + kFlow + "]")
+                               .run({"--links", links});
+  ASSERT_EQ(result.code, 1) << result.story();
+  std::map<std::string, int> dropped;
+  for (const auto& link : rows_of(links)) dropped[link.at("from") + "," + link.at("to")] = std::stoi(link.at("dropped"));
+  EXPECT_GT(dropped.at("server:1,leaf0:1"), 100);
+  EXPECT_EQ(dropped.at("leaf0:1,server:1"), 0);
+}
+
 // A flow with several queue pairs uses several paths on Ethernet, as its trace shows.
 TEST(FlowTables, have_the_paths_that_their_packets_took) {
   const support::TemporaryFolder folder;
@@ -145,6 +158,17 @@ TEST(FlowTables, have_the_paths_that_their_packets_took) {
   EXPECT_THAT(rows[0].at("path"), ::testing::MatchesRegex("leaf0>spine[01]>leaf3"));
   EXPECT_EQ(rows[1].at("path"), "leaf0>spine0|spine1>leaf3");
   EXPECT_EQ(rows[2].at("path"), "leaf0");
+}
+
+// Packets that are sprayed cross all spines; the first and the last one are named, and their number.
+TEST(FlowTables, paths_over_many_switches_are_short) {
+  const support::TemporaryFolder folder;
+  const std::string flows = folder.path() + "/flows.csv", fabric = folder.path() + "/t.json";
+  std::ofstream(fabric) << R"({"name": "t", "link_layer": "roce", "load_balancing": {"by": "packet", "grade": "0 B"},
+      "generate": {"shape": "leaf_spine", "hosts": 4, "hosts_per_leaf": 2, "spines": 10, "rate": "100 Gbps", "hca": "connectx5"}})";
+  const RunReport result = Scenario(R"("flows": [{"from": "h0", "to": "h2", "bytes": "1 MiB"}])", fabric).run({"--flows", flows});
+  ASSERT_EQ(result.code, 0) << result.story();
+  EXPECT_EQ(rows_of(flows).at(0).at("path"), "leaf0>spine0|...|spine9 (10)>leaf1");
 }
 
 // The destination host requests the bytes: its packets are READ requests. The slowdown is 1 in either

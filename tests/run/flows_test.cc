@@ -94,13 +94,15 @@ TEST(Flows, an_incast_leaves_figures_of_ports_adapters_and_times) {
   EXPECT_EQ(times[1]["bytes"], "any");
   EXPECT_EQ(times[1]["finished"], 4);
   EXPECT_LE(times[1]["p50_ps"], times[1]["p99_ps"]);
-  std::int64_t longest = 0;
+  std::int64_t longest = 0, sum = 0;
   for (const auto& flow : result.report["flows"]) {
     const auto took = flow["finish_ps"].get<std::int64_t>() - flow["start_ps"].get<std::int64_t>();
+    sum += took;
     EXPECT_EQ(flow["mbps"], (8ll << 20) * 8 * 1'000'000 / took);
     longest = std::max(longest, took);
   }
   EXPECT_EQ(times[1]["longest_ps"], longest);
+  EXPECT_EQ(times[1]["mean_ps"], sum / 4);
 }
 
 // Values of a series file by quantity, component and number, in the order of time.

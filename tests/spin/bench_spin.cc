@@ -1,6 +1,7 @@
 // Duration of an analysis: nanoseconds per instruction, microseconds for perftest's loop.
 #include <benchmark/benchmark.h>
 
+#include "sim/supervisor/spin/kept_proofs.h"
 #include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/loops.h"
 #include "tests/spin/self_memory.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/supervisor/spin/alu.h"
+#include "sim/supervisor/spin/comparisons.h"
 #include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/random_code.h"
 #include "tests/spin/self_memory.h"
@@ -21,8 +22,8 @@ struct Machine {
   explicit Machine(SelfMemory& of) : memory(of) {}
 
   // Returns false if the interpreter stopped. `path` gets the executed addresses.
-  bool run(const MachineState& start, std::uint64_t end, std::vector<std::uint64_t>& path, Growth* growth = nullptr) {
-    interpreter.set_observer(growth);
+  bool run(const MachineState& start, std::uint64_t end, std::vector<std::uint64_t>& path, Observer* observer = nullptr) {
+    interpreter.set_observer(observer);
     interpreter.state = start;
     path.clear();
     while (interpreter.state.registers.rip != end) {
@@ -52,7 +53,7 @@ void add(std::uint8_t* at, unsigned size, std::uint64_t step, std::uint64_t turn
 }
 
 struct Outcome {
-  int compared = 0, growing = 0, refused = 0;
+  int compared = 0, growing = 0, refused = 0, groups = 0, past_turns = 0, compared_values = 0;
   std::map<const Template*, int> uses;
 };
 
@@ -122,8 +123,10 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
 
   machine.begin();
   Growth growth(machine.view);
+  Comparisons comparisons(machine.view, growth);
   growth.begin(grows, changed);
-  if (!machine.run(start, end, path, &growth)) {
+  comparisons.begin();
+  if (!machine.run(start, end, path, &comparisons)) {
     ++outcome.refused;
     return;
   }
@@ -147,19 +150,40 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   std::array<std::uint8_t, kBufferSize> left;
   ASSERT_TRUE(machine.view.load_bytes(address(buffer), kBufferSize, left.data()));
   const std::uint64_t turns = growth.turns();
+  const std::vector<Comparison> compared = comparisons.found();
+  const std::vector<TurnGroup> groups = groups_of(growth, grows);
   bool grew = false;
-  for (const std::uint64_t wanted : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, turns / 2, turns, rng.next()}) {
-    const std::uint64_t n = turns == kEveryTurn ? wanted >> 8 : wanted % (turns + 1);
-    if (n == 0) continue;
+  // Executes the turn with the assumed values at the turns that `turn_of` gives for their sources, and with other values of
+  // compared memory if `changes`.
+  const auto check = [&](const auto& turn_of, bool changes, const std::string& name) {
     MachineState later = start;
-    for (unsigned i = 0; i < 16; ++i) later.registers.gpr[i] = grown(grows[i], start.registers.gpr[i], n);
-    for (const GrowingCell& cell : cells) add(buffer + (cell.address - address(buffer)), cell.size, cell.step, n);
+    for (unsigned i = 0; i < 16; ++i) later.registers.gpr[i] = grown(grows[i], start.registers.gpr[i], turn_of(Sources{1} << i));
+    for (const GrowingCell& cell : cells) {
+      const auto same = [&](const GrowingCell& assumed) { return assumed.address == cell.address; };
+      const auto assumed = std::ranges::find_if(growth.assumed(), same);
+      const std::uint64_t n = turn_of(assumed == growth.assumed().end() ? 0 : assumed->sources);
+      add(buffer + (cell.address - address(buffer)), cell.size, cell.step, n);
+    }
+    std::array<std::uint8_t, kBufferSize> expected = left;
+    for (const Comparison& one : compared) {
+      if (!changes || one.address < address(buffer) || one.address + one.size > address(buffer + kBufferSize)) continue;
+      const std::uint64_t value = rng.chance(1, 2) ? one.other + rng.below(3) - 1 : interesting(rng);
+      std::uint8_t* const at = buffer + (one.address - address(buffer));
+      const auto fits = [&](const Comparison& other) {
+        if (!overlap(one.address, one.size, other.address, other.size)) return true;
+        return other.address == one.address && other.size == one.size && other.has_same_outcome(value);
+      };
+      if (!std::ranges::all_of(compared, fits)) continue;
+      std::memcpy(at, &value, one.size);
+      std::memcpy(expected.data() + (at - buffer), &value, one.size);
+      ++outcome.compared_values;
+    }
     machine.begin();
     const bool whole = machine.run(later, end, other_path);
     std::array<std::uint8_t, kBufferSize> now;
     ASSERT_TRUE(machine.view.load_bytes(address(buffer), kBufferSize, now.data()));
     std::copy(first.begin(), first.end(), std::begin(buffer));
-    std::string text = "turn " + std::to_string(n) + " of " + std::to_string(turns) + ":";
+    std::string text = name + ":";
     for (const std::uint8_t byte : bytes) text += " " + std::to_string(byte);
     ASSERT_TRUE(whole) << text << machine.interpreter.stop().mnemonic;
     ASSERT_EQ(path, other_path) << text;
@@ -167,12 +191,12 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
       if (!growth.is_whole(i) || (turn.known >> (32 + i) & 1) == 0) continue;
       const GrowingRegister& step = growth.registers()[i];
       grew |= step.step != 0;
-      ASSERT_EQ(machine.state().registers.gpr[i], grown(step, turn.registers.gpr[i], n)) << "register " << i << " in " << text;
+      ASSERT_EQ(machine.state().registers.gpr[i], grown(step, turn.registers.gpr[i], turn_of(step.sources)))
+          << "register " << i << " in " << text;
     }
-    std::array<std::uint8_t, kBufferSize> expected = left;
     for (const GrowingCell& cell : growth.cells()) {
       if (cell.address < address(buffer) || cell.address >= address(buffer + kBufferSize)) continue;
-      add(expected.data() + (cell.address - address(buffer)), cell.size, cell.step, n);
+      add(expected.data() + (cell.address - address(buffer)), cell.size, cell.step, turn_of(cell.sources));
     }
     for (int i = 0; i < kBufferSize; ++i) {
       if (now[i] == expected[i]) continue;
@@ -189,6 +213,33 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
       ASSERT_EQ(now[i], expected[i]) << "memory at " << i << " in " << text;
     }
     ++outcome.compared;
+  };
+  for (const std::uint64_t wanted : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, turns / 2, turns, rng.next()}) {
+    const std::uint64_t n = turns == kEveryTurn ? wanted >> 8 : wanted % (turns + 1);
+    if (n == 0) continue;
+    check([n](Sources) { return n; }, rng.chance(1, 2), "turn " + std::to_string(n) + " of " + std::to_string(turns));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  if (!compared.empty()) check([](Sources) { return std::uint64_t{0}; }, true, "other values of compared memory");
+  for (int trial = 0; trial < 3 && !groups.empty() && !testing::Test::HasFatalFailure(); ++trial) {
+    std::vector<std::uint64_t> of_group;
+    std::string name = "turns";
+    for (const TurnGroup& group : groups) {
+      std::uint64_t n = rng.chance(1, 2) ? rng.below(100) : rng.next() >> rng.below(64);
+      if (group.left(n) == 0) n = 0;
+      if (group.left(n) == 0) return;  // the turn itself is another one
+      of_group.push_back(n);
+      name += " " + std::to_string(n);
+      outcome.past_turns += n > turns;
+    }
+    const auto turn_of = [&](Sources sources) {
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        if ((groups[i].sources & sources) != 0) return of_group[i];
+      }
+      return std::uint64_t{0};
+    };
+    outcome.groups += groups.size() > 1;
+    check(turn_of, rng.chance(1, 2), name + " of " + std::to_string(turns));
   }
   if (!grew) return;
   ++outcome.growing;
@@ -203,6 +254,9 @@ TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   for (int i = 0; i < 60'000 && !HasFatalFailure(); ++i) compare_turn(rng, memory, outcome);
   EXPECT_GT(outcome.growing, 5'000);
   EXPECT_GT(outcome.compared, 20'000);
+  EXPECT_GT(outcome.groups, 2'000) << "groups at turns of their own";
+  EXPECT_GT(outcome.past_turns, 100) << "turns of a group after the first limit of all";
+  EXPECT_GT(outcome.compared_values, 200);
   for (const Template& one : kInteger) {
     EXPECT_GT(outcome.uses[&one], 5) << ZydisMnemonicGetString(one.mnemonic) << " in form " << static_cast<int>(one.form);
   }

@@ -71,26 +71,6 @@ TEST_F(Lemmas, a_word_across_two_pages_is_read_and_written_as_one) {
   }
 }
 
-TEST_F(Lemmas, a_store_that_is_taken_back_has_not_been_made) {
-  view.begin_tracking();
-  const std::size_t begin = view.begin_way();
-  ASSERT_TRUE(view.store(address(data) + 8, 1, 5));
-  EXPECT_TRUE(view.is_written({address(data) + 8, 1}));
-  view.take_back(begin);
-  EXPECT_FALSE(view.is_written({address(data) + 8, 1}));
-  std::uint64_t value = 1;
-  ASSERT_TRUE(view.load(address(data) + 8, 1, value));
-  EXPECT_EQ(value, 0u);
-}
-
-TEST_F(Lemmas, a_store_below_the_stack_of_a_later_call_no_longer_counts) {
-  view.begin_tracking();
-  ASSERT_TRUE(view.store(address(data) + 64, 8, 5));
-  EXPECT_TRUE(view.is_written({address(data) + 64, 8}));
-  view.leave_stale(address(data) + 128, 128);
-  EXPECT_FALSE(view.is_written({address(data) + 64, 8}));
-}
-
 TEST_F(Lemmas, a_call_does_not_read_bytes_that_change) {
   Growth growth(view);
   growth.begin({}, {{address(data) + 16, {1}}});
@@ -128,7 +108,7 @@ TEST_F(Lemmas, floating_results_have_bounds_for_every_rounding_mode) {
   Growth growth(view);
   thread.state.registers.gpr[kRax] = 3;
   thread.state.registers.gpr[kRcx] = address(data);
-  growth.begin({}, {}, {.turns = 100});
+  growth.begin({}, {}, 100);
   ASSERT_TRUE(growth.set_register(kRax, 8, Range{3, 4}));
   view.begin_tracking();
   // cvtsi2sd xmm0, rax; mulsd xmm0, [rcx]; cvttsd2si rbx, xmm0

@@ -393,45 +393,6 @@ void poll_leaving_early_times(LoopState* s, long end) {
   }
 }
 
-// The parts of a second store different values.
-void poll_storing_either(LoopState* s, long end) {
-  long now[2];
-  while (look(s) == 0) {
-    s->timeofday(now, nullptr);
-    s->toggle = 0;
-    if (now[1] < s->counter) {
-      s->toggle = 1;
-    } else {
-      s->toggle = 2;
-    }
-    if (now[0] >= end) break;
-  }
-}
-
-// Only the second part of a second reads the lock.
-void poll_reading_late(LoopState* s, long end) {
-  long now[2];
-  while (look(s) == 0) {
-    s->timeofday(now, nullptr);
-    if (now[1] >= s->counter && s->lock != 0) s->state = 1;
-    if (now[0] >= end) break;
-  }
-}
-
-// Turns of the second part of a second count, those of the first part set the counter.
-void poll_counting_late(LoopState* s, long end) {
-  long now[2];
-  while (look(s) == 0) {
-    s->timeofday(now, nullptr);
-    if (now[1] < s->counter) {
-      s->toggle = 5;
-    } else {
-      s->toggle = s->toggle + 1;
-    }
-    if (now[0] >= end) break;
-  }
-}
-
 // Microseconds since a start, which may be in the future, divided by the processor's division.
 void poll_until_quotient(LoopState* s, long end, long divisor) {
   long now[2];

@@ -46,6 +46,13 @@ struct LoopState {
   void poll_with_flag(LoopState*);             \
   void poll_limited(LoopState*, long limit);   \
   void poll_two_counting(LoopState*);          \
+  void poll_with_credits(LoopState*);          \
+  void poll_testing_a_bit(LoopState*);         \
+  void poll_copying_credits(LoopState*);       \
+  void poll_carrying_credits(LoopState*);      \
+  void poll_with_moving_limit(LoopState*);     \
+  void poll_deviating(LoopState*);             \
+  void poll_comparing_counters(LoopState*);    \
   void poll_with_counted_argument(LoopState*); \
   void poll_giving_up(LoopState*, long each);  \
   void poll_looking_elsewhere(LoopState*, long each); \
@@ -72,9 +79,6 @@ struct LoopState {
   void poll_keeping_millisecond(LoopState*, long end); \
   void poll_until_difference(LoopState*, long end); \
   void poll_leaving_early_times(LoopState*, long end); \
-  void poll_storing_either(LoopState*, long end); \
-  void poll_reading_late(LoopState*, long end); \
-  void poll_counting_late(LoopState*, long end); \
   void poll_until_quotient(LoopState*, long end, long divisor); \
   void poll_with_two_buffers(LoopState*);      \
   void poll_nested(LoopState*);                \

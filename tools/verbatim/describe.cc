@@ -87,7 +87,7 @@ void print_links(const config::TopologySpec& topology) {
     std::vector<std::string> row = {end_text(topology, link.end_a), "--", end_text(topology, link.end_b),
                                     topology.is_roce() ? "Ethernet" : config::format_link_rate(link.rate),
                                     format_quantity(config::bits_per_second(link.rate), Dimension::kRate),
-                                    format_quantity(link.length_mm, Dimension::kLength),
+                                    link.length_mm == 0 && link.propagation() > Duration(0) ? "-" : format_quantity(link.length_mm, Dimension::kLength),
                                     format_quantity(to_ps(link.propagation()), Dimension::kDuration)};
     if (topology.is_roce()) row.push_back(pauses_text(link));
     table.row(std::move(row));

@@ -14,8 +14,11 @@
 #include "sim/config/arguments.h"
 #include "sim/config/words.h"
 #include "sim/core/time_text.h"
+#include "sim/core/words.h"
+#include "sim/ib/drop_reason.h"
 #include "sim/ib/qp_state.h"
 #include "sim/ib/wc_status.h"
+#include "sim/observe/drop_names.h"
 #include "sim/observe/failure_causes.h"
 #include "sim/observe/failure_facts.h"
 #include "tools/verbatim/answer.h"
@@ -101,6 +104,30 @@ std::vector<Meaning> all_meanings() {
   return all;
 }
 
+// Reasons of packet-dropped records: by number as in a trace, "reason=25", or by name as in run.json, "after-nak".
+std::optional<Meaning> drop_meaning(const std::string& text) {
+  struct Row {
+    std::string name;
+    std::string_view meaning;
+  };
+  static const std::vector<std::pair<std::uint64_t, Row>> rows = [] {
+    std::vector<std::pair<std::uint64_t, Row>> all;
+    const auto add = [&](ib::DropReason reason) {
+      const auto number = static_cast<std::uint64_t>(reason);
+      all.push_back({number, {join("reason=", number, ", ", observe::drop_name(number)), ib::text_of(reason)}});
+    };
+#define VERBATIM_ADD_REASON(id, number, text) add(ib::DropReason::id);
+    VERBATIM_DROP_REASONS(VERBATIM_ADD_REASON)
+#undef VERBATIM_ADD_REASON
+    return all;
+  }();
+  for (const auto& [number, row] : rows) {
+    if (text == join("reason=", number) || text == join("reason ", number) || text == observe::drop_name(number))
+      return Meaning{row.name, row.meaning, {"The trace has it as packet-dropped, run.json counts it for each port under ports."}};
+  }
+  return std::nullopt;
+}
+
 bool is_error(const std::string& word) {
   return word.size() > 1 && (word[0] == 'E' || word[0] == 'e') && word.find('_') == word.npos;
 }
@@ -125,6 +152,9 @@ std::vector<Meaning> find_meanings(const std::vector<std::string>& words) {
     }
   };
   add_named(text);
+  if (found.empty()) {
+    if (const auto drop = drop_meaning(text)) found.push_back(*drop);
+  }
   for (const char* prefix : {"IBV_WC_", "IBV_EVENT_", "RDMA_CM_EVENT_"}) {
     if (found.empty()) add_named(prefix + text);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/core/words.h"
 #include "sim/ib/packet.h"
 #include "sim/ib/types.h"
 
@@ -10,6 +11,7 @@ namespace verbatim::cli {
 namespace {
 
 constexpr std::uint32_t kNoComponent = ~0u;
+constexpr std::size_t kMostAtPlace = 8;            // switches at one distance that are listed
 constexpr std::string_view kSwitch = "switch/";  // prefix of a component's name
 
 std::uint64_t address_of(const ib::Packet& packet) {
@@ -143,13 +145,20 @@ std::vector<FlowFacts::Facts> FlowFacts::finish() {
     if (flow.is_under_way) flow.facts.held = wait_of(flow.sender) - flow.wait_before;
     std::ranges::sort(flow.crossings, {},
                       [](const Crossing& one) { return std::pair(one.place, one.component); });
-    std::uint32_t place = 1;
-    for (const Crossing& one : flow.crossings) {
-      std::string& path = flow.facts.path;
-      if (!path.empty()) path += one.place == place ? '|' : '>';
-      place = one.place;
-      path +=
-          std::string_view(simulation_.components().name(ComponentId{one.component})).substr(kSwitch.size());
+    const auto name = [&](const Crossing& one) {
+      return std::string_view(simulation_.components().name(ComponentId{one.component})).substr(kSwitch.size());
+    };
+    std::string& path = flow.facts.path;
+    for (auto first = flow.crossings.begin(); first != flow.crossings.end();) {
+      const auto past = std::find_if(first, flow.crossings.end(), [&](const Crossing& one) { return one.place != first->place; });
+      const auto count = static_cast<std::size_t>(past - first);
+      if (!path.empty()) path += '>';
+      if (count > kMostAtPlace) {
+        path += join(name(*first), "|...|", name(*(past - 1)), " (", count, ")");
+      } else {
+        for (auto one = first; one != past; ++one) path += join(one == first ? "" : "|", name(*one));
+      }
+      first = past;
     }
     all.push_back(std::move(flow.facts));
   }

@@ -29,7 +29,8 @@ class FlowFacts final : public ib::PacketObserver, public workload::FlowListener
     // packets and a free line, but pauses or a lack of credits stopped all of them.
     Duration held{0};
     // Switches that data crossed, by distance; several paths show as several names:
-    // "leaf0>spine0|spine1>leaf3". Empty: none.
+    // "leaf0>spine0|spine1>leaf3"; of more than 8 at one distance the first, the last and their number:
+    // "leaf0>spine0|...|spine15 (16)>leaf3". Empty: none.
     std::string path;
   };
 

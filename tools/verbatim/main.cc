@@ -65,6 +65,9 @@ void add_new(CLI::App& app, NewOptions& options) {
   verb->add_option("--shape", options.shape, shapes_of_new() + " (default: star)")->type_name("SHAPE");
   verb->add_option("--rate", options.rate, "rate of every cable, such as \"HDR 4x\", or \"50 Gbps\" with roce (default: EDR 4x, with roce 100 Gbps)")->type_name("RATE");
   verb->add_option("--link-layer", options.link_layer, "infiniband, or roce")->type_name("NAME")->capture_default_str();
+  verb->add_flag("--pfc", options.pfc, "with roce: switches that pause (PFC) and mark (ECN), adapters with DCQCN, jumbo frames; without it links have credits as on InfiniBand");
+  verb->add_option("--controller", options.controller, "with --pfc: congestion control of all adapters, such as dcqcn-nv, hpcc, swift, timely or none")->type_name("NAME");
+  verb->add_option("--oversubscription", options.oversubscription, "of the leaves of leaf_spine, fat_tree and rail, such as 2:1")->type_name("DOWN:UP");
   add_answer(verb, options.style);
 }
 

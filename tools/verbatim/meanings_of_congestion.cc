@@ -43,6 +43,36 @@ constexpr Meaning kCongestion[] = {
       "Small steps (rpg_ai_rate 5 Mb/s) and long periods (300 us) make a flow slow for milliseconds after a short congestion.",
       "The trace has each change as rate, run.json the lowest under congestion, --explain-latency what a packet waited as "
       "\"queue pair: rate limit\"."}},
+    {"HPCC",
+     "Congestion control by telemetry (Li et al., SIGCOMM 2019): switches write queue length, bytes sent and time of each output into the packet, the "
+     "receiver returns them with its acknowledgement, and the sender sets its window so that the busiest output is used to 95 % and its queue is empty.",
+     {"Profile key congestion_control/controller hpcc, base_round_trip and rpg_ai_rate (the additive increase); topology key profile_changes sets them.",
+      "It reads neither marks nor notifications. A small additive increase makes shares equal slowly: flows that started earlier keep more for long.",
+      "The trace has each change as rate, --explain-latency what a packet waited as \"queue pair: rate limit\"."}},
+    {"Swift",
+     "Congestion control by delay (Kumar et al., SIGCOMM 2020): the sender raises its window while the round trip is below a target and lowers it by "
+     "how far it is above. The target grows with the number of hops and for flows with small windows.",
+     {"Profile key congestion_control/controller swift, and base_round_trip.", "It needs neither marks nor telemetry of switches."}},
+    {"TIMELY",
+     "Congestion control by the gradient of round trips (Mittal et al., SIGCOMM 2015): the sender lowers its rate while round trips grow and raises it "
+     "while they shrink, between a lower and an upper threshold.",
+     {"Profile key congestion_control/controller timely.", "Equal gradients keep unequal rates, so shares need not become equal (Zhu et al., CoNEXT 2016)."}},
+    {"ECMP",
+     "Equal-cost multipath: where several ports lead on by paths of equal length, the switch chooses one by a hash of the flow's addresses and ports. "
+     "A flow keeps to one path, and two large flows may share one while others stay empty (a collision).",
+     {"Each queue pair is a flow with a source port of its own: more queue pairs per flow spread better.",
+      "Topology key ecmp_seed: own numbers of the switches, or the same one, which makes tiers choose alike (polarisation).",
+      "load_balancing by flowlet or packet chooses again during a flow (see spraying). --flows FILE names the path of each flow, --links the bytes of each cable."}},
+    {"slowdown",
+     "The completion time of a flow over its ideal time: what it takes in an idle fabric whose slowest cable on the path is always busy with it. 1 is as "
+     "fast as possible; flows that share a cable fairly with n others have about n + 1.",
+     {"Columns of the table of flows, flow_times of run.json and --flows FILE; the page of report has it by size.",
+      "`verbatim workload` prints another ideal: the least time for all flows of a workload together."}},
+    {"busbw",
+     "Bus bandwidth of a collective as nccl-tests computes it: bytes over time (algbw) times a factor of the pattern, 2 (n - 1) / n for all-reduce, which "
+     "makes it comparable with the rate of a host's link for any number of hosts n.",
+     {"Below the rate of the link, other parts limit: few bytes in each message, paths that flows share, or computing between the steps.",
+      "algbw is what the program sees: the size of its buffer over the time."}},
     {"FECN",
      "Forward explicit congestion notification (InfiniBand, annex A10): a bit in the BTH that a switch sets in packets that leave by a "
      "congested output. The output is congested while more than a threshold waits there and it could send more (the root); one that waits "

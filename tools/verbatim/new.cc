@@ -9,12 +9,15 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "sim/config/device_limits.h"
 #include "sim/config/fields.h"
+#include "sim/config/generate/builder.h"
 #include "sim/config/load.h"
+#include "sim/hca/congestion/controllers.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
 #include "tools/verbatim/install_paths.h"
@@ -32,6 +35,7 @@ struct Rate {
   const char* written;  // in the topology
   const char* hca;
   const char* switch_profile;
+  bool has_pauses = false;  // on Ethernet: the ports of the switch share memory, pause and mark
 };
 constexpr Rate kRates[] = {{"infiniband", "QDR 4x", "qdr_hca", "infiniscale_iv"},
                            {"infiniband", "FDR 4x", "connectx3", "switchx2"},
@@ -41,8 +45,11 @@ constexpr Rate kRates[] = {{"infiniband", "QDR 4x", "qdr_hca", "infiniscale_iv"}
                            {"roce", "25 Gbps", "edr_hca", "ethernet_switch"},
                            {"roce", "50 Gbps", "edr_hca", "ethernet_switch"},
                            {"roce", "100 Gbps", "edr_hca", "ethernet_switch"},
-                           {"roce", "200 Gbps", "connectx6_hdr", "spectrum2"},
-                           {"roce", "400 Gbps", "connectx7_ndr", "hpcc_switch"}};
+                           {"roce", "25 Gbps", "edr_roce", "spectrum", true},
+                           {"roce", "50 Gbps", "edr_roce", "spectrum", true},
+                           {"roce", "100 Gbps", "edr_roce", "spectrum", true},
+                           {"roce", "200 Gbps", "connectx6_hdr", "spectrum2", true},
+                           {"roce", "400 Gbps", "connectx7_ndr", "hpcc_switch", true}};
 constexpr const char* kUsualRates[] = {"EDR 4x", "100 Gbps"};  // by link layer
 constexpr const char* kLinkLayers[] = {"infiniband", "roce"};
 
@@ -50,6 +57,9 @@ struct Fabric {
   const Rate& rate;
   std::int64_t hosts;
   bool is_generated = false;  // even with two hosts
+  bool pfc = false;           // as the option says
+  std::string controller;     // empty: the profile's
+  std::uint32_t down = 0, up = 0;  // oversubscription of the leaves; 0: the shape's
 
   bool is_roce() const { return rate.link_layer == std::string_view("roce"); }
 
@@ -76,7 +86,13 @@ std::string direct(const Fabric& fabric) {
 }
 
 std::string generated(const Fabric& fabric, const std::string& shape) {
-  return fmt::format(R"(  "generate": {{
+  std::string before;
+  if (fabric.pfc) before += "  \"interface_mtu\": 9000,\n";
+  if (!fabric.controller.empty()) {
+    before += fmt::format("  \"profile_changes\": {{\"{}\": {{\"congestion_control\": {{\"controller\": \"{}\"}}}}}},\n", fabric.rate.hca,
+                          fabric.controller);
+  }
+  return before + fmt::format(R"(  "generate": {{
     {}, "hosts": {}, "rate": "{}", "length": "2 m",
     "hca": "{}", "switch": "{}"
   }})",
@@ -84,7 +100,7 @@ std::string generated(const Fabric& fabric, const std::string& shape) {
 }
 
 std::string star(const Fabric& fabric) {
-  if (fabric.hosts != 2) return generated(fabric, R"("shape": "star")");
+  if (fabric.hosts != 2 || fabric.is_generated) return generated(fabric, R"("shape": "star")");
   std::string text = written_hosts(fabric) + fmt::format(R"(,
   "switches": [
     {{"name": "leaf0", "profile": "{}", "ports": 36}}
@@ -98,23 +114,32 @@ std::string star(const Fabric& fabric) {
   return text + "\n  ]";
 }
 
-// At most 4 or 16 hosts per leaf, and half as many spines: the common oversubscription of 2:1.
+// At most 4 or 16 hosts per leaf, and by default half as many spines: the common oversubscription of 2:1.
 std::string leaf_spine(const Fabric& fabric) {
   const std::int64_t per_leaf = fabric.hosts > 64 ? 16 : std::min<std::int64_t>(4, (fabric.hosts + 1) / 2);
   return generated(fabric, fmt::format(R"("shape": "leaf_spine", "hosts_per_leaf": {}, "spines": {})", per_leaf,
-                                       std::max<std::int64_t>(1, per_leaf / 2)));
+                                       fabric.down == 0 ? std::max<std::int64_t>(1, per_leaf / 2)
+                                                        : (per_leaf * fabric.up + fabric.down - 1) / fabric.down));
 }
 
 // With an explicit k only pods with hosts are built.
 std::string fat_tree(const Fabric& fabric) {
+  if (fabric.down == 0) {
+    std::int64_t k = 2;
+    while (k * k * k / 4 < fabric.hosts) k += 2;
+    return generated(fabric, fmt::format(R"("shape": "fat_tree", "k": {}, "names": "place")", k));
+  }
+  const std::int64_t sum = fabric.down + fabric.up;
   std::int64_t k = 2;
-  while (k * k * k / 4 < fabric.hosts) k += 2;
-  return generated(fabric, fmt::format(R"("shape": "fat_tree", "k": {}, "names": "place")", k));
+  while (k % sum != 0 || k / sum * fabric.down * (k / 2) * k < fabric.hosts) k += 2;
+  return generated(fabric, fmt::format(R"("shape": "fat_tree", "k": {}, "names": "place", "per_tier": {{"leaf": {{"oversubscription": "{}:{}"}}}})", k,
+                                       fabric.down, fabric.up));
 }
 
 constexpr std::int64_t kRails = 4;
 std::string rail(const Fabric& fabric) {
-  return generated(fabric, fmt::format(R"("shape": "rail", "rails": {}, "hosts_per_leaf": {})", kRails, std::min<std::int64_t>(fabric.hosts, 16)));
+  return generated(fabric, fmt::format(R"("shape": "rail", "rails": {}, "hosts_per_leaf": {}{})", kRails, std::min<std::int64_t>(fabric.hosts, 16),
+                                       fabric.down == 0 ? "" : fmt::format(R"(, "oversubscription": "{}:{}")", fabric.down, fabric.up)));
 }
 
 // Cables of these shapes form cycles, in which packets can wait for each other for ever. On InfiniBand the
@@ -162,6 +187,8 @@ struct Shape {
   std::int64_t hosts_least, hosts_most;  // device profiles may have lower limits
   std::string (*write)(const Fabric& fabric);
   std::int64_t rails = 0;  // adapters of each host, for flows; 0: programs run instead
+  bool has_leaves = false;   // with an oversubscription
+  bool has_circles = false;  // of cables: on Ethernet nothing is paused
 
   // A large fabric starts with flows instead of a process on each host.
   bool has_flows(const Fabric& fabric) const { return rails != 0 || fabric.hosts > kMostPrograms; }
@@ -170,13 +197,13 @@ struct Shape {
 constexpr std::int64_t kMostHosts = 10'000;
 constexpr Shape kShapes[] = {{"direct", "two hosts on one cable", 2, 2, direct},
                              {"star", "all hosts at one switch", 2, kMostHosts, star},
-                             {"leaf_spine", "hosts at leaves, each of which has a cable to every spine", 3, kMostHosts, leaf_spine},
-                             {"fat_tree", "three tiers of switches with k ports each", 2, kMostHosts, fat_tree, 1},
-                             {"rail", "hosts of 4 adapters, each at a leaf of its own, with spines above", 2, kMostHosts, rail, kRails},
-                             {"dragonfly", "groups of routers that are all joined", 2, kMostHosts, dragonfly, 1},
+                             {"leaf_spine", "hosts at leaves, each of which has a cable to every spine", 3, kMostHosts, leaf_spine, 0, true},
+                             {"fat_tree", "three tiers of switches with k ports each", 2, kMostHosts, fat_tree, 1, true},
+                             {"rail", "hosts of 4 adapters, each at a leaf of its own, with spines above", 2, kMostHosts, rail, kRails, true},
+                             {"dragonfly", "groups of routers that are all joined", 2, kMostHosts, dragonfly, 1, false, true},
                              {"dragonfly_plus", "groups of leaves and spines that are all joined", 2, kMostHosts, dragonfly_plus, 1},
-                             {"torus", "a grid of switches whose rows are rings", 4, kMostHosts, torus, 1},
-                             {"hyperx", "a grid of switches whose rows are joined in full", 4, kMostHosts, hyperx, 1}};
+                             {"torus", "a grid of switches whose rows are rings", 4, kMostHosts, torus, 1, false, true},
+                             {"hyperx", "a grid of switches whose rows are joined in full", 4, kMostHosts, hyperx, 1, false, true}};
 
 template <class Range>
 std::string listed(const Range& names) {
@@ -197,9 +224,17 @@ std::string name_of_folder(const fs::path& folder) {
   return config::is_valid_name(name) ? name : "fabric";
 }
 
+std::string flow_control_text(const Fabric& fabric, const Shape& shape) {
+  if (shape.has_circles) return "without pauses: packets that find no space are dropped";
+  if (fabric.rate.has_pauses && shape.name != std::string_view("direct")) return "with PFC and ECN";
+  return "with credits instead of PFC, and without ECN";
+}
+
 std::string summary_of(const Fabric& fabric, const Shape& shape) {
-  return fmt::format("{} hosts, {} ({}), {}{}", fabric.hosts, shape.name, shape.what, fabric.rate.written,
-                     fabric.is_roce() ? " RoCEv2" : "");
+  std::string text = fmt::format("{} hosts, {} ({}), {}", fabric.hosts, shape.name, shape.what, fabric.rate.written);
+  if (fabric.is_roce()) text += " RoCEv2 " + flow_control_text(fabric, shape);
+  if (fabric.down != 0) text += fmt::format(", oversubscription {}:{}", fabric.down, fabric.up);
+  return fabric.controller.empty() ? text : text + ", controller " + fabric.controller;
 }
 
 std::string topology_of(const Fabric& fabric, const Shape& shape, const std::string& name) {
@@ -277,8 +312,8 @@ const Rate* rate_of(const NewOptions& options, config::Diagnostics& diagnostics)
   const auto rate = config::parse_link_rate(wanted, &problem, &hint);
   std::vector<std::string> known;
   for (const Rate& one : kRates) {
-    if (options.link_layer != one.link_layer) continue;
-    known.emplace_back(one.written);
+    if (options.link_layer != one.link_layer || (options.pfc && options.link_layer == "roce" && !one.has_pauses)) continue;
+    if (std::ranges::find(known, one.written) == known.end()) known.emplace_back(one.written);
     if (rate && config::parse_link_rate(one.written, &problem, &hint)->byte_time == rate->byte_time) return &one;
   }
   diagnostics.add("--rate", "", config::in_quotes(wanted) + " is not a rate that `new` has devices for",
@@ -304,6 +339,38 @@ const Shape* shape_of(const NewOptions& options, config::Diagnostics& diagnostic
   diagnostics.add("--hosts", "", std::to_string(options.hosts) + " hosts do not make a " + shape->name,
                   std::string(shape->name) + " (" + shape->what + ") has " + range + " hosts");
   return nullptr;
+}
+
+// Findings about the options of congestion. Fills the fabric's members of these.
+void add_congestion(const NewOptions& options, const Shape& shape, Fabric& fabric, config::Diagnostics& diagnostics) {
+  const std::string of_shape = "the shape " + std::string(shape.name);
+  if (options.pfc && !fabric.is_roce()) diagnostics.add("--pfc", "", "links of InfiniBand have credits", "add --link-layer roce, or leave it out");
+  else if (options.pfc && shape.has_circles)
+    diagnostics.add("--pfc", "", of_shape + " has circles of cables, in which paused packets wait for each other", "choose leaf_spine or fat_tree");
+  else if (options.pfc && shape.name == std::string_view("direct"))
+    diagnostics.add("--pfc", "", of_shape + " has no switch", "choose another shape, such as star");
+  if (!options.controller.empty() && !options.pfc)
+    diagnostics.add("--controller", "", "without --pfc no switch marks packets", "add --pfc, or leave it out");
+  std::vector<std::string> known;
+  for (const hca::ControllerRow& row : hca::controller_rows()) known.emplace_back(row.name);
+  if (!options.controller.empty() && std::ranges::find(known, options.controller) == known.end()) {
+    const std::string near = config::nearest(options.controller, known);
+    diagnostics.add("--controller", "", config::in_quotes(options.controller) + " is not a controller",
+                    near.empty() ? "they are " + listed(known) : "did you mean \"" + near + "\"?");
+  }
+  fabric.pfc = options.pfc;
+  fabric.controller = options.controller;
+  fabric.is_generated = fabric.is_generated || options.pfc;
+  if (options.oversubscription.empty()) return;
+  const auto ratio = config::parse_port_ratio(options.oversubscription);
+  if (!ratio || ratio->sum() > 64) {
+    diagnostics.add("--oversubscription", "", config::in_quotes(options.oversubscription) + " is not a ratio of ports", "write it like 2:1");
+  } else if (!shape.has_leaves) {
+    diagnostics.add("--oversubscription", "", of_shape + " has no leaves with cables up", "choose leaf_spine, fat_tree or rail");
+  } else {
+    fabric.down = ratio->down;
+    fabric.up = ratio->up;
+  }
 }
 
 struct File {
@@ -382,9 +449,13 @@ int make_new(const NewOptions& options) {
   const Shape* const shape = shape_of(options, diagnostics);
   const std::string name = name_of_folder(to);
   std::vector<File> files;
-  const auto fabric_of = [&] { return Fabric{*rate, options.hosts, shape->rails != 0}; };
+  std::optional<Fabric> made;
   if (diagnostics.empty()) {
-    const Fabric fabric = fabric_of();
+    made.emplace(Fabric{*rate, options.hosts, shape->rails != 0});
+    add_congestion(options, *shape, *made, diagnostics);
+  }
+  if (diagnostics.empty()) {
+    const Fabric& fabric = *made;
     files = {{"topology.json", topology_of(fabric, *shape, name)},
              {"scenario.json", shape->has_flows(fabric) ? flow_scenario_of(fabric, *shape, name) : scenario_of(fabric, name)},
              {"README.md", readme_of(fabric, *shape, name)}};
@@ -402,8 +473,8 @@ int make_new(const NewOptions& options) {
   }
   const std::string next = "verbatim run " + config::shell_word(to / "scenario.json");
   answer.document() = {{"folder", to.string()}, {"files", {"topology.json", "scenario.json", "README.md"}}, {"next", next}};
-  const bool has_flows = shape->has_flows(fabric_of());
-  answer.print("%s: %s\n%s: %s\n%s: how\nnext: %s\n", (to / "topology.json").c_str(), summary_of(fabric_of(), *shape).c_str(),
+  const bool has_flows = shape->has_flows(*made);
+  answer.print("%s: %s\n%s: %s\n%s: how\nnext: %s\n", (to / "topology.json").c_str(), summary_of(*made, *shape).c_str(),
              (to / "scenario.json").c_str(),
              has_flows ? "a flow of 1 MiB from each host to the one half of all hosts further on; programs can be added"
                        : "ibv_rc_pingpong, on every second host the client of the one before; put in your own program",

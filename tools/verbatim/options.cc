@@ -137,9 +137,9 @@ void add_show(CLI::App* verb, RunOptions& options) {
   verb->add_option("--calls", options.calls, "write the system calls and verbs of the programs to this file, one a line, as strace does")
       ->type_name("FILE");
   verb->add_option("--watch", options.watch,
-                   "with --trace, --pcap or --record: only this host or switch, or those of a pattern such as \"leaf[0-3]\"; may be given several times")
+                   "with --trace, --pcap, --record or --explain-latency: only this host or switch, or those of a pattern such as \"leaf[0-3]\"; may be given several times")
       ->type_name("NODE");
-  verb->add_option("--watch-time", options.watch_time, "with --trace, --pcap or --record: only this part of the run, such as 10ms..10.5ms")
+  verb->add_option("--watch-time", options.watch_time, "with --trace, --pcap, --record or --explain-latency: only this part of the run, such as 10ms..10.5ms")
       ->type_name("FROM..TO");
   verb->add_option("--flows", options.flows, "write a line for each flow as CSV to this file: ends, bytes, times, slowdown, retransmissions, marks, path")
       ->type_name("FILE");

@@ -70,6 +70,7 @@ struct Times {
     row["flows"] = flows;
     row["finished"] = times.size();
     if (!times.empty()) {
+      row["mean"] = mean_of(times);
       for (const auto& [key, percent] : {std::pair("p50", 50), {"p95", 95}, {"p99", 99}})
         row[key] = nearest_rank(times, percent);
       row["longest"] = times.back();

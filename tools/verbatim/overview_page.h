@@ -16,7 +16,7 @@ namespace verbatim::cli {
 //  - "hosts", "tiers", "groups": names. "host_groups": by host.
 //  - "flows": "all" and "workloads" (empty if one workload has all flows), each with "name", "flows", "finished",
 //    "failed", "endless"; "curve", pairs of a time and the number of flows that took at most that long; "classes", the
-//    same by size, with "bytes", "is_exact", percentiles of times ("p50") and, if ideal times are known, of slowdowns in
+//    same by size, with "bytes", "is_exact", "mean" and percentiles of times ("p50") and, if ideal times are known, of slowdowns in
 //    thousandths ("s50"); "slowdown", rows of sizes with "least", "most", "count", "s50", "s95", "s99". "slowest": rows
 //    of single flows.
 //  - "classes": of ports, from one tier to another, with "tier", "far_tier", "ports".

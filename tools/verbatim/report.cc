@@ -21,6 +21,7 @@
 #include "tools/verbatim/program_ends.h"
 #include "tools/verbatim/recorded_run.h"
 #include "tools/verbatim/run_congestion.h"
+#include "tools/verbatim/unused_rdma.h"
 
 namespace verbatim::cli {
 
@@ -93,13 +94,15 @@ nlohmann::ordered_json queues_of(const supervisor::RunResult& result) {
 // Process 0 means the fabric, or several processes.
 std::string of_process(std::uint32_t pid) { return pid == 0 ? "" : ", process " + std::to_string(pid); }
 
-nlohmann::ordered_json losses_of(const observe::Losses& losses) {
+nlohmann::ordered_json losses_of(const observe::Losses& losses, const std::vector<std::string>& failed_links) {
   nlohmann::ordered_json json = {{"packets_dropped", losses.packets_dropped()},
+                                 {"packets_discarded", losses.packets_discarded()},
                                  {"packets_sent_again", losses.packets_sent_again()},
                                  {"retries", losses.retries()},
                                  {"rnr_naks", losses.rnr_naks()},
                                  {"most_retried_message", nullptr}};
-  if (losses.any()) json["text"] = losses_text(losses);
+  json["failed_links"] = failed_links;
+  if (losses.any()) json["text"] = losses_text(losses, failed_links);
   if (const observe::Losses::Message worst = losses.worst_message(); worst.retries != 0) {
     json["most_retried_message"] = {{"adapter", worst.adapter}, {"qpn", worst.qpn}, {"psn", worst.psn},
                                     {"retries", worst.retries}, {"first_ps", worst.first_ps}, {"last_ps", worst.last_ps}};
@@ -109,23 +112,40 @@ nlohmann::ordered_json losses_of(const observe::Losses& losses) {
 
 }  // namespace
 
-std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures) {
+namespace {
+
+std::string text_of_link_down(const config::FaultSpec& fault) {
   const auto at = [](Duration time) { return time_text(instant_from_ps(time.count())); };
+  return "the link " + fault.link + " went down at " + at(fault.at) +
+         (fault.until.count() != 0 ? " until " + at(fault.until) : " for the rest of the run");
+}
+
+}  // namespace
+
+std::vector<std::string> failed_links_of(const RunPlan& plan, const RunFigures& figures) {
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < figures.faults.size(); ++i) {
+    const config::FaultSpec& fault = plan.scenario.faults[i];
+    if (fault.action == "link_down" && !fault.is_drawn && figures.faults[i].fired != 0) sentences.push_back(text_of_link_down(fault));
+  }
+  return sentences;
+}
+
+std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures) {
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < figures.faults.size(); ++i) {
     const config::FaultSpec& fault = plan.scenario.faults[i];
     if (!fault.is_drawn || figures.faults[i].fired == 0) continue;
     if (fault.of_adapter()) {
-      sentences.push_back("the adapter of " + fault.host + " failed at " + at(fault.at));
+      sentences.push_back("the adapter of " + fault.host + " failed at " + time_text(instant_from_ps(fault.at.count())));
     } else {
-      sentences.push_back("the link " + fault.link + " went down at " + at(fault.at) +
-                          (fault.until.count() != 0 ? " until " + at(fault.until) : " for the rest of the run"));
+      sentences.push_back(text_of_link_down(fault));
     }
   }
   for (std::size_t i = 0; i < result.programs.size(); ++i) {
     const config::ProgramSpec& spec = plan.scenario.programs[i];
     if (!spec.kill_is_drawn || result.programs[i].signal != SIGKILL) continue;
-    sentences.push_back("on host " + spec.host + ", `" + config::join_words(spec.command) + "` was killed at " + at(spec.kill));
+    sentences.push_back("on host " + spec.host + ", `" + config::join_words(spec.command) + "` was killed at " + time_text(instant_from_ps(spec.kill.count())));
   }
   return sentences;
 }
@@ -154,6 +174,8 @@ std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunR
     }
     warnings.push_back(std::move(text));
   }
+  std::string unused_rdma = unused_rdma_text(plan.scenario, result, figures.packets);
+  if (!unused_rdma.empty()) warnings.push_back(std::move(unused_rdma));
   constexpr std::size_t kMostMismatches = 5;  // that are listed
   const std::vector<std::string>& mismatches = plan.scenario.topology.mismatches;
   for (std::size_t i = 0; i < std::min(kMostMismatches, mismatches.size()); ++i) warnings.push_back("mismatch: " + mismatches[i]);
@@ -491,7 +513,7 @@ std::string run_json_of(const RunPlan& plan, const supervisor::RunResult& result
                      {"diagnoses", diagnoses},
                      {"checks", checks},
                      {"failures", to_json(figures.failures)},
-                     {"losses", losses_of(*figures.losses)},
+                     {"losses", losses_of(*figures.losses, failed_links_of(plan, figures))},
                      {"queues", queues_of(result)},
                      {"faults", faults},
                      {"drawn_faults", figures.drawn_faults},

@@ -58,10 +58,12 @@ struct Verdict {
   std::map<std::size_t, std::vector<std::string>> of_programs;  // sentences about one program, by its index
 };
 
+// A sentence for each link that a fault of the scenario or of --fault has taken down.
+std::vector<std::string> failed_links_of(const RunPlan& plan, const RunFigures& figures);
 // A sentence for each failure drawn by freedom spec.
 std::vector<std::string> drawn_failures_of(const RunPlan& plan, const supervisor::RunResult& result, const RunFigures& figures);
 
-// A sentence for each fault, and each kill, that never happened.
+// A sentence for each fault, and each kill, that never happened, and for a library that used TCP only.
 std::vector<std::string> warnings_of(const RunPlan& plan, const supervisor::RunResult& result,
                                      const RunFigures& figures);
 

@@ -11,10 +11,17 @@ namespace verbatim::cli {
 
 namespace {
 
+// An object that is still in use cannot be destroyed (EBUSY). Programs that end after another failure often do not
+// undo everything first.
+bool is_refused_destruction(const observe::Failure& failure) { return failure.subject.starts_with("EBUSY "); }
+
 RunCause of_failure(const observe::Failure& failure) {
   const observe::FailureCause& first = failure.causes.front();
-  return {join("at ", time_text(failure.time_ps), ", ", failure.what, ": ", first.evidence), first.remedy, failure.subject, !failure.is_finding};
+  return {join("at ", time_text(failure.time_ps), ", ", failure.what, ": ", first.evidence), first.remedy, failure.subject,
+          !failure.is_finding && !is_refused_destruction(failure)};
 }
+
+bool is_of_request(const observe::Failure& failure) { return !failure.is_finding && failure.subject.starts_with("IBV_WC_"); }
 
 bool has_hung(supervisor::Outcome outcome) {
   using enum supervisor::Outcome;
@@ -42,6 +49,8 @@ RunCause cause_of(const supervisor::RunResult& result, std::span<const observe::
     const auto failed = std::ranges::find(failures, false, &observe::Failure::is_finding);
     const supervisor::HangCause& hang = result.hang_cause;
     if (hang.is_of_peer && failed != failures.end()) return of_failure(*failed);
+    const auto failed_request = std::ranges::find_if(failures, is_of_request);
+    if (hang.follows_from_failure && failed_request != failures.end()) return of_failure(*failed_request);
     // The peer has exited because of its own failure, and the other programs wait for it.
     if (hang.is_of_peer && !failures.empty()) return of_failure(failures.front());
     const bool follows_from_end = hang.is_of_peer && first_end_ps;
@@ -93,17 +102,23 @@ std::string congestion_text(const observe::Congestion& congestion) {
   return text;
 }
 
-std::string losses_text(const observe::Losses& losses) {
+std::string losses_text(const observe::Losses& losses, const std::vector<std::string>& failed_links) {
   if (!losses.any()) return "";
   const auto counted = [](std::uint64_t number, const char* one, const char* many) { return join(number, " ", number == 1 ? one : many); };
   std::string text = join("losses: ", counted(losses.packets_dropped(), "packet", "packets"), " dropped, ",
+                          losses.packets_discarded() == 0 ? "" : join(losses.packets_discarded(), " discarded by receivers (out of order after a NAK), "),
                           counted(losses.packets_sent_again(), "packet", "packets"), " sent again, ",
-                          counted(losses.retries(), "retry", "retries"), " for any cause, ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
+                          counted(losses.retries(), "retry", "retries"), ", ", counted(losses.rnr_naks(), "RNR NAK", "RNR NAKs"));
+  const auto with_links = [&](std::string whole) {
+    constexpr std::size_t kMostLinks = 4;
+    for (std::size_t i = 0; i < std::min(kMostLinks, failed_links.size()); ++i) whole += "; " + failed_links[i];
+    return failed_links.size() <= kMostLinks ? whole : join(whole, "; and ", failed_links.size() - kMostLinks, " more links");
+  };
   const observe::Losses::Message worst = losses.worst_message();
-  if (worst.retries == 0) return text;
+  if (worst.retries == 0) return with_links(text);
   text += join("; most retried message: QP ", worst.qpn, " of ", worst.adapter.substr(worst.adapter.find('/') + 1), ", PSN ", worst.psn, ", ",
                counted(worst.retries, "retry", "retries"), worst.retries == 1 ? " at " : " from ", time_text(worst.first_ps));
-  return worst.retries == 1 ? text : text + " to " + time_text(worst.last_ps);
+  return with_links(worst.retries == 1 ? text : text + " to " + time_text(worst.last_ps));
 }
 
 }  // namespace verbatim::cli

@@ -192,6 +192,7 @@ std::vector<FlowTimes> times_of(const workload::Traffic& traffic, std::span<cons
     if (of.times.empty()) return;
     std::ranges::sort(of.times);
     std::ranges::sort(of.rates);
+    row.mean_ps = mean_of(of.times);
     row.p50_ps = nearest_rank(of.times, 50);
     row.p95_ps = nearest_rank(of.times, 95);
     row.p99_ps = nearest_rank(of.times, 99);
@@ -263,14 +264,14 @@ std::string text_of(const std::vector<FlowTimes>& times) {
     return std::string(std::max(text.size() + 1, width) - text.size(), ' ') + text;
   };
   std::string text = left("flows of", kSize) + right("flows", kCount) + right("finished", kCount);
-  for (const char* const name : {"p50", "p95", "p99", "longest", "p50 rate", "p99 slowdown"}) text += right(name, kTime);
+  for (const char* const name : {"mean", "p50", "p95", "p99", "longest", "p50 rate", "p99 slowdown"}) text += right(name, kTime);
   text += "\n";
   for (const FlowTimes& row : times) {
     text +=
         left(row.most_bytes == 0 ? "any size" : (row.is_exact ? "" : "up to ") + bytes_text(row.most_bytes),
              kSize);
     text += right(std::to_string(row.flows), kCount) + right(std::to_string(row.finished), kCount);
-    for (const std::int64_t ps : {row.p50_ps, row.p95_ps, row.p99_ps, row.longest_ps})
+    for (const std::int64_t ps : {row.mean_ps, row.p50_ps, row.p95_ps, row.p99_ps, row.longest_ps})
       text += right(row.finished == 0 ? "-" : time_text(instant_from_ps(ps)), kTime);
     text += right(row.finished == 0 ? "-" : gbps_text(row.p50_mbps), kTime);
     text += right(row.p99_slowdown == 0 ? "-" : thousandths_text(static_cast<std::uint64_t>(row.p99_slowdown)), kTime) + "\n";
@@ -288,6 +289,7 @@ nlohmann::ordered_json to_json(const std::vector<FlowTimes>& times) {
     json["flows"] = row.flows;
     json["finished"] = row.finished;
     if (row.finished == 0) continue;
+    json["mean_ps"] = row.mean_ps;
     json["p50_ps"] = row.p50_ps;
     json["p95_ps"] = row.p95_ps;
     json["p99_ps"] = row.p99_ps;

@@ -50,7 +50,7 @@ struct FlowTimes {
   std::uint64_t most_bytes = 0;  // upper limit of the class
   bool is_exact = false;         // all flows have this size
   std::size_t flows = 0, finished = 0;  // further members: over finished flows without an error; 0 if there are none
-  std::int64_t p50_ps = 0, p95_ps = 0, p99_ps = 0, longest_ps = 0;
+  std::int64_t mean_ps = 0, p50_ps = 0, p95_ps = 0, p99_ps = 0, longest_ps = 0;
   std::uint64_t p50_mbps = 0;    // median
   std::int64_t p50_slowdown = 0, p95_slowdown = 0, p99_slowdown = 0, most_slowdown = 0;  // in thousandths
 };

@@ -12,10 +12,11 @@ namespace verbatim::cli {
 
 namespace {
 
-// Whether the packet was dropped at the port's output, or lost on its link by a scripted fault.
-bool is_of_output(ib::DropReason reason) {
+// Whether the packet was dropped at the port's output, or lost on its link by a scripted fault. A switch records a drop
+// before it has chosen an output's queue as its own, with the port that the packet arrived at.
+bool is_of_output(ib::DropReason reason, bool is_by_port) {
   using enum ib::DropReason;
-  return reason == kLinkDown || reason == kFault || reason == kHeadLifetime || reason == kSwitchLifetime ||
+  return (reason == kLinkDown && is_by_port) || reason == kFault || reason == kHeadLifetime || reason == kSwitchLifetime ||
          reason == kPauseWatchdog;
 }
 
@@ -47,7 +48,7 @@ void LinkCounts::on_packet(const TraceRecord& record, const ib::Packet&, Compone
   const auto reason = static_cast<ib::DropReason>(record.values[3]);
   if (reason >= ib::DropReason::kCorrupted) return;
   Port& of = ports_[port.value];
-  ++(is_of_output(reason) ? of.lost_sending : of.lost_arriving);
+  ++(is_of_output(reason, record.component == port.value) ? of.lost_sending : of.lost_arriving);
 }
 
 void LinkCounts::write_table(std::FILE* file, config::Simulation& simulation,

@@ -131,7 +131,7 @@ std::string Observers::add_to(config::Simulation& simulation, const RunOptions& 
   }
   if (!options.explain_latency.empty()) {
     if (std::string failure = explanation.open(options); !failure.empty()) return failure;
-    tracer.add(explainer.emplace(simulation.components(), words));
+    tracer.add(explainer.emplace(simulation.components(), words, &plan.watch));
   }
   if (options.record_fd >= 0) tracer.add(recorder.emplace(options.record_fd));
   return "";

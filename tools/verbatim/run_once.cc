@@ -413,7 +413,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       report->unused = replayed->unused();
   }
   if (options.style.is_for_people()) {
-    if (const std::string losses = losses_text(*observers.losses); !losses.empty()) complain(losses);
+    const std::string losses = losses_text(*observers.losses, failed_links_of(of_run, figures));
+    if (!losses.empty()) complain(losses);
     if (observers.congestion.any()) complain(congestion_text(observers.congestion));
     // Wall time differs between runs, so this line is not part of standard output.
     std::fprintf(stderr, "verbatim: virtual time %s, wall time %.3f s, %llu packets, digest %s%s\n",

@@ -11,9 +11,11 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "sim/config/words.h"
+#include "sim/core/time_text.h"
 #include "sim/explore/signature.h"
 #include "sim/supervisor/code/code_files.h"
 #include "tools/verbatim/answer.h"
@@ -33,6 +35,9 @@ namespace verbatim::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kFlowTimes[] = {"mean_ps", "p50_ps", "p99_ps", "longest_ps"};  // keys of run.json's flow_times
+constexpr const char* kNamesOfFlowTimes[] = {"mean", "median", "p99", "longest"};
 
 class SeedRuns {
  public:
@@ -222,6 +227,7 @@ class SeedRuns {
       std::string ignored;  // a run that failed early has no recording
       if (const auto run = read_run_json(folder_of(ended.number) + "/run.json", &ignored)) {
         for (const char* key : {"digest", "outcome", "virtual_time_ps"}) result.entry[key] = run->value(key, nlohmann::json());
+        add_flow_times(*run, result.entry);
       }
       std::error_code error;
       if (result.code == kAsExpected) fs::remove_all(folder_of(ended.number), error);
@@ -262,6 +268,41 @@ class SeedRuns {
     }
   }
 
+  // Completion times of all flows of the run.
+  static void add_flow_times(const nlohmann::json& run, Json& entry) {
+    const auto rows = run.find("flow_times");
+    if (rows == run.end() || !rows->is_array() || rows->empty() || !rows->back().is_object()) return;
+    for (const char* key : kFlowTimes) {
+      const auto value = rows->back().find(key);
+      if (value != rows->back().end() && value->is_number_unsigned()) entry[key] = *value;
+    }
+  }
+
+  // Least and greatest value over all seeds, of runs with flows.
+  void print_ranges() {
+    struct Range {
+      std::uint64_t least = 0, most = 0;
+      std::int64_t least_seed = 0, most_seed = 0;
+    };
+    for (std::size_t i = 0; i < std::size(kFlowTimes); ++i) {
+      std::optional<Range> range;
+      for (const auto& entry : entries_) {
+        const auto found = entry.find(kFlowTimes[i]);
+        if (found == entry.end()) continue;
+        const std::uint64_t value = *found;
+        const std::int64_t seed = entry["seed"];
+        if (!range) range = Range{value, value, seed, seed};
+        if (value < range->least) range->least = value, range->least_seed = seed;
+        if (value > range->most) range->most = value, range->most_seed = seed;
+      }
+      if (!range) continue;
+      const auto text = [](std::uint64_t ps) { return time_text(instant_from_ps(static_cast<std::int64_t>(ps))); };
+      answer_.print("  %s completion time: %s (seed %lld) to %s (seed %lld)\n", kNamesOfFlowTimes[i], text(range->least).c_str(),
+                    static_cast<long long>(range->least_seed), text(range->most).c_str(),
+                    static_cast<long long>(range->most_seed));
+    }
+  }
+
   int finish() {
     const std::int64_t count = seeds_.last - seeds_.first + 1;
     const long long as_expected = reported_ - static_cast<std::int64_t>(failed_.size()), left = count - reported_;
@@ -270,6 +311,12 @@ class SeedRuns {
     if (left != 0) all += ", " + std::to_string(left) + " did not finish" + (pool_.is_interrupted() ? ": interrupted" : "");
     if (failed_.empty() && left == 0) answer_.print("%s\n", all.c_str());
     if (!failed_.empty() || left != 0) answer_.print_failure("%s\n", all.c_str());
+    print_ranges();
+    if (options_.out.empty() && !plan_.scenario.traffic.flows.empty() && failed_.empty() && left == 0) {
+      answer_.print("  completion times: with --out FOLDER, or as a table by `verbatim sweep %s --vary seed=%lld..%lld`\n",
+                    config::shell_word(plan_.scenario.file).c_str(), static_cast<long long>(seeds_.first),
+                    static_cast<long long>(seeds_.last));
+    }
     for (const Kind& kind : kinds_) {
       if (kinds_.size() > 1)
         answer_.print_failure("same failure as seed %lld: %lld runs\n", static_cast<long long>(kind.first), static_cast<long long>(kind.count));

@@ -76,10 +76,11 @@ void parse_times(const std::string& text, observe::WatchSet& watch, config::Diag
 
 observe::WatchSet parse_watch(const RunOptions& options, const config::TopologySpec& topology, config::Diagnostics& diagnostics) {
   observe::WatchSet watch;
-  const bool has_file = !options.trace.empty() || !options.pcap.empty() || !options.record.empty() || options.keep_trace;
+  const bool has_file = !options.trace.empty() || !options.pcap.empty() || !options.record.empty() || options.keep_trace ||
+                        !options.explain_latency.empty();
   for (const auto& [name, is_given] : {std::pair("--watch", !options.watch.empty()), std::pair("--watch-time", !options.watch_time.empty())}) {
     if (is_given && !has_file)
-      diagnostics.add(name, "", "needs a file that shows the run", "add --trace, --pcap, --record or --keep-trace");
+      diagnostics.add(name, "", "needs a file that shows the run", "add --trace, --pcap, --record, --explain-latency or --keep-trace");
   }
   if (!options.watch_time.empty()) parse_times(options.watch_time, watch, diagnostics);
   if (options.watch.empty() || topology.hosts.empty()) return watch;

@@ -1,4 +1,4 @@
-// `--watch` and `--watch-time`: the part of a run in --trace, --pcap and --record.
+// `--watch` and `--watch-time`: the part of a run in --trace, --pcap, --record and --explain-latency.
 #pragma once
 
 #include <string>

@@ -14,7 +14,8 @@ constexpr std::uint64_t kMostHosts = 43'904, kMostTreePorts = 254, kMost = 1'000
 
 struct Tier {
   bool is_there = false;
-  std::uint64_t speed = 0, down = 0, up = 0, latency = 0, switch_latency = 0, oversubscribed = 0, bundle = 0;  // 0: not given
+  std::uint64_t speed = 0, down = 0, up = 0, latency = 0, switch_latency = 0, oversubscribed = 0, bundle = 0, queue_down = 0,
+                queue_up = 0;  // 0: not given
 };
 
 class TreeReader {
@@ -60,7 +61,7 @@ class TreeReader {
           "unknown key " + in_quotes(words[0]),
           tier_ == nullptr
               ? "in front of the first `Tier` there are Nodes, Tiers and Podsize"
-              : "a tier has Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed, Bundle");
+              : "a tier has Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, Queue_Down, Queue_Up, Oversubscribed, Bundle");
     }
     if (*to != 0 && *to != kNothing) return refuse(in_quotes(words[0]) + " is here already", "write it once");
     *to = *number == 0 ? kNothing : *number;
@@ -75,7 +76,8 @@ class TreeReader {
     if (key == "switch_latency_ns") return &tier_->switch_latency;
     if (key == "oversubscribed") return &tier_->oversubscribed;
     if (key == "bundle") return &tier_->bundle;
-    return key == "queue_up" || key == "queue_down" ? &queue_ : nullptr;
+    if (key == "queue_down") return &tier_->queue_down;
+    return key == "queue_up" ? &tier_->queue_up : nullptr;
   }
 
   void check() {
@@ -164,7 +166,8 @@ class TreeReader {
   void note() {
     fabric_.assumptions.push_back(
         {"switches have the latency of their profile, not Switch_Latency_ns", "\"profile\" of the switches"});
-    if (queue_ != 0)
+    const auto has_queue = [](const Tier& tier) { return tier.queue_down != 0 || tier.queue_up != 0; };
+    if (std::ranges::any_of(tiers_, has_queue))
       fabric_.assumptions.push_back(
           {"buffers are those of the profile, not Queue_up and Queue_down", "\"profile\" of the switches"});
   }
@@ -173,7 +176,7 @@ class TreeReader {
 
   Lines lines_;
   LineFindings& findings_;
-  std::uint64_t nodes_ = 0, count_ = 0, pod_ = 0, queue_ = 0;
+  std::uint64_t nodes_ = 0, count_ = 0, pod_ = 0;
   std::uint64_t tors_ = 0, aggs_ = 0, cores_ = 0;  // per pod, per pod, in all
   std::array<Tier, 3> tiers_;
   Tier* tier_ = nullptr;

@@ -85,8 +85,8 @@ class Writer {
     const bool has_tables = std::ranges::any_of(fabric_.devices, [](const Device& device) { return !device.table.empty(); });
     std::string& text = result_.text;
     text = "{\n  \"name\": " + one_line(valid_name(defaults_.name)) + ",\n  \"description\": " +
-           one_line("Imported: " + fabric_.format + ", " + std::to_string(hosts.size()) + " hosts, " +
-                    std::to_string(switches.size()) + " switches") +
+           one_line("Imported: " + fabric_.format + ", " + std::to_string(hosts.size()) + (hosts.size() == 1 ? " host, " : " hosts, ") +
+                    std::to_string(switches.size()) + (switches.size() == 1 ? " switch" : " switches")) +
            ",\n  \"link_layer\": " + one_line(fabric_.link_layer) + (has_tables ? ",\n  \"routing_engine\": \"file\"" : "");
     list("hosts", hosts);
     if (!switches.empty()) list("switches", switches);

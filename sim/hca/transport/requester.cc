@@ -136,6 +136,7 @@ void Requester::flush_all(Instant now, Actions& actions) {
   repeats_.forget(highest_psn_);
   missing_responses_.forget(highest_psn_);
   kept_.start(repeats_.window(), highest_psn_);
+  recovers_from_timeout_ = false;
   fetch_more(actions);
 }
 
@@ -151,7 +152,7 @@ void Requester::reset() {
   cursor_offset_ = 0;
   packets_since_ack_request_ = 0;
   responses_awaited_ = 0;
-  asked_again_ = migrates_ = false;
+  asked_again_ = migrates_ = recovers_from_timeout_ = false;
   next_psn_ = unacknowledged_ = highest_psn_ = {};
   repeats_.start(0, {});
   missing_responses_.start(0, {});
@@ -487,8 +488,9 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
   transmissions_.go_back(psn);
   repeats_.forget(psn);
   missing_responses_.forget(psn);
+  recovers_from_timeout_ = false;
   seek(psn);
-  add_to_trails(cause, nullptr, now);
+  add_to_trails(cursor_, cause, nullptr, now);
   if (std::exchange(migrates_, false)) {
     actions.add(Action::Kind::kMigratePath);
   } else {
@@ -497,8 +499,25 @@ void Requester::go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left,
   actions.add(Action::Kind::kActivate);
 }
 
-void Requester::add_to_trails(RetryCause cause, const char* name, Instant now) {
-  for (std::size_t i = cursor_; i < works_.size() && works_[i].begun && works_[i].trail; ++i) {
+void Requester::repeat_after_timeout(Instant now, Actions& actions) {
+  actions.record(TraceEvent::kRetransmission, unacknowledged_.value, static_cast<std::uint32_t>(RetryCause::kTimeout),
+                 retries_left_);
+  asked_again_ = false;
+  recovers_from_timeout_ = true;
+  timeout_end_ = highest_psn_;
+  add_to_trails(place_of(unacknowledged_).work, RetryCause::kTimeout, nullptr, now);
+  repeat_oldest(actions);
+  restart_ack_timer(actions);
+}
+
+void Requester::repeat_oldest(Actions& actions) {
+  const bool is_response = works_[place_of(unacknowledged_).work].has_response();
+  (is_response ? missing_responses_ : repeats_).on_missing(unacknowledged_, timeout_end_);
+  actions.add(Action::Kind::kActivate);
+}
+
+void Requester::add_to_trails(std::size_t first, RetryCause cause, const char* name, Instant now) {
+  for (std::size_t i = first; i < works_.size() && works_[i].begun && works_[i].trail; ++i) {
     SendWork& work = works_[i];
     // The trail has all steps of the first attempt. Later attempts are time lost.
     if (work.sent && !work.was_lost) {
@@ -547,12 +566,13 @@ void Requester::on_ack_timeout(Instant now, Actions& actions) {
   const bool is_first = timeouts_++ == 0;
   if (timer.least_exponent > 0 && is_first && retries_left_ > 0) --retries_left_;  // the adaptive phase takes one
   if (!take_retry(now, actions)) return;
+  if (repeats_.is_on() && !migrates_) return repeat_after_timeout(now, actions);
   go_back(unacknowledged_, RetryCause::kTimeout, retries_left_, now, actions);
 }
 
 void Requester::on_rnr_timeout(Instant now, Actions& actions) {
   rnr_waiting_ = false;
-  add_to_trails(RetryCause::kRnrNak, "lost: receiver not ready, timer", now);
+  add_to_trails(cursor_, RetryCause::kRnrNak, "lost: receiver not ready, timer", now);
   restart_ack_timer(actions);
   actions.add(Action::Kind::kActivate);
 }

@@ -189,9 +189,14 @@ class Requester {
   bool take_retry(Instant now, Actions& actions);
   // Resends all packets from `psn` on.
   void go_back(ib::Psn psn, RetryCause cause, std::uint32_t tries_left, Instant now, Actions& actions);
-  // Adds the time since their last step to the trails of begun requests, as lost. `name` names it; null: the
-  // cause does.
-  void add_to_trails(RetryCause cause, const char* name, Instant now);
+  // The transport timer has expired: resends the packets that count as lost, of the others the first missing one alone
+  // (selective repeat).
+  void repeat_after_timeout(Instant now, Actions& actions);
+  // Resends the oldest PSN without an acknowledgement, or asks for it if it is a response.
+  void repeat_oldest(Actions& actions);
+  // Adds the time since their last step to the trails of begun requests from index `first` of works_ on, as lost.
+  // `name` names it; null: the cause does.
+  void add_to_trails(std::size_t first, RetryCause cause, const char* name, Instant now);
   // Restarts the transport timer, or stops it when nothing is outstanding.
   void restart_ack_timer(Actions& actions);
   Duration ack_interval() const;
@@ -208,6 +213,9 @@ class Requester {
   // (selective repeat).
   void on_gap(ib::Psn seen, Instant now, Actions& actions);
   void repeat_missing(ib::Psn seen, Instant now, Actions& actions);
+  // After a timeout: if all that was sent again is acknowledged and something from before the timeout is not, the oldest
+  // of this is missing as well, and is sent again.
+  void repeat_next_after_timeout(Actions& actions);
   void on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions);
   // A packet of an unreliable queue pair has been handed to the port.
   void on_sent(const ib::Packet& packet, Instant now, Actions& actions);
@@ -254,6 +262,8 @@ class Requester {
   SelectiveRepeat repeats_;            // requests
   SelectiveRepeat missing_responses_;  // responses
   PsnWindow kept_;                     // PSNs of kept answers, which a missing response precedes
+  ib::Psn timeout_end_;                // one past the PSNs sent before the last timeout
+  bool recovers_from_timeout_ = false;  // PSNs before it are not acknowledged (selective repeat)
   EndToEndCredits credits_;
   std::uint32_t packets_since_ack_request_ = 0;
   std::uint32_t responses_awaited_ = 0;  // READs and atomics before the cursor

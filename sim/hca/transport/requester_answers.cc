@@ -124,6 +124,7 @@ void Requester::on_placed(const ib::Packet& packet, bool allowed, Instant now, A
 }
 
 void Requester::on_progress(Instant now, Actions& actions) {
+  if (recovers_from_timeout_) [[unlikely]] repeat_next_after_timeout(actions);
   if (connection_.is_reliable()) restart_ack_timer(actions);
   if (connection_.state() == ib::QpState::kSqd) actions.add(Action::Kind::kCheckDrained);
   wake(now, actions);
@@ -296,6 +297,17 @@ void Requester::repeat_missing(ib::Psn seen, Instant now, Actions& actions) {
                    retries_left_);
   }
   if (repeats_.has_next()) actions.add(Action::Kind::kActivate);
+}
+
+void Requester::repeat_next_after_timeout(Actions& actions) {
+  if (distance(timeout_end_, unacknowledged_) >= 0) {
+    recovers_from_timeout_ = false;
+    return;
+  }
+  const bool waits = is_repeating() || repeats_.next() != unacknowledged_ || missing_responses_.next() != unacknowledged_;
+  const bool has_arrived = repeats_.has_arrived(unacknowledged_) || missing_responses_.has_arrived(unacknowledged_) ||
+                           kept_.has(unacknowledged_);
+  if (!waits && !has_arrived) repeat_oldest(actions);
 }
 
 void Requester::on_rnr_nak(std::uint8_t timer_code, ib::Psn psn, Instant now, Actions& actions) {

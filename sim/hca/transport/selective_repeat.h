@@ -1,6 +1,7 @@
 // Chooses the packets to resend if only missing packets are repeated (IRN, Mittal et al., SIGCOMM 2018, 3.1).
 // Each NAK names the first missing PSN and a later one that has arrived. A PSN that has not arrived counts as
-// lost if a later one has. It is resent once; if that is lost too, the transport timer resends everything.
+// lost if a later one has. It is resent once. If that is lost too, the transport timer begins again with the first
+// missing PSN, and resends each that counts as lost.
 // A requester has one object for its requests, and another for responses, whose gaps it notices itself.
 #pragma once
 
@@ -41,11 +42,22 @@ class SelectiveRepeat {
     return begins;
   }
 
+  // The oldest PSN without an acknowledgement is missing, whether or not a later one has arrived. It is resent, and so
+  // is each later one that counts as lost. The acknowledgement of `end` ends the recovery.
+  void on_missing(ib::Psn missing, ib::Psn end) {
+    next_ = missing;
+    recovery_end_ = end;
+    is_recovering_ = is_next_missing_ = true;
+  }
+
   // All PSNs before `psn` are acknowledged.
   void on_progress(ib::Psn psn) {
     if (!is_on()) return;
     seen_.advance(psn);
-    if (distance(next_, psn) > 0) next_ = psn;
+    if (distance(next_, psn) > 0) {
+      next_ = psn;
+      is_next_missing_ = false;
+    }
     if (distance(seen_end_, psn) > 0) seen_end_ = psn;
     // The repeated packet must be acknowledged as well, or NAKs under way would repeat it once more.
     if (distance(recovery_end_, psn) >= 0 && next_ == psn) is_recovering_ = false;
@@ -56,15 +68,17 @@ class SelectiveRepeat {
   void forget(ib::Psn psn) {
     seen_.start(window_, psn);
     next_ = seen_end_ = recovery_end_ = psn;
-    is_recovering_ = false;
+    is_recovering_ = is_next_missing_ = false;
   }
 
   // Whether a missing packet must be resent; its PSN.
-  bool has_next() const { return is_recovering_ && distance(next_, seen_end_) > 0; }
+  bool has_next() const { return is_recovering_ && (is_next_missing_ || distance(next_, seen_end_) > 0); }
   ib::Psn next() const { return next_; }
+  // Whether this PSN, which is not acknowledged, is known to have arrived.
+  bool has_arrived(ib::Psn psn) const { return seen_.has(psn); }
   // One past the last of the missing PSNs that follow next() without a gap, at most `limit`.
   ib::Psn end_of_missing(ib::Psn limit) const {
-    ib::Psn end = next_;
+    ib::Psn end = next_ + 1;
     while (end != limit && end != seen_end_ && !seen_.has(end)) end = end + 1;
     return end;
   }
@@ -75,12 +89,13 @@ class SelectiveRepeat {
   // All missing packets before `end` have been resent.
   void on_repeated(ib::Psn end) {
     next_ = end;
+    is_next_missing_ = false;
     settle();
   }
 
  private:
   void settle() {
-    while (has_next() && seen_.has(next_)) next_ = next_ + 1;
+    while (!is_next_missing_ && has_next() && seen_.has(next_)) next_ = next_ + 1;
   }
 
   std::uint32_t window_ = 0;
@@ -89,6 +104,7 @@ class SelectiveRepeat {
   ib::Psn next_;           // PSNs before it are acknowledged, have arrived, or have been resent
   ib::Psn recovery_end_;   // its acknowledgement ends the recovery
   bool is_recovering_ = false;
+  bool is_next_missing_ = false;  // next_ is resent although no later PSN is known to have arrived
 };
 
 }  // namespace verbatim::hca

@@ -181,23 +181,17 @@ IoResult transfer(CallContext& call, const ProgramOutput& output, const AsyncReq
   Process& process = call.process;
   const iocb& control = request.control;
   VirtualFile& file = *request.file;
-  Buffers buffers;
-  if (has_vector(control)) {
-    const auto loaded = load_vector(call, control.aio_buf, control.aio_nbytes);
-    if (!loaded) return -EFAULT;
-    buffers = *loaded;
-  } else {
-    buffers.parts.push_back({control.aio_buf, control.aio_nbytes});
-    buffers.length = control.aio_nbytes;
-  }
-  const std::uint64_t length = std::min<std::uint64_t>(buffers.length, kRequestBytes);
+  const auto buffers = has_vector(control) ? load_vector(call, control.aio_buf, control.aio_nbytes)
+                                           : Buffers(control.aio_buf, control.aio_nbytes);
+  if (!buffers) return -EFAULT;
+  const std::uint64_t length = std::min<std::uint64_t>(buffers->length, kRequestBytes);
   std::vector<std::byte> bytes;
   if (is_read(control)) {
     const IoResult n = file.read_async(static_cast<std::uint64_t>(control.aio_offset), length, bytes);
-    return n && *n > 0 && !scatter(process, buffers, bytes) ? -EFAULT : n;
+    return n && *n > 0 && !scatter(process, *buffers, bytes) ? -EFAULT : n;
   }
   if (!S_ISSOCK(file.mode()) && !S_ISFIFO(file.mode())) return -EINVAL;
-  if (!gather(call, buffers, length, bytes)) return -EFAULT;
+  if (!gather(call, *buffers, length, bytes)) return -EFAULT;
   if (const int stream = file.output_stream(); stream != 0) {
     output(process, stream, bytes);
     return static_cast<std::int64_t>(bytes.size());

@@ -73,7 +73,7 @@ void Checks::report_note(Process& process, const protocol::VerbNote& note, std::
                          const std::string& text, Instant when) {
   // A receive or send that a system library posted is not reported: UCX, for one, unmaps buffers of a queue
   // pair that it then destroys.
-  if (note.posted != 0 && is_of_system_library(process.native_pid(), note.posted)) return;
+  if (note.posted != 0 && is_of_system_library(process.memory(), note.posted)) return;
   if (note.private_at != 0 && !is_private(process, note.private_at)) return;
   const std::string posted = note.posted == note.caller ? "" : place_of_call(process.native_pid(), note.posted);
   report(process, note.check, caller, posted.empty() ? text : text + "; it was posted at " + posted, when,

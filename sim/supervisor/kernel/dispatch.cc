@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string_view>
+#include <type_traits>
 
 #include "sim/supervisor/kernel/async_io_calls.h"
 #include "sim/supervisor/kernel/file_calls.h"
@@ -69,13 +71,25 @@ CallOutcome sys_refused_argument(CallContext& call) {
   return Answer{-error};
 }
 
-// A handler whose parameters after the context are parts of the state.
+using SocketArgument = const std::shared_ptr<Socket>;
+
+template <class Part>
+Part& part_of(KernelState& state, SocketArgument& socket) {
+  if constexpr (std::is_same_v<Part, SocketArgument>) return socket;
+  else return state.part<Part>();
+}
+
+// A handler whose parameters after the context are parts of the state, or the socket of the call.
 template <auto kHandler>
 struct Adapter;
 template <class... Parts, CallOutcome (*kHandler)(CallContext&, Parts&...)>
 struct Adapter<kHandler> {
   static CallOutcome answer(CallContext& call, KernelState& state) {
-    return kHandler(call, state.part<Parts>()...);
+    constexpr bool kHasSocket = (std::is_same_v<Parts, SocketArgument> || ...);
+    int error = 0;
+    SocketArgument socket = kHasSocket ? call.file_of_kind<Socket>(call.arguments[0], -ENOTSOCK, &error) : nullptr;
+    if (kHasSocket && socket == nullptr) return Answer{error};
+    return kHandler(call, part_of<Parts>(state, socket)...);
   }
 };
 

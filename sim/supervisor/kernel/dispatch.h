@@ -5,7 +5,9 @@
 
 namespace verbatim::supervisor {
 
-// Calls the handler of the call's row with the parts of the state that its parameters name.
+// Calls the handler of the call's row with the parts of the state that its parameters name. A parameter
+// `const std::shared_ptr<Socket>&` is the socket that the call's first argument names; if it names none, the call
+// ends with EBADF or ENOTSOCK.
 CallOutcome dispatch(CallContext& call, KernelState& state);
 
 // A call of class kRefused: warns with its name.

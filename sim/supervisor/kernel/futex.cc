@@ -1,6 +1,8 @@
 #include "sim/supervisor/kernel/futex.h"
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 
 #include "sim/supervisor/tasks/process.h"
 
@@ -16,24 +18,24 @@ FutexKey FutexTable::key_of(Process& process, std::uint64_t address, bool shared
 
 FutexTable::Sleeper* FutexTable::find(const Thread& thread) {
   for (auto& [key, queue] : queues_) {
-    for (Sleeper& sleeper : queue) {
-      if (sleeper.thread == &thread) return &sleeper;
-    }
+    const auto found = std::ranges::find(queue, &thread, &Sleeper::thread);
+    if (found != queue.end()) return &*found;
   }
   return nullptr;
 }
 
-void FutexTable::forget(const Thread& thread) {
-  for (auto& [key, queue] : queues_)
-    std::erase_if(queue, [&](const Sleeper& s) { return s.thread == &thread; });
+template <class Predicate>
+void FutexTable::erase(Predicate is_erased) {
+  for (auto& [key, queue] : queues_) std::erase_if(queue, is_erased);
   std::erase_if(queues_, [](const auto& entry) { return entry.second.empty(); });
 }
 
+void FutexTable::forget(const Thread& thread) {
+  erase([&](const Sleeper& sleeper) { return sleeper.thread == &thread; });
+}
+
 void FutexTable::forget(const Process& process) {
-  for (auto& [key, queue] : queues_) {
-    std::erase_if(queue, [&](const Sleeper& s) { return &s.thread->process() == &process; });
-  }
-  std::erase_if(queues_, [](const auto& entry) { return entry.second.empty(); });
+  erase([&](const Sleeper& sleeper) { return &sleeper.thread->process() == &process; });
 }
 
 int FutexTable::wake(const FutexKey& key, int limit, std::uint32_t mask) {
@@ -50,7 +52,7 @@ int FutexTable::wake(const FutexKey& key, int limit, std::uint32_t mask) {
   return n;
 }
 
-int FutexTable::move(const FutexKey& from, const FutexKey& to, int limit) {
+int FutexTable::requeue(const FutexKey& from, const FutexKey& to, int limit) {
   const auto it = queues_.find(from);
   if (it == queues_.end() || from == to) return 0;
   auto& target = queues_[to];
@@ -66,17 +68,14 @@ int FutexTable::move(const FutexKey& from, const FutexKey& to, int limit) {
 }
 
 Thread* FutexTable::first(const FutexKey& key, bool* more) {
-  Thread* found = nullptr;
-  *more = false;
   const auto it = queues_.find(key);
+  *more = false;
   if (it == queues_.end()) return nullptr;
-  for (const Sleeper& sleeper : it->second) {
-    if (sleeper.woken) continue;
-    *more = found != nullptr;
-    if (found != nullptr) break;
-    found = sleeper.thread;
-  }
-  return found;
+  auto asleep = std::views::filter(it->second, [](const Sleeper& sleeper) { return !sleeper.woken; });
+  const auto first = asleep.begin();
+  if (first == asleep.end()) return nullptr;
+  *more = std::next(first) != asleep.end();
+  return first->thread;
 }
 
 }  // namespace verbatim::supervisor

@@ -39,11 +39,14 @@ class FutexTable {
   // Returns the number of threads woken. A woken thread stays in the table until its call is tried again.
   int wake(const FutexKey& key, int limit, std::uint32_t mask);
   // Moves at most `limit` sleeping threads to another word; returns their number.
-  int move(const FutexKey& from, const FutexKey& to, int limit);
+  int requeue(const FutexKey& from, const FutexKey& to, int limit);
   // The first thread that still sleeps, or nullptr; `more`: another one follows.
   Thread* first(const FutexKey& key, bool* more);
 
  private:
+  template <class Predicate>
+  void erase(Predicate is_erased);
+
   std::map<FutexKey, std::deque<Sleeper>> queues_;
 };
 

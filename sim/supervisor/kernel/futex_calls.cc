@@ -172,7 +172,7 @@ CallOutcome sys_futex(CallContext& call, FutexTable& futexes) {
       }
       const int woken = futexes.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
       const auto most = static_cast<int>(std::clamp<std::int64_t>(a[3], 0, INT_MAX));
-      return Answer{woken + futexes.move(key, FutexTable::key_of(process, second, shared), most)};
+      return Answer{woken + futexes.requeue(key, FutexTable::key_of(process, second, shared), most)};
     }
     case FUTEX_WAKE_OP: {
       const auto encoded = call.as_u32(5);

@@ -149,6 +149,7 @@ Duration Kernel::network_latency(std::size_t from, std::size_t to) const {
 }
 Instant Kernel::last_progress() const { return state_->last_progress; }
 std::uint64_t Kernel::refused_files() const { return state_->trees.refused_files(); }
+std::uint64_t Kernel::tcp_bytes_between_hosts() const { return state_->networks.tcp.bytes_between_hosts(); }
 Checks& Kernel::checks() { return state_->checks; }
 HostKernel& Kernel::state_of(std::size_t host) const { return state_->hosts[host]; }
 

@@ -105,6 +105,8 @@ class Kernel {
 
   // Number of calls denied because the host's trees lack the file or cannot be changed.
   std::uint64_t refused_files() const;
+  // Payload that TCP sockets have sent to other hosts, in bytes.
+  std::uint64_t tcp_bytes_between_hosts() const;
   Checks& checks();
   // Time of the last call that was progress (idle_watch.h).
   Instant last_progress() const;

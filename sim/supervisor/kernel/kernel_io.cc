@@ -15,35 +15,29 @@
 
 namespace verbatim::supervisor {
 
+namespace {
+
+// The second and third argument: a buffer, or a vector of buffers. nullopt: the vector is not mapped.
+std::optional<Buffers> buffers_of(CallContext& call, bool has_vector) {
+  if (has_vector) return load_vector(call, call.address(1), call.length(2));
+  return Buffers(call.address(1), std::min(call.length(2), kMaxTransfer));
+}
+
+}  // namespace
+
 CallOutcome sys_read(CallContext& call, CallFailures& failures) {
   const VirtualFilePtr file = call.file(0);
   if (file == nullptr) return Answer{-EBADF};
   if (file->access_mode() == O_WRONLY) return Answer{-EBADF};
-  Buffers to;
-  if (call.number == SYS_readv) {
-    const auto loaded = load_vector(call, call.address(1), call.length(2));
-    if (!loaded) return Answer{-EFAULT};
-    to = *loaded;
-  } else {
-    to.length = std::min(call.length(2), kMaxTransfer);
-    to.parts.push_back({call.address(1), to.length});
-  }
-  return read_into(call, failures, file, to);
+  const auto to = buffers_of(call, call.number == SYS_readv);
+  return to ? read_into(call, failures, file, *to) : Answer{-EFAULT};
 }
 
 CallOutcome sys_write(CallContext& call, CallFailures& failures, const ProgramOutput& output) {
   const VirtualFilePtr file = call.file(0);
   if (file == nullptr || file->access_mode() == O_RDONLY) return Answer{-EBADF};
-  Buffers from;
-  if (call.number == SYS_writev) {
-    const auto loaded = load_vector(call, call.address(1), call.length(2));
-    if (!loaded) return Answer{-EFAULT};
-    from = *loaded;
-  } else {
-    from.length = std::min(call.length(2), kMaxTransfer);
-    from.parts.push_back({call.address(1), from.length});
-  }
-  return write_from(call, failures, output, file, from);
+  const auto from = buffers_of(call, call.number == SYS_writev);
+  return from ? write_from(call, failures, output, file, *from) : Answer{-EFAULT};
 }
 
 CallOutcome sys_close(CallContext& call) {

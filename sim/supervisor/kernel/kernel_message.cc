@@ -215,37 +215,26 @@ CallOutcome receive(CallContext& call, CallFailures& failures, const std::shared
 
 }  // namespace
 
-CallOutcome sys_sendto(CallContext& call, CallFailures& failures, RealDescriptors& descriptors) {
+CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors) {
   const auto& a = call.arguments;
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
   if ((call.flags(3) & MSG_OOB) != 0) {
     call.warn("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
     return Answer{-EOPNOTSUPP};
   }
-  Buffers from;
-  from.length = call.length(2);
-  from.parts.push_back({call.address(1), from.length});
   msghdr header{};
   header.msg_name = reinterpret_cast<void*>(a[4]);
   header.msg_namelen = static_cast<socklen_t>(a[5]);
   int error;
   const auto sending = load_sending(call, descriptors, header, call.as_int(3), &error);
   if (!sending) return Answer{error};
-  return send_from(call, failures, socket, from, *sending);
+  return send_from(call, failures, socket, Buffers(call.address(1), call.length(2)), *sending);
 }
 
-CallOutcome sys_recvfrom(CallContext& call, CallFailures& failures) {
+CallOutcome sys_recvfrom(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures) {
   const auto& a = call.arguments;
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
   if ((call.flags(3) & MSG_OOB) != 0) return Answer{-EINVAL};
-  Buffers to;
-  to.length = call.length(2);
-  to.parts.push_back({call.address(1), to.length});
   IncomingMessage message;
+  const Buffers to(call.address(1), call.length(2));
   const CallOutcome outcome = receive(call, failures, socket, to, call.as_int(3), message);
   if (outcome && outcome->result >= 0 && a[4] != 0) {
     const int error = store_name(call.process, message.from, call.address(4), call.address(5));
@@ -254,10 +243,7 @@ CallOutcome sys_recvfrom(CallContext& call, CallFailures& failures) {
   return outcome;
 }
 
-CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors) {
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
+CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors) {
   const auto header = call.load_argument<msghdr>(call.address(1));
   if (!header) return Answer{-EFAULT};
   const auto buffers =
@@ -270,11 +256,8 @@ CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, RealDescripto
   return send_from(call, failures, socket, *buffers, *sending);
 }
 
-CallOutcome sys_recvmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors) {
+CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors) {
   const auto& a = call.arguments;
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
   const auto address = call.address(1);
   const auto header = call.load_argument<msghdr>(address);
   if (!header) return Answer{-EFAULT};
@@ -292,11 +275,8 @@ CallOutcome sys_recvmsg(CallContext& call, CallFailures& failures, RealDescripto
 
 // `transferred`: number of messages sent, including one that a stream has taken in part. If the rest would
 // block, or the call is interrupted, that message counts as sent (___sys_sendmsg).
-CallOutcome sys_sendmmsg(CallContext& call, RealDescriptors& descriptors) {
+CallOutcome sys_sendmmsg(CallContext& call, const std::shared_ptr<Socket>& socket, RealDescriptors& descriptors) {
   Process& process = call.process;
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
   const std::uint64_t count = std::min(static_cast<std::uint64_t>(call.flags(2) & 0xffffffff), kMaxMessages);
   const bool dont_wait = (call.flags(3) & MSG_DONTWAIT) != 0 || socket->nonblocking();
   std::uint64_t& done = call.transferred;
@@ -337,12 +317,9 @@ CallOutcome sys_sendmmsg(CallContext& call, RealDescriptors& descriptors) {
   return Answer{static_cast<std::int64_t>(done)};
 }
 
-CallOutcome sys_recvmmsg(CallContext& call, RealDescriptors& descriptors) {
+CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socket, RealDescriptors& descriptors) {
   const auto& a = call.arguments;
   Process& process = call.process;
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
   const std::uint64_t count = std::min(static_cast<std::uint64_t>(call.flags(2) & 0xffffffff), kMaxMessages);
   std::uint64_t& done = call.transferred;
   Duration timeout = socket->read_timeout;

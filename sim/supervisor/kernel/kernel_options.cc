@@ -41,11 +41,8 @@ bool is_plain(int option) {
 
 }  // namespace
 
-CallOutcome sys_setsockopt(CallContext& call) {
+CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& socket) {
   Process& process = call.process;
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
   const auto level = call.as_int(1), option = call.as_int(2);
   const auto length = call.length(4);
   const auto address = call.address(3);
@@ -112,10 +109,7 @@ CallOutcome sys_setsockopt(CallContext& call) {
   return Answer{error};
 }
 
-CallOutcome sys_getsockopt(CallContext& call) {
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
+CallOutcome sys_getsockopt(CallContext& call, const std::shared_ptr<Socket>& socket) {
   const auto level = call.as_int(1), option = call.as_int(2);
   std::vector<std::byte> bytes;
   const auto answer = [&bytes](const auto& value) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include "sim/ib/types.h"
 #include "sim/management/path_record.h"
@@ -25,10 +26,13 @@ using rdma_cm_abi::address_handle_of;
 using rdma_cm_abi::parameters_from;
 using rdma_cm_abi::store_address;
 
+constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST
+
+// `least`: size of the structure in older versions of the ABI.
 template <class Struct>
-bool load(std::span<const std::byte> in, Struct& to) {
-  if (in.size() < sizeof to) return false;
-  std::memcpy(&to, in.data(), sizeof to);
+bool load(std::span<const std::byte> in, Struct& to, std::size_t least = sizeof(Struct)) {
+  if (in.size() < least) return false;
+  std::memcpy(&to, in.data(), std::min(in.size(), sizeof to));
   return true;
 }
 
@@ -47,66 +51,12 @@ RdmaCmFile::Context* RdmaCmFile::find(std::uint32_t number) {
   return found == contexts_.end() ? nullptr : &found->second;
 }
 
-IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes) {
-  rdma_ucm_cmd_hdr header;
-  if (!load(bytes, header)) return -EINVAL;
-  if (header.in > bytes.size() - sizeof header) return -EINVAL;
-  const Command command{process, bytes.subspan(sizeof header, header.in), header.out};
-  if (destroyer_ == process.calling_thread()) destroyer_ = 0;
-  const IoResult result = [&]() -> IoResult {
-    switch (header.cmd) {
-      case RDMA_USER_CM_CMD_CREATE_ID:
-        return create_id(command);
-      case RDMA_USER_CM_CMD_DESTROY_ID:
-        return destroy_id(command);
-      case RDMA_USER_CM_CMD_BIND_IP:
-        return bind(command, true);
-      case RDMA_USER_CM_CMD_BIND:
-        return bind(command, false);
-      case RDMA_USER_CM_CMD_RESOLVE_IP:
-        return resolve_address(command, true);
-      case RDMA_USER_CM_CMD_RESOLVE_ADDR:
-        return resolve_address(command, false);
-      case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
-        return resolve_route(command);
-      case RDMA_USER_CM_CMD_QUERY_ROUTE:
-        return query_route(command);
-      case RDMA_USER_CM_CMD_QUERY:
-        return query(command);
-      case RDMA_USER_CM_CMD_CONNECT:
-        return connect(command);
-      case RDMA_USER_CM_CMD_LISTEN:
-        return listen(command);
-      case RDMA_USER_CM_CMD_ACCEPT:
-        return accept(command);
-      case RDMA_USER_CM_CMD_REJECT:
-        return reject(command);
-      case RDMA_USER_CM_CMD_DISCONNECT:
-        return disconnect(command);
-      case RDMA_USER_CM_CMD_INIT_QP_ATTR:
-        return init_qp_attributes(command);
-      case RDMA_USER_CM_CMD_GET_EVENT:
-        return get_event(command);
-      case RDMA_USER_CM_CMD_SET_OPTION:
-        return set_option(command);
-      case RDMA_USER_CM_CMD_NOTIFY:
-        return notify_established(command);
-      case RDMA_USER_CM_CMD_MIGRATE_ID:
-        return migrate(command);
-      case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
-        return join(command, true);
-      case RDMA_USER_CM_CMD_JOIN_MCAST:
-        return join(command, false);
-      case RDMA_USER_CM_CMD_LEAVE_MCAST:
-        return leave(command);
-      case RDMA_USER_CM_CMD_GET_OPTION:
-        return -ENOSYS;  // as in Linux, which never implemented it
-      default:
-        return -EINVAL;
-    }
-  }();
-  if (!result || *result < 0) return result;
-  return static_cast<std::int64_t>(bytes.size());
+template <class Struct, class Execute>
+IoResult RdmaCmFile::with_id(const Command& command, Execute execute) {
+  Struct given;
+  if (!load(command.in, given)) return -EINVAL;
+  Context* const context = find(given.id);
+  return context == nullptr ? IoResult(-ENOENT) : execute(*context, given);
 }
 
 IoResult RdmaCmFile::create_id(const Command& command) {
@@ -163,54 +113,37 @@ IoResult RdmaCmFile::destroy_id(const Command& command) {
   return store(command.process, destroy.response, response, command.room, sizeof response);
 }
 
-IoResult RdmaCmFile::bind(const Command& command, bool ip) {
-  std::uint32_t number;
-  Address address;
-  if (ip) {
-    rdma_ucm_bind_ip bind;
-    if (!load(command.in, bind)) return -EINVAL;
-    number = bind.id;
-    address = address_from(bind.addr);
-  } else {
-    rdma_ucm_bind bind;
-    if (!load(command.in, bind) || bind.reserved != 0) return -EINVAL;
-    number = bind.id;
-    address = address_from(bind.addr);
+// rdma_ucm_bind_ip and rdma_ucm_bind.
+template <class Bind>
+IoResult RdmaCmFile::bind(const Command& command) {
+  Bind bind;
+  if (!load(command.in, bind)) return -EINVAL;
+  if constexpr (std::is_same_v<Bind, rdma_ucm_bind>) {
+    if (bind.reserved != 0) return -EINVAL;
   }
+  const Address address = address_from(bind.addr);
   if (address.family == cm::Family::kNone) return -EINVAL;
-  Context* context = find(number);
+  Context* context = find(bind.id);
   return context == nullptr ? -ENOENT : context->id->bind(address);
 }
 
-IoResult RdmaCmFile::resolve_address(const Command& command, bool ip) {
-  std::uint32_t number, timeout;
-  Address from, to;
-  if (ip) {
-    rdma_ucm_resolve_ip resolve;
-    if (!load(command.in, resolve)) return -EINVAL;
-    number = resolve.id;
-    timeout = resolve.timeout_ms;
+// rdma_ucm_resolve_ip and rdma_ucm_resolve_addr.
+template <class Resolve>
+IoResult RdmaCmFile::resolve_address(const Command& command) {
+  Resolve resolve;
+  if (!load(command.in, resolve)) return -EINVAL;
+  Address from;
+  if constexpr (std::is_same_v<Resolve, rdma_ucm_resolve_ip>) {
     from = address_from(resolve.src_addr);
     if (resolve.src_addr.sin6_family != 0 && from.family == cm::Family::kNone) return -EINVAL;
-    to = address_from(resolve.dst_addr);
   } else {
-    rdma_ucm_resolve_addr resolve;
-    if (!load(command.in, resolve) || resolve.reserved != 0) return -EINVAL;
-    number = resolve.id;
-    timeout = resolve.timeout_ms;
+    if (resolve.reserved != 0) return -EINVAL;
     if (resolve.src_size != 0) from = address_from(resolve.src_addr);
-    to = address_from(resolve.dst_addr);
   }
+  const Address to = address_from(resolve.dst_addr);
   if (to.family == cm::Family::kNone) return -EINVAL;
-  Context* context = find(number);
-  return context == nullptr ? -ENOENT : context->id->resolve_address(from, to, timeout);
-}
-
-IoResult RdmaCmFile::resolve_route(const Command& command) {
-  rdma_ucm_resolve_route resolve;
-  if (!load(command.in, resolve)) return -EINVAL;
   Context* context = find(resolve.id);
-  return context == nullptr ? -ENOENT : context->id->resolve_route(resolve.timeout_ms);
+  return context == nullptr ? -ENOENT : context->id->resolve_address(from, to, resolve.timeout_ms);
 }
 
 IoResult RdmaCmFile::query_route(const Command& command) {
@@ -250,20 +183,18 @@ IoResult RdmaCmFile::query_route(const Command& command) {
 }
 
 IoResult RdmaCmFile::query(const Command& command) {
-  rdma_ucm_query query;
-  if (!load(command.in, query)) return -EINVAL;
-  const Context* context = find(query.id);
-  if (context == nullptr) return -ENOENT;
-  switch (query.option) {
-    case RDMA_USER_CM_QUERY_ADDR:
-      return query_address(command, query.response, *context, false);
-    case RDMA_USER_CM_QUERY_GID:
-      return query_address(command, query.response, *context, true);
-    case RDMA_USER_CM_QUERY_PATH:
-      return query_path(command, query.response, *context);
-    default:
-      return -ENOSYS;
-  }
+  return with_id<rdma_ucm_query>(command, [&](const Context& context, const auto& query) -> IoResult {
+    switch (query.option) {
+      case RDMA_USER_CM_QUERY_ADDR:
+        return query_address(command, query.response, context, false);
+      case RDMA_USER_CM_QUERY_GID:
+        return query_address(command, query.response, context, true);
+      case RDMA_USER_CM_QUERY_PATH:
+        return query_path(command, query.response, context);
+      default:
+        return -ENOSYS;
+    }
+  });
 }
 
 IoResult RdmaCmFile::query_address(const Command& command, std::uint64_t response_at, const Context& context, bool gids) {
@@ -315,26 +246,14 @@ IoResult RdmaCmFile::query_path(const Command& command, std::uint64_t response_a
 
 IoResult RdmaCmFile::connect(const Command& command) {
   rdma_ucm_connect connect{};
-  constexpr std::size_t kLeast = offsetof(rdma_ucm_connect, ece);
-  if (command.in.size() < kLeast) return -EINVAL;
-  std::memcpy(&connect, command.in.data(), std::min(command.in.size(), sizeof connect));
-  if (connect.conn_param.valid == 0) return -EINVAL;
+  if (!load(command.in, connect, offsetof(rdma_ucm_connect, ece)) || connect.conn_param.valid == 0) return -EINVAL;
   Context* context = find(connect.id);
   return context == nullptr ? -ENOENT : context->id->connect(parameters_from(connect.conn_param, connect.ece));
 }
 
-IoResult RdmaCmFile::listen(const Command& command) {
-  rdma_ucm_listen listen;
-  if (!load(command.in, listen)) return -EINVAL;
-  Context* context = find(listen.id);
-  return context == nullptr ? -ENOENT : context->id->listen(listen.backlog);
-}
-
 IoResult RdmaCmFile::accept(const Command& command) {
   rdma_ucm_accept accept{};
-  constexpr std::size_t kLeast = offsetof(rdma_ucm_accept, ece);
-  if (command.in.size() < kLeast) return -EINVAL;
-  std::memcpy(&accept, command.in.data(), std::min(command.in.size(), sizeof accept));
+  if (!load(command.in, accept, offsetof(rdma_ucm_accept, ece))) return -EINVAL;
   Context* context = find(accept.id);
   if (context == nullptr) return -ENOENT;
   if (accept.conn_param.valid == 0) return context->id->accept(std::nullopt);
@@ -344,19 +263,10 @@ IoResult RdmaCmFile::accept(const Command& command) {
 }
 
 IoResult RdmaCmFile::reject(const Command& command) {
-  rdma_ucm_reject reject;
-  if (!load(command.in, reject)) return -EINVAL;
-  Context* context = find(reject.id);
-  if (context == nullptr) return -ENOENT;
-  const auto bytes = std::as_bytes(std::span(reject.private_data)).first(reject.private_data_len);
-  return context->id->reject(reject.reason, {bytes.begin(), bytes.end()});
-}
-
-IoResult RdmaCmFile::disconnect(const Command& command) {
-  rdma_ucm_disconnect disconnect;
-  if (!load(command.in, disconnect)) return -EINVAL;
-  Context* context = find(disconnect.id);
-  return context == nullptr ? -ENOENT : context->id->disconnect();
+  return with_id<rdma_ucm_reject>(command, [](Context& context, const auto& reject) {
+    const auto bytes = std::as_bytes(std::span(reject.private_data)).first(reject.private_data_len);
+    return context.id->reject(reject.reason, {bytes.begin(), bytes.end()});
+  });
 }
 
 IoResult RdmaCmFile::init_qp_attributes(const Command& command) {
@@ -492,15 +402,6 @@ IoResult RdmaCmFile::set_option(const Command& command) {
   }
 }
 
-IoResult RdmaCmFile::notify_established(const Command& command) {
-  rdma_ucm_notify notification;
-  if (!load(command.in, notification)) return -EINVAL;
-  constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST
-  Context* context = find(notification.id);
-  if (context == nullptr) return -ENOENT;
-  return notification.event == kCommunicationEstablished ? context->id->notify_established() : 0;
-}
-
 // Moves an identifier with its unread events from another opening of the device to this one.
 IoResult RdmaCmFile::migrate(const Command& command) {
   rdma_ucm_migrate_id migrate;
@@ -530,37 +431,26 @@ IoResult RdmaCmFile::migrate(const Command& command) {
   return store(command.process, migrate.response, response, command.room, sizeof response);
 }
 
-IoResult RdmaCmFile::join(const Command& command, bool ip) {
-  std::uint64_t response, user_id;
-  std::uint32_t number;
-  Address address;
-  if (ip) {
-    rdma_ucm_join_ip_mcast join;
-    if (!load(command.in, join)) return -EINVAL;
-    response = join.response;
-    user_id = join.uid;
-    number = join.id;
-    address = address_from(join.addr);
-  } else {
-    rdma_ucm_join_mcast join;
-    if (!load(command.in, join)) return -EINVAL;
-    response = join.response;
-    user_id = join.uid;
-    number = join.id;
-    address = address_from(join.addr);
+// rdma_ucm_join_ip_mcast and rdma_ucm_join_mcast.
+template <class Join>
+IoResult RdmaCmFile::join(const Command& command) {
+  Join join;
+  if (!load(command.in, join)) return -EINVAL;
+  if constexpr (std::is_same_v<Join, rdma_ucm_join_mcast>) {
     if (join.join_flags >= RDMA_MC_JOIN_FLAG_RESERVED) return -EINVAL;
   }
+  const Address address = address_from(join.addr);
   if (command.room < sizeof(rdma_ucm_create_id_resp)) return -ENOSPC;
   if (address.family == cm::Family::kNone) return -EINVAL;
-  Context* context = find(number);
+  Context* context = find(join.id);
   if (context == nullptr) return -ENOENT;
   const std::uint32_t group = take_number();
   if (const int error = context->id->join(group, address); error != 0) {
     numbers_.undo(group);
     return error;
   }
-  groups_[group] = {number, user_id, 0};
-  return store(command.process, response, rdma_ucm_create_id_resp{group}, command.room, sizeof(rdma_ucm_create_id_resp));
+  groups_[group] = {join.id, join.uid, 0};
+  return store(command.process, join.response, rdma_ucm_create_id_resp{group}, command.room, sizeof(rdma_ucm_create_id_resp));
 }
 
 IoResult RdmaCmFile::leave(const Command& command) {
@@ -577,6 +467,74 @@ IoResult RdmaCmFile::leave(const Command& command) {
   groups_.erase(found);
   numbers_.give_back(leave.id);
   return store(command.process, leave.response, response, command.room, sizeof response);
+}
+
+IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes) {
+  rdma_ucm_cmd_hdr header;
+  if (!load(bytes, header)) return -EINVAL;
+  if (header.in > bytes.size() - sizeof header) return -EINVAL;
+  const Command command{process, bytes.subspan(sizeof header, header.in), header.out};
+  if (destroyer_ == process.calling_thread()) destroyer_ = 0;
+  const IoResult result = [&]() -> IoResult {
+    switch (header.cmd) {
+      case RDMA_USER_CM_CMD_CREATE_ID:
+        return create_id(command);
+      case RDMA_USER_CM_CMD_DESTROY_ID:
+        return destroy_id(command);
+      case RDMA_USER_CM_CMD_BIND_IP:
+        return bind<rdma_ucm_bind_ip>(command);
+      case RDMA_USER_CM_CMD_BIND:
+        return bind<rdma_ucm_bind>(command);
+      case RDMA_USER_CM_CMD_RESOLVE_IP:
+        return resolve_address<rdma_ucm_resolve_ip>(command);
+      case RDMA_USER_CM_CMD_RESOLVE_ADDR:
+        return resolve_address<rdma_ucm_resolve_addr>(command);
+      case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
+        return with_id<rdma_ucm_resolve_route>(command, [](Context& context, const auto& resolve) {
+          return context.id->resolve_route(resolve.timeout_ms);
+        });
+      case RDMA_USER_CM_CMD_QUERY_ROUTE:
+        return query_route(command);
+      case RDMA_USER_CM_CMD_QUERY:
+        return query(command);
+      case RDMA_USER_CM_CMD_CONNECT:
+        return connect(command);
+      case RDMA_USER_CM_CMD_LISTEN:
+        return with_id<rdma_ucm_listen>(
+            command, [](Context& context, const auto& listen) { return context.id->listen(listen.backlog); });
+      case RDMA_USER_CM_CMD_ACCEPT:
+        return accept(command);
+      case RDMA_USER_CM_CMD_REJECT:
+        return reject(command);
+      case RDMA_USER_CM_CMD_DISCONNECT:
+        return with_id<rdma_ucm_disconnect>(
+            command, [](Context& context, const auto&) { return context.id->disconnect(); });
+      case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+        return init_qp_attributes(command);
+      case RDMA_USER_CM_CMD_GET_EVENT:
+        return get_event(command);
+      case RDMA_USER_CM_CMD_SET_OPTION:
+        return set_option(command);
+      case RDMA_USER_CM_CMD_NOTIFY:
+        return with_id<rdma_ucm_notify>(command, [](Context& context, const auto& notification) {  // rdma_notify(3)
+          return notification.event == kCommunicationEstablished ? context.id->notify_established() : 0;
+        });
+      case RDMA_USER_CM_CMD_MIGRATE_ID:
+        return migrate(command);
+      case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
+        return join<rdma_ucm_join_ip_mcast>(command);
+      case RDMA_USER_CM_CMD_JOIN_MCAST:
+        return join<rdma_ucm_join_mcast>(command);
+      case RDMA_USER_CM_CMD_LEAVE_MCAST:
+        return leave(command);
+      case RDMA_USER_CM_CMD_GET_OPTION:
+        return -ENOSYS;  // as in Linux, which never implemented it
+      default:
+        return -EINVAL;
+    }
+  }();
+  if (!result || *result < 0) return result;
+  return static_cast<std::int64_t>(bytes.size());
 }
 
 void RdmaCmFile::on_event(cm::RdmaId& id, cm::Event&& event) {

@@ -99,27 +99,29 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
     std::uint16_t room;  // bytes for the response
   };
 
+  // Loads the command's structure, and executes it with the identifier that its member `id` names.
+  template <class Struct, class Execute>
+  IoResult with_id(const Command& command, Execute execute);
   IoResult create_id(const Command& command);
   IoResult destroy_id(const Command& command);
-  IoResult bind(const Command& command, bool ip);
-  IoResult resolve_address(const Command& command, bool ip);
-  IoResult resolve_route(const Command& command);
+  template <class Bind>
+  IoResult bind(const Command& command);
+  template <class Resolve>
+  IoResult resolve_address(const Command& command);
   IoResult query_route(const Command& command);
   IoResult query(const Command& command);
   IoResult query_address(const Command& command, std::uint64_t response, const Context& context, bool gids);
   IoResult query_path(const Command& command, std::uint64_t response, const Context& context);
   IoResult connect(const Command& command);
-  IoResult listen(const Command& command);
   IoResult accept(const Command& command);
   IoResult reject(const Command& command);
-  IoResult disconnect(const Command& command);
   IoResult init_qp_attributes(const Command& command);
   IoResult get_event(const Command& command);
   IoResult set_option(const Command& command);
   IoResult set_path(cm::RdmaId& id, std::span<const std::byte> given);
-  IoResult notify_established(const Command& command);  // rdma_notify(3)
   IoResult migrate(const Command& command);
-  IoResult join(const Command& command, bool ip);
+  template <class Join>
+  IoResult join(const Command& command);
   IoResult leave(const Command& command);
 
   Context* find(std::uint32_t number);

@@ -17,14 +17,6 @@
 
 namespace verbatim::supervisor {
 
-// A descriptor that is not virtual is a real file or closed.
-std::shared_ptr<Socket> socket_of(CallContext& call, Answer* refusal) {
-  int error;
-  auto socket = call.file_of_kind<Socket>(call.arguments[0], -ENOTSOCK, &error);
-  *refusal = Answer{error};
-  return socket;
-}
-
 std::optional<std::vector<std::byte>> load_name(CallContext& call, std::uint64_t address,
                                                 std::uint64_t length, int* error) {
   if (length > sizeof(sockaddr_storage)) {
@@ -93,10 +85,7 @@ CallOutcome sys_socketpair(CallContext& call, Networks& networks) {
   return call.install_pair(first, second, (call.flags(1) & SOCK_NONBLOCK) != 0, call.address(3));
 }
 
-CallOutcome sys_bind(CallContext& call) {
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
+CallOutcome sys_bind(CallContext& call, const std::shared_ptr<Socket>& socket) {
   int error;
   const auto name = load_name(call, call.address(1), call.length(2), &error);
   if (!name) return Answer{error};
@@ -107,16 +96,11 @@ CallOutcome sys_bind(CallContext& call) {
   return Answer{result};
 }
 
-CallOutcome sys_listen(CallContext& call) {
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  return socket == nullptr ? bad : Answer{socket->listen(call.process, call.as_int(1))};
+CallOutcome sys_listen(CallContext& call, const std::shared_ptr<Socket>& socket) {
+  return Answer{socket->listen(call.process, call.as_int(1))};
 }
 
-CallOutcome sys_connect(CallContext& call) {
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
+CallOutcome sys_connect(CallContext& call, const std::shared_ptr<Socket>& socket) {
   int error;
   const auto name = load_name(call, call.address(1), call.length(2), &error);
   if (!name) return Answer{error};
@@ -127,11 +111,8 @@ CallOutcome sys_connect(CallContext& call) {
   return call.wait_for({blocker}, kNever, "connect");
 }
 
-CallOutcome sys_accept(CallContext& call) {
+CallOutcome sys_accept(CallContext& call, const std::shared_ptr<Socket>& listener) {
   const auto& a = call.arguments;
-  Answer bad;
-  const auto listener = socket_of(call, &bad);
-  if (listener == nullptr) return bad;
   if (listener->keeps_boundaries() && listener->type() == SOCK_DGRAM) return Answer{-EOPNOTSUPP};
   if (!listener->listening()) return Answer{-EINVAL};
   const auto socket = listener->accept();
@@ -147,19 +128,13 @@ CallOutcome sys_accept(CallContext& call) {
   return call.install(socket, call.number == SYS_accept4 && (call.flags(3) & SOCK_NONBLOCK) != 0);
 }
 
-CallOutcome sys_shutdown(CallContext& call) {
+CallOutcome sys_shutdown(CallContext& call, const std::shared_ptr<Socket>& socket) {
   const auto& a = call.arguments;
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
   if (a[1] < SHUT_RD || a[1] > SHUT_RDWR) return Answer{-EINVAL};
   return Answer{socket->shutdown(call.as_int(1))};
 }
 
-CallOutcome sys_socket_name(CallContext& call) {
-  Answer bad;
-  const auto socket = socket_of(call, &bad);
-  if (socket == nullptr) return bad;
+CallOutcome sys_socket_name(CallContext& call, const std::shared_ptr<Socket>& socket) {
   std::vector<std::byte> name;
   if (const int error = socket->name(call.number == SYS_getpeername, name)) return Answer{error};
   return Answer{store_name(call.process, name, call.address(1), call.address(2))};

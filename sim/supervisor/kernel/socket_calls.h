@@ -12,25 +12,24 @@ namespace verbatim::supervisor {
 
 CallOutcome sys_socket(CallContext& call, Networks& networks);
 CallOutcome sys_socketpair(CallContext& call, Networks& networks);
-CallOutcome sys_bind(CallContext& call);
-CallOutcome sys_listen(CallContext& call);
-CallOutcome sys_connect(CallContext& call);
-CallOutcome sys_accept(CallContext& call);
-CallOutcome sys_shutdown(CallContext& call);
-CallOutcome sys_socket_name(CallContext& call);
+// `socket`: named by the first argument of the call (dispatch.h).
+CallOutcome sys_bind(CallContext& call, const std::shared_ptr<Socket>& socket);
+CallOutcome sys_listen(CallContext& call, const std::shared_ptr<Socket>& socket);
+CallOutcome sys_connect(CallContext& call, const std::shared_ptr<Socket>& socket);
+CallOutcome sys_accept(CallContext& call, const std::shared_ptr<Socket>& socket);
+CallOutcome sys_shutdown(CallContext& call, const std::shared_ptr<Socket>& socket);
+CallOutcome sys_socket_name(CallContext& call, const std::shared_ptr<Socket>& socket);
 
-CallOutcome sys_sendto(CallContext& call, CallFailures& failures, RealDescriptors& descriptors);
-CallOutcome sys_sendmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors);
-CallOutcome sys_sendmmsg(CallContext& call, RealDescriptors& descriptors);
-CallOutcome sys_recvfrom(CallContext& call, CallFailures& failures);
-CallOutcome sys_recvmsg(CallContext& call, CallFailures& failures, RealDescriptors& descriptors);
-CallOutcome sys_recvmmsg(CallContext& call, RealDescriptors& descriptors);
+CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors);
+CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors);
+CallOutcome sys_sendmmsg(CallContext& call, const std::shared_ptr<Socket>& socket, RealDescriptors& descriptors);
+CallOutcome sys_recvfrom(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures);
+CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors);
+CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socket, RealDescriptors& descriptors);
 
-CallOutcome sys_setsockopt(CallContext& call);
-CallOutcome sys_getsockopt(CallContext& call);
+CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& socket);
+CallOutcome sys_getsockopt(CallContext& call, const std::shared_ptr<Socket>& socket);
 
-// The socket that the first argument names; nullptr and `refusal` if it is none.
-std::shared_ptr<Socket> socket_of(CallContext& call, Answer* refusal);
 // Reads a socket address from the program; nullopt and -errno.
 std::optional<std::vector<std::byte>> load_name(CallContext& call, std::uint64_t address,
                                                 std::uint64_t length, int* error);

@@ -139,14 +139,25 @@ std::int64_t UmadFile::add_agent(const MadRegistration& registration) {
   return free - agents_.begin();
 }
 
+namespace {
+
+// The members that ib_user_mad_reg_req and ib_user_mad_reg_req2 share.
+template <class Request>
+MadRegistration registration_of(const Request& request) {
+  MadRegistration registration;
+  registration.queue = ib::Qpn{request.qpn};
+  registration.management_class = request.mgmt_class;
+  registration.class_version = request.mgmt_class_version;
+  registration.rmpp_version = request.rmpp_version;
+  return registration;
+}
+
+}  // namespace
+
 std::int64_t UmadFile::register_agent(Process& process, std::uint64_t address) {
   auto request = process.memory().load<ib_user_mad_reg_req>(address);
   if (!request) return -EFAULT;
-  MadRegistration registration;
-  registration.queue = ib::Qpn{request->qpn};
-  registration.management_class = request->mgmt_class;
-  registration.class_version = request->mgmt_class_version;
-  registration.rmpp_version = request->rmpp_version;
+  MadRegistration registration = registration_of(*request);
   if (request->mgmt_class != 0) {
     for (int half = 1; half >= 0; --half) {
       registration.methods = registration.methods << 64 | std::bitset<128>(request->method_mask[half]);
@@ -166,11 +177,7 @@ std::int64_t UmadFile::register_agent2(Process& process, std::uint64_t address) 
     request->flags = IB_USER_MAD_REG_FLAGS_CAP;
     return process.memory().store(address, *request) ? -EINVAL : -EFAULT;
   }
-  MadRegistration registration;
-  registration.queue = ib::Qpn{request->qpn};
-  registration.management_class = request->mgmt_class;
-  registration.class_version = request->mgmt_class_version;
-  registration.rmpp_version = request->rmpp_version;
+  MadRegistration registration = registration_of(*request);
   registration.does_rmpp_itself = (request->flags & IB_USER_MAD_USER_RMPP) != 0;
   if (request->mgmt_class != 0) {
     if (request->oui > 0xffffff) return -EINVAL;

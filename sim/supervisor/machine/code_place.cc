@@ -44,7 +44,7 @@ std::optional<MappedFile> mapped_file_at(const std::vector<std::string>& mapping
   return std::nullopt;
 }
 
-bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64_t address) {
+bool is_return_into_program(ProcessMemory& memory, std::uint64_t address) {
   constexpr std::size_t kLongest = 7;  // bytes of a call
   std::array<std::uint8_t, kLongest> bytes{};
   if (address < kLongest || !memory.read(address - kLongest, std::as_writable_bytes(std::span(bytes)))) return false;
@@ -55,15 +55,13 @@ bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64
   };
   const auto is_any = [&](auto... lengths) { return (is_indirect(lengths) || ...); };
   if (bytes[kLongest - 5] != 0xe8 && !is_any(2, 3, 4, 6, 7)) return false;
-  const auto file = file_at(native_pid, address);
-  if (!file) return false;
-  const std::string name = file->path.substr(file->path.rfind('/') + 1);
-  return !name.starts_with("lib") && !name.starts_with("ld-") && !name.starts_with('[');
+  const std::string path = memory.name_at(address), name = path.substr(path.rfind('/') + 1);
+  return !name.empty() && !name.starts_with("lib") && !name.starts_with("ld-") && !name.starts_with('[');
 }
 
-bool is_of_system_library(pid_t native_pid, std::uint64_t address) {
-  const auto file = file_at(native_pid, address);
-  return file && (file->path.starts_with("/usr/lib") || file->path.starts_with("/lib"));
+bool is_of_system_library(ProcessMemory& memory, std::uint64_t address) {
+  const std::string path = memory.name_at(address);
+  return path.starts_with("/usr/lib") || path.starts_with("/lib");
 }
 
 std::string place_in_files(pid_t native_pid, std::uint64_t address) {

@@ -33,9 +33,9 @@ struct MappedFile {
 std::optional<MappedFile> mapped_file_at(const std::vector<std::string>& mappings, std::uint64_t address);
 
 // Whether the code at `address` is a library below /usr/lib or /lib.
-bool is_of_system_library(pid_t native_pid, std::uint64_t address);
+bool is_of_system_library(ProcessMemory& memory, std::uint64_t address);
 
 // Whether `address` is in code of the program itself, not of a library, directly after a call instruction.
-bool is_return_into_program(pid_t native_pid, ProcessMemory& memory, std::uint64_t address);
+bool is_return_into_program(ProcessMemory& memory, std::uint64_t address);
 
 }  // namespace verbatim::supervisor

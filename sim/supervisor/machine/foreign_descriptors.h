@@ -1,5 +1,5 @@
-// Duplicates of programs' descriptors in the simulator: the same open file description, with
-// position, flags and locks.
+// Descriptors of programs, and their duplicates in the simulator: the same open file description, with position,
+// flags and locks.
 #pragma once
 
 #include <sys/types.h>
@@ -7,6 +7,9 @@
 #include <cstdint>
 
 namespace verbatim::supervisor {
+
+// Whether the thread's descriptor `fd` is open in the machine's kernel.
+bool has_descriptor(pid_t tid, int fd);
 
 // Duplicates descriptor `fd` of a child (pidfd_getfd). Returns -1 and errno on failure.
 int copy_descriptor(pid_t pid, int fd);

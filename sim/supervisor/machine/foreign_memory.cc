@@ -7,21 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <system_error>
 
 #include "sim/core/open_file.h"
 
 namespace verbatim::supervisor {
-
-// PROCMAP_QUERY of linux/fs.h (Linux 6.11), which older headers lack.
-struct ForeignMemory::MapsQuery {
-  std::uint64_t size, flags, address;
-  std::uint64_t start, end, mapping_flags, page_size, offset, inode;
-  std::uint32_t device_major, device_minor, name_size, build_id_size;
-  std::uint64_t name, build_id;
-};
 
 namespace {
 
@@ -41,6 +35,14 @@ void throw_if_refused(pid_t pid) {
 }
 
 }  // namespace
+
+// PROCMAP_QUERY of linux/fs.h (Linux 6.11), which older headers lack.
+struct ForeignMemory::MapsQuery {
+  std::uint64_t size, flags, address;
+  std::uint64_t start, end, mapping_flags, page_size, offset, inode;
+  std::uint32_t device_major, device_minor, name_size, build_id_size;
+  std::uint64_t name, build_id;
+};
 
 int ForeignMemory::ProcessFile::open(pid_t pid) {
   if (fd_ < 0) fd_ = open_file(path_of(pid, name_), flags_ | O_CLOEXEC);
@@ -140,19 +142,11 @@ bool ForeignMemory::are_private_pages(std::uint64_t first, std::uint64_t count) 
 }
 
 std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights) {
-  if (has_queries_) {
-    const std::uint64_t length = permitted_by_query(from, most, rights);
-    if (has_queries_) return length;
-  }
-  return permitted_by_text(from, most, rights);
-}
-
-std::uint64_t ForeignMemory::permitted_by_query(host::ProgramAddress from, std::uint64_t most, unsigned rights) {
   std::uint64_t length = 0;
   while (length < most) {
-    MapsQuery query{.flags = rights, .address = from + length};
-    if (!ask(query)) break;
-    length = std::min(most, query.end - from);
+    const auto mapping = mapping_at(from + length);
+    if (!mapping || (mapping->rights & rights) != rights) break;
+    length = std::min(most, mapping->end - from);
   }
   return length;
 }
@@ -175,49 +169,49 @@ bool ForeignMemory::ask(MapsQuery& query) {
 std::optional<ForeignMapping> ForeignMemory::mapping_at(host::ProgramAddress address) {
   if (has_queries_) {
     MapsQuery query{.address = address};
-    if (ask(query))
-      return ForeignMapping{query.start, query.end, (query.mapping_flags & kIsShared) != 0,
-                            device_number(query.device_major, query.device_minor), query.inode, query.offset};
+    if (ask(query)) {
+      return ForeignMapping{query.start, query.end, static_cast<unsigned>(query.mapping_flags) & (kRead | kWrite),
+                            (query.mapping_flags & kIsShared) != 0, device_number(query.device_major, query.device_minor),
+                            query.inode, query.offset};
+    }
     if (has_queries_) return std::nullopt;
   }
-  return mapping_by_text(address);
+  return mapping_by_text(address, nullptr);
 }
 
-std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address) const {
+std::string ForeignMemory::name_at(host::ProgramAddress address) {
+  std::string name(PATH_MAX, '\0');
+  if (has_queries_) {
+    MapsQuery query{.address = address, .name_size = static_cast<std::uint32_t>(name.size())};
+    query.name = reinterpret_cast<std::uintptr_t>(name.data());
+    if (ask(query)) return {name.data(), strnlen(name.data(), query.name_size)};
+    if (has_queries_) return "";
+  }
+  name.clear();
+  mapping_by_text(address, &name);
+  return name;
+}
+
+std::optional<ForeignMapping> ForeignMemory::mapping_by_text(host::ProgramAddress address, std::string* name) const {
   std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
   if (maps == nullptr) throw_if_refused(pid_);
   if (maps == nullptr) return std::nullopt;
   std::optional<ForeignMapping> found;
-  char line[512];
+  char line[512 + PATH_MAX];
   while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
     unsigned long begin, end, offset, inode;
     unsigned major, minor;
     char access[5];
-    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu", &begin, &end, access, &offset, &major, &minor, &inode) != 7) continue;
-    if (address >= begin && address < end)
-      found = ForeignMapping{begin, end, access[3] == 's', device_number(major, minor), inode, offset};
+    int name_at = 0;
+    if (std::sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &begin, &end, access, &offset, &major, &minor, &inode, &name_at) != 7)
+      continue;
+    if (address < begin || address >= end) continue;
+    const unsigned rights = (access[0] == 'r' ? kRead : 0u) | (access[1] == 'w' ? kWrite : 0u);
+    found = ForeignMapping{begin, end, rights, access[3] == 's', device_number(major, minor), inode, offset};
+    if (name != nullptr) name->assign(line + name_at, strcspn(line + name_at, "\n"));
   }
   std::fclose(maps);
   return found;
-}
-
-std::uint64_t ForeignMemory::permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const {
-  std::FILE* const maps = std::fopen(path_of(pid_, "maps").c_str(), "re");
-  if (maps == nullptr) throw_if_refused(pid_);
-  if (maps == nullptr) return 0;
-  std::uint64_t length = 0;
-  char line[512];
-  while (length < most && std::fgets(line, sizeof line, maps) != nullptr) {
-    unsigned long low, high;
-    char protection[5];
-    if (std::sscanf(line, "%lx-%lx %4s", &low, &high, protection) != 3) continue;
-    if (high <= from + length) continue;
-    const bool has_rights = (!(rights & kRead) || protection[0] == 'r') && (!(rights & kWrite) || protection[1] == 'w');
-    if (low > from + length || !has_rights) break;
-    length = std::min<std::uint64_t>(most, high - from);
-  }
-  std::fclose(maps);
-  return length;
 }
 
 }  // namespace verbatim::supervisor

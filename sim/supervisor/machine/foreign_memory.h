@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "sim/host/program_memory.h"
 #include "sim/supervisor/spin/code_memory.h"
@@ -19,6 +20,7 @@ namespace verbatim::supervisor {
 // One mapping of a process: [begin, end).
 struct ForeignMapping {
   host::ProgramAddress begin = 0, end = 0;
+  unsigned rights = 0;     // ForeignMemory::Right, combined
   bool is_shared = false;  // MAP_SHARED
   std::uint64_t device = 0, inode = 0, offset = 0;  // of the file mapped at `begin`; inode 0: none
 };
@@ -48,6 +50,8 @@ class ForeignMemory {
   std::uint64_t permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights);
   // Mapping that contains `address`; nullopt: none.
   std::optional<ForeignMapping> mapping_at(host::ProgramAddress address);
+  // Name of that mapping as in /proc/PID/maps: path of a file, "[stack]" and the like. "": no mapping, or no name.
+  std::string name_at(host::ProgramAddress address);
   // Whether `count` pages from page number `first` (address / 4096) are present, anonymous and not shared.
   bool are_private_pages(std::uint64_t first, std::uint64_t count);
 
@@ -70,12 +74,11 @@ class ForeignMemory {
   };
 
   struct MapsQuery;
-  // Fills in the mapping that contains query.address, if it has the rights in query.flags. False: none has,
-  // or the kernel lacks PROCMAP_QUERY (has_queries_).
+  // Fills in the mapping that contains query.address. False: there is none, or the kernel lacks PROCMAP_QUERY
+  // (has_queries_).
   bool ask(MapsQuery& query);
-  std::uint64_t permitted_by_query(host::ProgramAddress from, std::uint64_t most, unsigned rights);
-  std::uint64_t permitted_by_text(host::ProgramAddress from, std::uint64_t most, unsigned rights) const;
-  std::optional<ForeignMapping> mapping_by_text(host::ProgramAddress address) const;
+  // `name`: receives the mapping's name, unless nullptr.
+  std::optional<ForeignMapping> mapping_by_text(host::ProgramAddress address, std::string* name) const;
   std::size_t read_by_file(std::span<const spin::MemoryRange> from, std::byte* to);
   // pread or pwrite on that file of /proc/PID.
   template <class Transfer>

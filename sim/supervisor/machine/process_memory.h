@@ -50,8 +50,9 @@ class ProcessMemory final : public host::ProgramMemory {
   // As a system call writes: false if a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
-  // As ForeignMemory::mapping_at.
+  // As in ForeignMemory.
   std::optional<ForeignMapping> mapping_at(host::ProgramAddress address) { return bytes_.mapping_at(address); }
+  std::string name_at(host::ProgramAddress address) { return bytes_.name_at(address); }
 
   // Whether a byte is in the region shared with the simulator, which changes without a write by this class.
   static bool is_in_region(host::ProgramAddress start, std::uint64_t length);

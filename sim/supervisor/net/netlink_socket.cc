@@ -348,13 +348,6 @@ IoResult NetlinkSocket::receive(std::size_t limit, bool peek, IncomingMessage& m
   return static_cast<std::int64_t>(n);
 }
 
-IoResult NetlinkSocket::read(std::size_t limit, std::vector<std::byte>& bytes) {
-  IncomingMessage message;
-  const IoResult n = receive(limit, false, message);
-  bytes = std::move(message.bytes);
-  return n;
-}
-
 int NetlinkSocket::name(bool peer, std::vector<std::byte>& bytes) const {
   sockaddr_nl own{};
   own.nl_family = AF_NETLINK;

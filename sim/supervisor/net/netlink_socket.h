@@ -21,7 +21,6 @@ class NetlinkSocket final : public Socket {
 
   std::uint32_t readiness() const override;
   std::string describe() const override { return "netlink socket"; }
-  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   int bind(Process& process, Name name) override;
   IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) override;
   IoResult send(Process& process, OutgoingMessage& message) override;

@@ -14,6 +14,13 @@ int Socket::get_option(int, int, int*) const { return -ENOPROTOOPT; }
 std::vector<std::byte> Socket::structured_option(int, int) const { return {}; }
 std::uint32_t Socket::mode() const { return S_IFSOCK | 0777; }
 
+IoResult Socket::read(std::size_t limit, std::vector<std::byte>& bytes) {
+  IncomingMessage message;
+  const IoResult n = receive(limit, false, message);
+  bytes = std::move(message.bytes);
+  return n;
+}
+
 IoResult Socket::write_by(Process& process, std::span<const std::byte> bytes, VirtualFilePtr& wait_for) {
   OutgoingMessage message{bytes, {}, {}, nullptr};
   const IoResult result = send(process, message);

@@ -100,6 +100,7 @@ class Socket : public VirtualFile {
   virtual ucred peer() const { return {0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)}; }
 
   std::uint32_t mode() const override;
+  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   // send() to the peer.
   IoResult write_by(Process& process, std::span<const std::byte> bytes, VirtualFilePtr& wait_for) override;
   IoResult read_async(std::uint64_t, std::size_t limit, std::vector<std::byte>& bytes) override {

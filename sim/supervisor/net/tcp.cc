@@ -133,6 +133,8 @@ void TcpStream::send(Kind kind, std::vector<std::byte> bytes, int error, Duratio
   const Instant start = std::max(now, free_at_);
   free_at_ = start + byte_time_of(network_.spec().bits_per_second).time_for(bytes.size() + kSegmentOverhead);
   outstanding_ += bytes.size();
+  const bool to_server = direction_ == TcpConnection::kToServer;
+  network_.count_payload(connection_.host(!to_server), connection_.host(to_server), bytes.size());
   Duration waited = extra;
   const auto held = held_up(kind, free_at_, &waited);
   if (!held) {

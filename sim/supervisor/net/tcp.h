@@ -61,6 +61,11 @@ class TcpNetwork {
   std::shared_ptr<TcpConnection> connect(std::size_t from, const Endpoint& local, const Endpoint& remote,
                                          TcpSocket& client);
   std::uint64_t next_connection() { return ++connections_made_; }
+  // Payload that sockets have sent to other hosts, in bytes.
+  std::uint64_t bytes_between_hosts() const { return bytes_between_hosts_; }
+  void count_payload(std::size_t from, std::size_t to, std::size_t bytes) {
+    if (from != to) bytes_between_hosts_ += bytes;
+  }
   // The network owns a connection until let_go().
   void hold(std::shared_ptr<TcpConnection> connection);
   void let_go(const TcpConnection& connection);
@@ -73,6 +78,7 @@ class TcpNetwork {
   std::map<std::size_t, std::vector<TcpSocket*>> bound_;  // by host
   EphemeralPorts ephemeral_;
   std::uint64_t connections_made_ = 0;
+  std::uint64_t bytes_between_hosts_ = 0;
   std::map<std::uint64_t, std::shared_ptr<TcpConnection>> held_;  // by number
 };
 
@@ -176,7 +182,6 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   bool reaches_beyond_host() const override { return network_.spec().faults != nullptr; }
   int protocol() const override { return 6; }
   TcpSocket* as_tcp_socket() override { return this; }
-  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
 
   int bind(Process& process, Name name) override;

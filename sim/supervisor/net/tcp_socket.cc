@@ -271,13 +271,6 @@ IoResult TcpSocket::receive(std::size_t limit, bool peek, IncomingMessage& messa
   return static_cast<std::int64_t>(n);
 }
 
-IoResult TcpSocket::read(std::size_t limit, std::vector<std::byte>& bytes) {
-  IncomingMessage message;
-  const IoResult n = receive(limit, false, message);
-  bytes = std::move(message.bytes);
-  return n;
-}
-
 IoResult TcpSocket::send(Process&, OutgoingMessage& message) {
   if (!message.files.empty()) return -EINVAL;
   return write(message.bytes);

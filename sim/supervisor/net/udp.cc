@@ -238,13 +238,6 @@ IoResult UdpSocket::receive(std::size_t limit, bool peek, IncomingMessage& messa
   return static_cast<std::int64_t>(n);
 }
 
-IoResult UdpSocket::read(std::size_t limit, std::vector<std::byte>& bytes) {
-  IncomingMessage message;
-  const IoResult n = receive(limit, false, message);
-  bytes = std::move(message.bytes);
-  return n;
-}
-
 int UdpSocket::shutdown(int how) {
   if (!connected_) return -ENOTCONN;
   if (how != SHUT_WR) read_closed_ = true;

@@ -50,7 +50,6 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
   std::uint32_t readiness() const override;
   std::string describe() const override { return "UDP socket " + to_string(local_); }
   bool reaches_beyond_host() const override { return true; }  // its calls are never executed early
-  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override { return send_to(bytes, {}); }
 
   int bind(Process& process, Name name) override;

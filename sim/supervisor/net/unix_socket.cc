@@ -381,13 +381,6 @@ void UnixSocket::take_bytes(std::size_t limit, bool peek, IncomingMessage& messa
   message.length = message.bytes.size();
 }
 
-IoResult UnixSocket::read(std::size_t limit, std::vector<std::byte>& bytes) {
-  IncomingMessage message;
-  const IoResult n = receive(limit, false, message);
-  bytes = std::move(message.bytes);
-  return n;
-}
-
 int UnixSocket::shutdown(int how) {
   if (type() != SOCK_DGRAM && !connected_ && !listening_) return -ENOTCONN;
   if (how != SHUT_WR) read_closed_ = true;

@@ -44,7 +44,6 @@ class UnixSocket final : public Socket, public std::enable_shared_from_this<Unix
 
   std::uint32_t readiness() const override;
   std::string describe() const override;
-  IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   IoResult write(std::span<const std::byte> bytes) override;
 
   int bind(Process& process, Name name) override;

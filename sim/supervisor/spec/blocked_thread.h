@@ -12,16 +12,19 @@ namespace verbatim::supervisor {
 
 // In ascending order of explanatory power; the greatest counts.
 enum class WaitCause : std::uint8_t {
-  kUnknown,  // no explanation
-  kAwaited,  // it ends when another process sends something
-  kPeer,     // the other end of a connection is in no state to end the wait, or does not exist
-  kOwn,      // its own program does not do something that would end the wait
+  kUnknown,     // no explanation
+  kAwaited,     // it ends when another process sends something
+  kPeer,        // the other end of a connection is in no state to end the wait, or does not exist
+  kUnfinished,  // its own program has posted or set up nothing that would end the wait: a mistake, or it does
+                // not go on after a work request that failed
+  kOwn,         // its own program does not do something that would end the wait
 };
 
 // Cause of a hang, from the waits at the end of a run.
 struct HangCause {
-  std::string text;         // a sentence without full stop; empty: no cause found
-  bool is_of_peer = false;  // the cause is at the other end: an earlier failure there, if any
+  std::string text;                   // a sentence without full stop; empty: no cause found
+  bool is_of_peer = false;            // the cause is at the other end: an earlier failure there, if any
+  bool follows_from_failure = false;  // of a work request, if one has failed
 };
 
 struct BlockedThread {

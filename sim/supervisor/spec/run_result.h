@@ -56,6 +56,8 @@ struct RunResult {
   bool exact = true;                           // false: the run is weak
   std::vector<std::string> weak;               // reasons for that, one sentence each, also in `warnings`
   std::uint64_t refused_files = 0;             // number of opens of files that a host's trees lack
+  bool used_adapters = false;                  // a program opened an adapter or a file of one
+  std::uint64_t tcp_bytes_between_hosts = 0;   // payload that TCP sockets sent to other hosts
   std::uint64_t hand_overs = 0;                // times a program got the token
   // queues that programs have destroyed, or had when they exited by themselves
   std::vector<QueueFigures> queues;

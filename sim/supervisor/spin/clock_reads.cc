@@ -51,19 +51,10 @@ bool SpinProver::is_fixed_argument(unsigned index, unsigned size) {
   return true;
 }
 
-// The seconds that a clock shows in the turns considered, if it shows `seconds` at `ps`.
-Range SpinProver::seconds_from(std::int64_t seconds, std::int64_t ps) const {
-  const Range at = growth_.bounds(ps % kPsPerSecond, period_ps_);
-  return {seconds + at.least / kPsPerSecond, seconds + at.most / kPsPerSecond};
-}
-
-// Stores the seconds of a clock at `to`, unless `to` is 0. Limits turns() to the current second unless the
-// horizon crosses seconds.
+// Stores the seconds of a clock at `to`, unless `to` is 0. Limits turns() to the current second.
 bool SpinProver::show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to) {
   const auto value = static_cast<std::uint64_t>(seconds);
-  if (follows_growth_ && growth_.crosses_seconds()) {
-    if (to != 0 && !growth_.set_memory(to, 8, seconds_from(seconds, ps))) return refuse_clock(growth_.reason());
-  } else if (follows_growth_) {
+  if (follows_growth_) {
     growth_.keep_within(ps % kPsPerSecond, period_ps_, 0, kPsPerSecond - 1);
     if (to != 0 && !growth_.set_memory(to, 8, value, 0, ~0ull)) return refuse_clock(growth_.reason());
   }
@@ -76,9 +67,7 @@ bool SpinProver::show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_
   const auto part = static_cast<std::uint64_t>(part_ps / unit_ps);
   if (follows_growth_) {
     bool is_set = false;
-    if (growth_.crosses_seconds()) {
-      is_set = growth_.set_memory(to, 8, Range{0, kPsPerSecond / unit_ps - 1});
-    } else if (period_ps_ % unit_ps == 0) {
+    if (period_ps_ % unit_ps == 0) {
       const auto most = static_cast<std::uint64_t>(kPsPerSecond / unit_ps - 1);
       is_set = growth_.set_memory(to, 8, part, static_cast<std::uint64_t>(period_ps_ / unit_ps), most);
     } else if (!growth_.has_horizon()) {
@@ -100,9 +89,7 @@ bool SpinProver::call_time(const Limits& limits) {
   const std::int64_t ps = *base % kNsPerSecond * kPsPerNs + clock_.read(clock_.model()->gettime_ps);
   const std::int64_t seconds = *base / kNsPerSecond + ps / kPsPerSecond;
   if (!show_seconds(seconds, ps, interpreter_.state.registers.gpr[kRdi])) return false;
-  if (!return_empty(static_cast<std::uint64_t>(seconds), limits)) return false;
-  const bool changes = follows_growth_ && growth_.crosses_seconds();
-  return !changes || growth_.set_register(kRax, 8, seconds_from(seconds, ps)) || refuse_clock(growth_.reason());
+  return return_empty(static_cast<std::uint64_t>(seconds), limits);
 }
 
 // clock_gettime(edi, rsi), at its entry.
@@ -202,9 +189,9 @@ bool SpinProver::show_counter(std::uint64_t counter, bool with_processor) {
   // The fractions of several turns may add up to one more unit.
   const __int128 most_step = static_cast<__int128>(step) + is_uneven;
   // Until the lower half overflows.
-  if (!growth_.crosses_seconds()) growth_.keep_within(counter & kMost, most_step, 0, kMost);
+  growth_.keep_within(counter & kMost, most_step, 0, kMost);
   bool is_set = !with_processor || growth_.set_register(kRcx, 4, 0, 0, kMost);
-  if (growth_.crosses_seconds() || is_uneven) {
+  if (is_uneven) {
     const Range whole = growth_.bounds(static_cast<__int128>(counter), most_step);
     const Range high{whole.least >> 32, whole.most >> 32};
     const Range low = high.is_single() ? Range{whole.least & kMost, whole.most & kMost} : Range{0, kMost};

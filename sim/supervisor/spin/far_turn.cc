@@ -13,42 +13,36 @@ namespace {
 
 constexpr int kFarAttempts = 3;  // a turn may be part of a longer one
 
-Limits far(Limits limits) {
-  limits.polls = limits.far_polls;
-  limits.steps = limits.far_steps;
-  return limits;
-}
-
 }  // namespace
 
 // Proves a turn of `polls` polls as a short turn is proven. Adds the instructions interpreted to `steps`.
-PollLoopProof SpinProver::prove_turn_of(unsigned polls, const Registers& at_entry, const PollPredicate& is_poll,
-                                        const Limits& within, unsigned& steps) {
-  restart(at_entry);
+PollLoopProof SpinProver::prove_turn_of(unsigned polls, const PollLoop& loop, unsigned& steps) {
+  restart(loop.at_entry);
   unsigned turn = polls - 1;  // recur() looks for a longer one
-  PollLoopProof proof = recur(at_entry, is_poll, within, turn);
+  PollLoopProof proof = recur(loop, turn);
   steps += steps_;
   if (turn != polls) return proof;
-  proof = grow(at_entry, interpreter_.state.registers, is_poll, within, turn);
+  if (loop.limits.ends_with_shortest && clock_.reads() != 0) {
+    proof.refusal = {Reason::kClockAmongPolls, loop.at_entry.rip, ""};
+    return proof;
+  }
+  proof = grow(loop, turn);
   steps += steps_;
   return proof;
 }
 
 // The number of polls between the first and the second occurrence of a path, if it is more than
 // `longer_than`. 0: there is none within the limits.
-unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
-                                   unsigned longer_than) {
+unsigned SpinProver::find_far_turn(const PollLoop& loop, unsigned longer_than) {
   struct Taken {
     unsigned first = 0, times = 0;
   };
   std::unordered_map<std::uint64_t, Taken> ways;  // looked up, never walked
-  std::optional<PollEntry> poll = is_poll(at_entry.rip);
+  std::optional<PollEntry> poll = loop.is_poll(loop.at_entry.rip);
   memory_.begin_tracking();
-  for (unsigned polls = 1; polls <= limits.polls; ++polls) {
+  for (unsigned polls = 1; polls <= loop.limits.polls; ++polls) {
     path_hash_ = interpreter_.state.registers.gpr[kRdi];
-    const bool goes_on = reads_zeros(*poll) && return_empty(poll->empty_result, limits) &&
-                         run_to_poll(is_poll, limits, poll) && arguments_known(*poll);
-    if (!goes_on) return 0;
+    if (!pass_poll(loop, poll)) return 0;
     clock_.poll();
     Taken& taken = ways[path_hash_];
     if (++taken.times == 1) taken.first = polls;
@@ -58,16 +52,20 @@ unsigned SpinProver::find_far_turn(const Registers& at_entry, const PollPredicat
 }
 
 // Finds the length of the turn and proves it, with limits.far_polls and limits.far_steps.
-PollLoopProof SpinProver::prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits) {
-  const Limits within = far(limits);
+PollLoopProof SpinProver::prove_far_turn(const PollLoop& loop) {
+  Limits within = loop.limits;
+  within.polls = within.far_polls;
+  within.steps = within.far_steps;
+  const PollLoop further{loop.at_entry, loop.is_poll, within};
   PollLoopProof proof;
-  unsigned polls = limits.polls, steps = 0;
+  unsigned polls = loop.limits.polls, steps = 0;
   for (int attempt = 0; attempt < kFarAttempts && !proof.proven; ++attempt) {
-    restart(at_entry);
-    polls = find_far_turn(at_entry, is_poll, within, polls);
+    restart(loop.at_entry);
+    polls = find_far_turn(further, polls);
     steps += steps_;
     if (polls == 0) break;
-    proof = prove_turn_of(polls, at_entry, is_poll, within, steps);
+    proof = prove_turn_of(polls, further, steps);
+    if (loop.limits.ends_with_shortest) break;
   }
   proof.far_steps = steps;
   return proof;

@@ -145,17 +145,8 @@ std::optional<FieldUse> SpinProver::find_use(const Registers& at_return, CodeMem
   }
   memory_.begin_tracking();
   UseWatcher watcher(fields);
-  interpreter_.set_observer(&watcher);
-  std::optional<FieldUse> found;
-  for (unsigned steps = 0; steps < limits.steps && !found; ++steps) {
-    const std::uint64_t rip = state.registers.rip;
-    if (rip - code.address >= code.length) break;
-    if (interpreter_.step()) continue;
-    if (watcher.used() != 0) found = FieldUse{rip, watcher.used() - 1u};
-    break;
-  }
-  interpreter_.set_observer(nullptr);
-  return found;
+  const auto rip = refused_by(watcher, limits, code);
+  return rip ? std::optional(FieldUse{*rip, watcher.used() - 1u}) : std::nullopt;
 }
 
 }  // namespace verbatim::spin

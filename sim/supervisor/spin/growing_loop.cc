@@ -7,6 +7,7 @@
 
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/spin_prover.h"
+#include "sim/supervisor/spin/turn_groups.h"
 
 namespace verbatim::spin {
 namespace {
@@ -14,17 +15,6 @@ namespace {
 // Registers by the ABI, as in poll_loop.cc. The stack pointer does not grow.
 constexpr unsigned kKept[] = {kRbx, kRbp, kR12, kR13, kR14, kR15};
 constexpr unsigned kPassed[] = {kRdi, kRsi, kRdx};
-
-// Minimum number of turns for which a proof is worthwhile.
-std::uint64_t fewest_turns(const Limits& limits, unsigned turn) { return std::max(limits.fewest_polls / turn, 2U); }
-
-// Minimum number of turns if a clock ends them. It is lower, because the deviation is near, but executing the
-// turns until then costs something too.
-std::uint64_t fewest_by_clock(const Limits& limits, unsigned turn) {
-  constexpr std::uint64_t kFewer = 16, kLeast = 128;
-  const std::uint64_t fewest = fewest_turns(limits, turn);
-  return std::min(fewest, std::max(fewest / kFewer, kLeast));
-}
 
 // Next horizon to try for an end between the two: the geometric mean while they are far apart, else the
 // arithmetic mean.
@@ -79,15 +69,16 @@ class PartialImage {
   void set(const std::vector<ByteRun>& runs) {
     for (const ByteRun& run : runs) set(run.address, run.bytes.data(), run.bytes.size());
   }
-  // The cells' values after `turns` steps. `runs` has their values in the first turn.
-  void set(const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, std::uint64_t turns) {
+  // The cells' values after turns(cell) steps. `runs` has their values in the first turn.
+  template <typename Turns>
+  void set(const std::vector<GrowingCell>& cells, const std::vector<ByteRun>& runs, const Turns& turns) {
     for (const GrowingCell& cell : cells) {
       const ByteRun* const from = run_at(runs, cell.address);
       if (from == nullptr) continue;
       std::uint64_t value = 0;
       const std::uint64_t offset = cell.address - from->address;
       std::memcpy(&value, from->bytes.data() + offset, std::min<std::uint64_t>(cell.size, from->bytes.size() - offset));
-      value += turns * cell.step;
+      value += turns(cell) * cell.step;
       set(cell.address, reinterpret_cast<const std::uint8_t*>(&value), cell.size);
     }
   }
@@ -128,7 +119,12 @@ class PartialImage {
 bool PollLoopProof::grows() const {
   return !cells.empty() || std::any_of(registers.begin(), registers.end(), [](const GrowingRegister& grows) {
     return grows.step != 0;
-  }) || std::any_of(polls.begin(), polls.end(), [](const PollPoint& poll) { return !poll.cells.empty(); });
+  }) || std::any_of(polls.begin(), polls.end(), [](const PollPoint& poll) { return !poll.accesses->cells.empty(); });
+}
+
+std::size_t PollLoopProof::group_of(Sources sources) const {
+  const auto has = [sources](const TurnGroup& group) { return (group.sources & sources) != 0; };
+  return static_cast<std::size_t>(std::ranges::find_if(groups, has) - groups.begin());
 }
 
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns) {
@@ -138,11 +134,15 @@ std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint
 void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, std::span<ByteRun> runs) {
   PartialImage image(proof.changing);
   image.set(proof.writes);
-  image.set(proof.cells, proof.writes, turns - 1);  // their values after the previous turn
+  // Their values after the previous turn.
+  image.set(proof.cells, proof.writes, [&](const GrowingCell&) { return turns - 1; });
+  const auto passed = [&](const GrowingCell& cell) {
+    return turns + (proof.passed.empty() ? 0 : proof.passed[proof.group_of(cell.sources)]);
+  };
   for (std::size_t i = 1; i <= poll; ++i) {
-    const PollPoint& point = proof.polls[i];
-    image.set(point.written);
-    image.set(point.cells, point.written, turns);
+    const PollAccesses& accesses = *proof.polls[i].accesses;
+    image.set(accesses.written);
+    image.set(accesses.cells, accesses.written, passed);
   }
   for (ByteRun& run : runs) image.copy_to(run);
 }
@@ -155,18 +155,23 @@ bool SpinProver::arguments_grow(const PollEntry& poll) const {
   return false;
 }
 
+std::uint64_t SpinProver::GrowingTurn::fewest() const { return std::max(loop.limits.fewest_polls / polls, 2U); }
+
+std::uint64_t SpinProver::GrowingTurn::fewest_by_clock() const {
+  constexpr std::uint64_t kFewer = 16, kLeast = 128;
+  return std::min(fewest(), std::max(fewest() / kFewer, kLeast));
+}
+
 // Interprets one turn with steps. Fills `polls` with the state at each poll.
-bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
-                             std::vector<PollPoint>& polls) {
-  std::optional<PollEntry> poll = first;
+bool SpinProver::follow_turn(const GrowingTurn& turn, std::vector<PollPoint>& polls) {
+  std::optional<PollEntry> poll = turn.loop.is_poll(turn.loop.at_entry.rip);
   polls.clear();
   memory_.note_recent();
-  for (unsigned i = 0; i < turn; ++i) {
+  for (unsigned i = 0; i < turn.polls; ++i) {
     polls.push_back(poll_point(*poll));
-    polls.back().cells = growth_.cells_in(polls.back().written);
+    polls.back().accesses->cells = growth_.cells_in(polls.back().accesses->written);
     if (i != 0) polls.back().look_ps = clock_.poll();
-    if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll)) return false;
-    if (!arguments_known(*poll)) return false;
+    if (!pass_poll(turn.loop, poll)) return false;
     if (!arguments_grow(*poll)) continue;
     own_stop_ = {Reason::kGrowingCall, interpreter_.state.registers.rip, ""};
     return false;
@@ -174,25 +179,23 @@ bool SpinProver::follow_turn(const PollEntry& first, const PollPredicate& is_pol
   return true;
 }
 
-// The interpreter is at the end of a turn of `turn` polls whose state differs from that at the beginning; the
-// registers there are `next`. Each difference is assumed to be the step of a growing value, and the turn is
-// interpreted again with these steps. If the steps at its end are the assumed ones, then by induction each
-// turn begins with the state of the one before plus the steps.
-PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll,
-                               const Limits& limits, unsigned turn) {
+// The interpreter is at the end of a turn of `polls` polls whose state differs from that at the beginning. Each
+// difference is assumed to be the step of a growing value, and the turn is interpreted again with these steps.
+// If the steps at its end are the assumed ones, then by induction each turn begins with the state of the one
+// before plus the steps.
+PollLoopProof SpinProver::grow(const PollLoop& loop, unsigned polls) {
   const std::vector<ByteRun> before = memory_.reads();
-  const std::vector<ByteRun> differ = changed(before, memory_.values(before));
-  PollLoopProof proof = grow_to(at_entry, next, differ, is_poll, limits, turn, {});
+  const GrowingTurn turn{loop, polls, interpreter_.state.registers, changed(before, memory_.values(before))};
+  PollLoopProof proof = grow_to(turn, 0);
   unsigned steps = steps_;
   if (clock_.reads() == 0 || period_ps_ <= 0) return proof;
-  look_further(at_entry, next, differ, is_poll, limits, turn, proof);
-  steps += steps_;
   // Rules that hold for a short time only, such as a quotient that is constant for some turns.
   constexpr std::int64_t kLongPs = 500'000'000'000;
-  const bool is_short = proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && limits.far_times;
+  const bool is_short =
+      proof.proven && proof.turns < static_cast<std::uint64_t>(kLongPs / period_ps_) && loop.limits.may_remake;
   if (!proof.proven || is_short) {
     PollLoopProof by_rules = is_short ? PollLoopProof{} : std::move(proof);
-    PollLoopProof within = grow_within(at_entry, next, differ, is_poll, limits, turn, std::move(by_rules));
+    PollLoopProof within = grow_within(turn, std::move(by_rules));
     steps += steps_;
     if (!is_short || (within.proven && within.turns / 2 > proof.turns)) proof = std::move(within);
   }
@@ -201,21 +204,20 @@ PollLoopProof SpinProver::grow(const Registers& at_entry, Registers next, const 
 }
 
 // Proves the turns of one second at most, with bounds. `proof` is the result of the rules alone.
-PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                                      const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof proof) {
+PollLoopProof SpinProver::grow_within(const GrowingTurn& turn, PollLoopProof proof) {
   unsigned steps = 0;
   // Values without a rule have bounds. The search looks for the largest number of turns in which comparisons
   // are decided.
   constexpr std::uint64_t kFarthest = 1ull << 40;
   constexpr int kTries = 4;
-  const std::uint64_t fewest = fewest_turns(limits, turn);
+  const std::uint64_t fewest = turn.fewest();
   std::uint64_t failed = 0, by_rule = kEveryTurn;
   PollLoopProof bounded;
   int tries = 0;
   bool is_other = false;
   for (std::uint64_t horizon = kFarthest; tries < kTries;) {
-    if (horizon < (by_rule < fewest ? fewest : fewest_by_clock(limits, turn))) break;
-    PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, {horizon, false});
+    if (horizon < (by_rule < fewest ? fewest : turn.fewest_by_clock())) break;
+    PollLoopProof further = grow_to(turn, horizon);
     steps += steps_;
     if (further.proven) {
       bounded = std::move(further);
@@ -242,62 +244,19 @@ PollLoopProof SpinProver::grow_within(const Registers& at_entry, const Registers
   if (failed != 0 && !is_other) {
     // A counter limits the turns, or else a clock does, at `failed` turns or before.
     const bool is_few = by_rule < fewest;
-    proof.refusal = {is_few ? Reason::kFewTurns : Reason::kUnsettled, next.rip, ""};
-    proof.turns = (is_few ? by_rule + 1 : failed) * turn;
+    proof.refusal = {is_few ? Reason::kFewTurns : Reason::kUnsettled, turn.next.rip, ""};
+    proof.turns = (is_few ? by_rule + 1 : failed) * turn.polls;
   }
   return proof;
 }
 
-// Proves turns over many seconds, if nothing depends on the second. An earlier `proof` within one second is
-// kept if this fails.
-void SpinProver::look_further(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                              const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof) {
-  constexpr std::int64_t kFarPs = 64'000'000'000'000;
-  constexpr std::uint64_t kNearer = 8;
-  constexpr int kTries = 8;  // failures usually occur early in the turn
-  unsigned steps = 0;
-  bool is_near = false;
-  auto turns = static_cast<std::uint64_t>(kFarPs / period_ps_);
-  for (int i = 0; limits.far_times && i < kTries; ++i) {
-    if ((proof.proven && turns / 2 <= proof.turns) || turns < fewest_turns(limits, turn)) break;
-    PollLoopProof further = grow_to(at_entry, next, differ, is_poll, limits, turn, {turns, true});
-    steps += steps_;
-    if (further.proven && (!proof.proven || further.turns > proof.turns)) proof = std::move(further);
-    if (proof.proven && proof.turns > turns / 2) break;
-    // The rule of a counter may hold for fewer turns.
-    const std::uint64_t by_rule = growth_.turns_by_rule();
-    if (by_rule < turns && by_rule >= fewest_turns(limits, turn)) {
-      turns = by_rule;
-    } else if (further.refusal.reason == Reason::kUnsettled && !is_near) {
-      turns /= kNearer;
-      is_near = true;
-    } else {
-      break;
-    }
-  }
-  steps_ = steps;
-}
-
-// As grow(), for at most horizon.turns turns; 0: for as long as the rules hold, without bounds. If a proof
-// fails that followed both paths of a jump, it is tried again without that.
-PollLoopProof SpinProver::grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                                  const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
-  PollLoopProof proof = follow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
-  if (proof.proven || !growth_.went_both_ways()) return proof;
-  const unsigned steps = steps_;
-  horizon.goes_both_ways = false;
-  proof = follow_to(at_entry, next, differ, is_poll, limits, turn, horizon);
-  steps_ += steps;
-  return proof;
-}
-
-PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                                    const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon) {
+// As grow(), for at most `horizon` turns; 0: for as long as the rules hold, without bounds.
+PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, std::uint64_t horizon) {
   PollLoopProof proof;
-  const PollEntry first = *is_poll(at_entry.rip);
-  const std::uint64_t end = next.rip;
+  const Registers& at_entry = turn.loop.at_entry;
+  const std::uint64_t end = turn.next.rip;
   std::array<GrowingRegister, 16> assumed{};
-  for (const unsigned index : kKept) assumed[index].step = next.gpr[index] - at_entry.gpr[index];
+  for (const unsigned index : kKept) assumed[index].step = turn.next.gpr[index] - at_entry.gpr[index];
 
   // The turn is interpreted a second time if a register ends with four bytes, and then grows as a 32-bit
   // value, or ends with bounds only, and then must not be read by the next turn.
@@ -308,11 +267,13 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
       if ((forgotten >> index & 1) != 0) interpreter_.state.forget_gpr(index);
     }
     memory_.begin_tracking();
-    growth_.begin(assumed, differ, horizon);
-    interpreter_.set_observer(&growth_);
+    growth_.begin(assumed, turn.differ, horizon);
+    comparisons_.begin();
+    interpreter_.set_observer(&comparisons_);
     follows_growth_ = true;
-    const bool whole = follow_turn(first, is_poll, limits, turn, proof.polls);
+    const bool whole = follow_turn(turn, proof.polls);
     follows_growth_ = false;
+    comparisons_.end();
     interpreter_.set_observer(nullptr);
     if (!whole) {
       proof.refusal = refusal();
@@ -336,7 +297,6 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
 
   bool holds = clock_.reads() == 0 || clock_.period_ps() == period_ps_;
   for (const unsigned index : kKept) {
-    // A register that only one of two paths writes is unknown after them.
     holds &= (known_bits(index, 8) & ~interpreter_.state.known) == 0;
     if ((forgotten >> index & 1) != 0) continue;
     GrowingRegister left = growth_.registers()[index];
@@ -361,28 +321,19 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
   proof.remade = growth_.bounded_memory();
   for (const MemoryRange& range : proof.remade) holds &= !is_read(range.address, range.length);
   // Every changed byte was read, and a step was assumed for it.
-  for (const ByteRun& run : differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
-  // Bytes that only the other path of a jump has read must not change.
-  for (const ByteRun& run : changed(reads, memory_.values(reads))) {
-    for (std::uint64_t at = run.address; at < run.address + run.bytes.size(); ++at) {
-      holds &= std::any_of(growth_.assumed().begin(), growth_.assumed().end(), [&](const GrowingCell& cell) {
-        return overlap(at, 1, cell.address, cell.size);
-      });
-    }
-  }
+  for (const ByteRun& run : turn.differ) holds &= !growth_.changes(run.address, run.bytes.size(), nullptr);
   if (!holds) {
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;
   }
-  const std::uint64_t fewest = fewest_turns(limits, turn);
-  const bool is_by_clock = horizon.turns != 0 && growth_.turns_by_rule() >= fewest;
-  if (growth_.turns() < (is_by_clock ? fewest_by_clock(limits, turn) : fewest)) {
-    if (clock_.reads() == 0 && horizon.turns == 0 && growth_.turns() != 0) {
+  const bool is_by_clock = horizon != 0 && growth_.turns_by_rule() >= turn.fewest();
+  if (growth_.turns() < (is_by_clock ? turn.fewest_by_clock() : turn.fewest())) {
+    if (clock_.reads() == 0 && horizon == 0 && growth_.turns() != 0) {
       short_proof_ = proof;
       complete(*short_proof_, reads, assumed, horizon);
     }
     proof.refusal = {Reason::kFewTurns, end, ""};
-    proof.turns = (growth_.turns() + 1) * turn;
+    proof.turns = (growth_.turns() + 1) * turn.polls;
     return proof;
   }
   complete(proof, reads, assumed, horizon);
@@ -390,7 +341,7 @@ PollLoopProof SpinProver::follow_to(const Registers& at_entry, const Registers& 
 }
 
 void SpinProver::complete(PollLoopProof& proof, const std::vector<ByteRun>& reads,
-                          const std::array<GrowingRegister, 16>& registers, Horizon horizon) {
+                          const std::array<GrowingRegister, 16>& registers, std::uint64_t horizon) {
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = reads;
@@ -398,8 +349,12 @@ void SpinProver::complete(PollLoopProof& proof, const std::vector<ByteRun>& read
   proof.registers = registers;
   proof.period_ps = clock_.reads() == 0 ? 0 : period_ps_;
   proof.cells = growth_.cells();
-  proof.remakes = horizon.turns != 0;
+  proof.remakes = horizon != 0;
   if (growth_.turns() != kEveryTurn) proof.turns = growth_.turns() + 1;
+  if (proof.period_ps != 0 || proof.remakes) return;
+  for (unsigned index = 0; index < registers.size(); ++index) proof.registers[index].sources = Sources{1} << index;
+  proof.groups = groups_of(growth_, registers);
+  proof.compared = comparisons_.found();
 }
 
 }  // namespace verbatim::spin

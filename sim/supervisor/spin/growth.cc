@@ -22,8 +22,13 @@ constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 
 }  // namespace
 
-void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon) {
+void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon) {
   registers_ = registers;
+  for (unsigned index = 0; index < registers_.size(); ++index) registers_[index].sources = Sources{1} << index;
+  limits_.clear();
+  combined_.clear();
+  sources_ = flags_sources_ = 0;
+  period_ = flags_period_ = 0;
   constant_low_ = {};
   cells_.clear();
   assumed_.clear();
@@ -32,11 +37,7 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   turns_ = turns_by_rule_ = kEveryTurn;
   reason_ = Reason::kNone;
   growing_flags_ = flags_set_ = 0;
-  horizon_ = horizon.turns;
-  crosses_seconds_ = horizon.crosses_seconds;
-  may_go_both_ways_ = horizon_ != 0 && horizon.goes_both_ways;
-  went_both_ways_ = false;
-  ways_ = 0;
+  horizon_ = horizon;
   register_bounds_ = vector_bounds_ = high_bounds_ = {};
   bounded_.clear();
   sign_size_ = 0;
@@ -58,8 +59,9 @@ void Growth::forget(std::uint16_t mask) {
 
 GrowingRegister Growth::widened(const GrowingRegister& grows, std::uint64_t value) {
   if (grows.size == 8 || grows.step == 0) return grows;
+  sources_ |= grows.sources;
   keep_unsigned({value & size_mask(grows.size), grows.step}, grows.size);
-  return {sign_extend(grows.step, grows.size), 8};
+  return {sign_extend(grows.step, grows.size), 8, grows.sources};
 }
 
 bool Growth::read_register(unsigned index, unsigned size, Value& value) {
@@ -69,6 +71,7 @@ bool Growth::read_register(unsigned index, unsigned size, Value& value) {
   if (register_bounds_[index] && size > constant_low_[index]) return fail(Reason::kGrowingResult);
   if (grows.step == 0 || size <= constant_low_[index]) return true;
   if (constant_low_[index] != 0) return fail(Reason::kGrowingPart);
+  sources_ |= grows.sources;
   value.step = (size <= grows.size ? grows : widened(grows, now)).step & size_mask(size);
   return true;
 }
@@ -96,7 +99,7 @@ bool Growth::write_register(unsigned index, unsigned size, std::uint64_t step) {
   GrowingRegister& grows = registers_[index];
   step &= size_mask(size);
   if (size >= 4) {
-    grows = step == 0 ? GrowingRegister{} : GrowingRegister{step, static_cast<std::uint8_t>(size)};
+    grows = step == 0 ? GrowingRegister{} : GrowingRegister{step, static_cast<std::uint8_t>(size), sources_};
     constant_low_[index] = 0;
     register_bounds_[index].reset();
     return true;
@@ -169,6 +172,7 @@ bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
     // The low bytes of a number grow by the low bytes of its step.
     if (is_new || cell.address != address || size > cell.size) return fail(Reason::kGrowingPart);
     value.step = cell.step & size_mask(size);
+    sources_ |= cell.sources;
     return true;
   }
   if (!is_new) {
@@ -183,7 +187,9 @@ bool Growth::load(std::uint64_t address, unsigned size, Value& value) {
     if (overlap(address, size, cell.address, cell.size)) return fail(Reason::kGrowingPart);
   }
   value.step = (next - value.now) & size_mask(size);
-  assumed_.push_back({address, static_cast<std::uint8_t>(size), value.step});
+  const Sources source = Sources{1} << std::min<std::size_t>(kFirstCell + assumed_.size(), kMostSources - 1);
+  sources_ |= source;
+  assumed_.push_back({address, static_cast<std::uint8_t>(size), value.step, source});
   cells_.push_back(assumed_.back());
   return true;
 }
@@ -194,7 +200,7 @@ bool Growth::keep_rest(const GrowingCell& of, std::uint64_t address, unsigned si
   const std::uint64_t end = of.address + of.size;
   if (address > of.address) {
     const auto low = static_cast<std::uint8_t>(address - of.address);
-    if (const std::uint64_t step = of.step & size_mask(low); step != 0) cells_.push_back({of.address, low, step});
+    if (const std::uint64_t step = of.step & size_mask(low); step != 0) cells_.push_back({of.address, low, step, of.sources});
   }
   if (address + size >= end) return true;
   if (horizon_ == 0) return fail(Reason::kGrowingPart);
@@ -223,8 +229,6 @@ void Growth::keep_above(std::uint64_t at, const Bounds& of, std::uint64_t from) 
 }
 
 bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
-  // A cell must not be read first on one path and written first on the other.
-  if (ways_ != 0 && changes(address, size, nullptr)) return fail(Reason::kGrowingPart);
   for (std::size_t i = 0; i < cells_.size();) {
     const GrowingCell& cell = cells_[i];
     if (!overlap(address, size, cell.address, cell.size)) {
@@ -246,7 +250,7 @@ bool Growth::store(std::uint64_t address, unsigned size, std::uint64_t step) {
     keep_rest(at, part, address, size);
   }
   step &= size <= 8 ? size_mask(size) : 0;
-  if (step != 0) cells_.push_back({address, static_cast<std::uint8_t>(size), step});
+  if (step != 0) cells_.push_back({address, static_cast<std::uint8_t>(size), step, sources_});
   return true;
 }
 
@@ -260,6 +264,19 @@ bool Growth::set_memory(std::uint64_t address, unsigned size, std::uint64_t now,
   return store(address, size, step);
 }
 
+void Growth::limit(std::uint64_t turns) {
+  turns_ = std::min(turns_, turns);
+  if (horizon_ != 0) return;
+  const auto same = std::ranges::find_if(limits_, [&](const TurnLimit& one) {
+    return one.sources == sources_ && one.period == period_;
+  });
+  if (same == limits_.end()) {
+    limits_.push_back({sources_, turns, period_});
+  } else {
+    same->last = std::min(same->last, turns);
+  }
+}
+
 void Growth::keep_within(__int128 value, __int128 step, __int128 least, __int128 most) {
   __int128 turns = kFar;
   if (value < least || value > most) {
@@ -269,7 +286,7 @@ void Growth::keep_within(__int128 value, __int128 step, __int128 least, __int128
   } else if (step < 0) {
     turns = (value - least) / -step;
   }
-  if (turns < static_cast<__int128>(turns_)) turns_ = static_cast<std::uint64_t>(turns);
+  if (turns < static_cast<__int128>(kEveryTurn)) limit(static_cast<std::uint64_t>(turns));
 }
 
 void Growth::keep_unsigned(const Value& value, unsigned size) {
@@ -296,6 +313,8 @@ void Growth::set_flags(FlagsOf what, const Value& a, const Value& b, unsigned si
   flags_a_ = a;
   flags_b_ = b;
   flags_size_ = size;
+  flags_sources_ = sources_;
+  flags_period_ = period_;
 }
 
 // Limits turns() to those before difference + n·step becomes 0 modulo 2^(8·size): the solution of a linear
@@ -305,7 +324,7 @@ bool Growth::settle_zero(std::uint64_t difference, std::uint64_t step, unsigned 
   step &= size_mask(size);
   if (step == 0) return true;
   if (difference == 0) {
-    turns_ = 0;
+    limit(0);
     return true;
   }
   const unsigned zeros = static_cast<unsigned>(std::countr_zero(step));
@@ -313,7 +332,7 @@ bool Growth::settle_zero(std::uint64_t difference, std::uint64_t step, unsigned 
   if ((negated & ((1ull << zeros) - 1)) != 0) return true;  // it never becomes zero
   const std::uint64_t mask = ~0ull >> (64 - (8 * size - zeros));
   const std::uint64_t turn = ((negated >> zeros) * inverse(step >> zeros)) & mask;
-  turns_ = std::min(turns_, turn - 1);
+  limit(turn - 1);
   return true;
 }
 
@@ -326,6 +345,14 @@ bool Growth::settle(const Instruction& in, unsigned condition) {
   if ((in.needs_flags & growing_flags_) == 0) return true;
   if ((in.needs_flags & ~flags_set_) != 0) return fail(Reason::kGrowingFlags);
   if (flags_bounded_) return settle_bounds(condition);
+  sources_ |= flags_sources_;
+  period_ = flags_period_;
+  const bool is_settled = settle_growing(condition);
+  period_ = 0;
+  return is_settled;
+}
+
+bool Growth::settle_growing(unsigned condition) {
   const unsigned size = flags_size_;
   const bool is_sum = flags_of_ == FlagsOf::kSum;
   const Value &a = flags_a_, &b = flags_b_;

@@ -10,9 +10,7 @@
 //
 // Values computed from clocks may follow no rule. For a given number of turns (the horizon) they have bounds
 // (range.h): a comparison must have one outcome for all values within the bounds, and a turn must not read
-// bounded values of the turn before. If a comparison can have either outcome, the result of SETcc, CMOVcc,
-// ADC or SBB has bounds again. At a jump both paths are followed, and their differences where they meet
-// become bounds (growth_ways.cc).
+// bounded values of the turn before.
 #pragma once
 
 #include <array>
@@ -27,30 +25,36 @@
 
 namespace verbatim::spin {
 
+// Set of the registers and cells whose growth was assumed at the beginning of the turn: bit r for register r, bit 16 + i for
+// cell i, and the last bit for all further cells.
+using Sources = std::uint64_t;
+
 // A memory cell of `size` bytes that grows by `step` each turn.
 struct GrowingCell {
   std::uint64_t address = 0;
   std::uint8_t size = 0;
   std::uint64_t step = 0;  // modulo 2^(8·size)
+  Sources sources = 0;     // from which the value was computed
 
-  friend bool operator==(const GrowingCell&, const GrowingCell&) = default;
+  friend bool operator==(const GrowingCell& a, const GrowingCell& b) {
+    return a.address == b.address && a.size == b.size && a.step == b.step;
+  }
 };
 
-// Number of turns for which bounds are computed; 0: no bounds.
-struct Horizon {
-  std::uint64_t turns = 0;
-  // Clocks may show several seconds in these turns. False: they show one.
-  bool crosses_seconds = false;
-  // Comparisons may have different outcomes in different turns.
-  bool goes_both_ways = true;
+// The turns in which an instruction has the same outcome, if the values from `sources` are those of turn n: all with
+// n % period <= last, or with n <= last if `period` is 0.
+struct TurnLimit {
+  Sources sources = 0;
+  std::uint64_t last = 0, period = 0;
 };
 
 // Growth of a general register. With size 4 the upper half is zero in every turn.
 struct GrowingRegister {
   std::uint64_t step = 0;
   std::uint8_t size = 8;
+  Sources sources = 0;  // from which the value was computed
 
-  friend bool operator==(const GrowingRegister&, const GrowingRegister&) = default;
+  friend bool operator==(const GrowingRegister& a, const GrowingRegister& b) { return a.step == b.step && a.size == b.size; }
 };
 
 inline bool overlap(std::uint64_t a, std::uint64_t a_length, std::uint64_t b, std::uint64_t b_length) {
@@ -64,8 +68,9 @@ class Growth final : public Observer {
   explicit Growth(MemoryView& memory) : memory_(&memory) {}
 
   // Begins a turn. The registers have the given steps. `changed` has bytes with their values in the next
-  // turn: each that the turn reads gets the difference as its step. All else is constant.
-  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, Horizon horizon = {});
+  // turn: each that the turn reads gets the difference as its step. All else is constant. `horizon`: number of
+  // turns for which bounds are computed; 0: no bounds.
+  void begin(const std::array<GrowingRegister, 16>& registers, std::vector<ByteRun> changed, std::uint64_t horizon = 0);
 
   // Called before the instruction is executed in `state`; `address` is that of its memory operand. False: its
   // effect in other turns is unknown, see reason().
@@ -83,23 +88,6 @@ class Growth final : public Observer {
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
 
-  // The paths of a jump are followed one after the other. A cell that one of them reads before it writes it
-  // counts as read by the others too: take_over() adds it and the limit of turns() to the state at the jump.
-  void begin_way() { ++ways_; }
-  void end_way() { --ways_; }
-  void take_over(const Growth& way);
-  // Contents of the ranges `stores`, which the paths have stored; empty if one is unknown.
-  struct Content;
-  std::vector<Content> contents(const std::vector<MemoryRange>& stores);
-  // Merges the state of the other path, `there`, into that of this path, `here`. `mine` and `others` are the
-  // contents of the same memory. Differing values become bounds. Registers without bounds become unknown.
-  // False: bounds of memory cannot be computed.
-  bool join(Growth& other, const MachineState& there, MachineState& here, const std::vector<Content>& mine,
-            const std::vector<Content>& others);
-  // Whether a condition had either outcome, which Horizon::goes_both_ways permits.
-  bool went_both_ways() const { return went_both_ways_; }
-  bool may_go_both_ways() const { return may_go_both_ways_; }
-  void note_both_ways() { went_both_ways_ = true; }
   // True if a condition has no single outcome in the turns considered.
   bool is_unsettled() const { return reason_ == Reason::kUnsettled; }
 
@@ -108,7 +96,6 @@ class Growth final : public Observer {
   // Bounds of value + n·step in the turns considered.
   Range bounds(__int128 value, __int128 step) const;
   bool has_horizon() const { return horizon_ != 0; }
-  bool crosses_seconds() const { return crosses_seconds_; }
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
@@ -125,6 +112,9 @@ class Growth final : public Observer {
   }
   // The proof holds for turns 0 to turns().
   std::uint64_t turns() const { return turns_ < horizon_ || horizon_ == 0 ? turns_ : horizon_; }
+  // The limits of turns(), and sets of sources that one instruction has combined. Without a horizon only.
+  const std::vector<TurnLimit>& limits() const { return limits_; }
+  const std::vector<Sources>& combined() const { return combined_; }
   // The lowest number of turns for which the rule of an instruction held before bounds replaced it;
   // kEveryTurn: none was replaced.
   std::uint64_t turns_by_rule() const { return turns_by_rule_; }
@@ -169,12 +159,16 @@ class Growth final : public Observer {
     std::uint64_t turns = kEveryTurn;
     std::uint32_t growing_flags = 0, flags_set = 0;
   };
+  static constexpr unsigned kFirstCell = 16, kMostSources = 64;
 
   bool fail(Reason reason) {
     reason_ = reason;
     return false;
   }
   bool follow_rule(const Instruction& in);
+  // The proof holds for turns 0 to `turns`, as far as the current instruction is concerned.
+  void limit(std::uint64_t turns);
+  bool settle_growing(unsigned condition);
   // growth_bounds.cc
   Uses uses(const Instruction& in) const;
   Uses uses_memory(std::uint64_t address, std::uint64_t length) const;
@@ -186,17 +180,6 @@ class Growth final : public Observer {
   bool bounded_product(const Instruction& in);
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
-  bool bounded_condition(const Instruction& in);
-  // True, and noted for went_both_ways(), if a condition is undecided and both outcomes are permitted.
-  bool may_be_either() {
-    const bool may = reason_ == Reason::kUnsettled && may_go_both_ways_;
-    went_both_ways_ |= may;
-    return may;
-  }
-  // growth_ways.cc
-  static bool joined(const Bounds& a, const Bounds& b, Bounds& both);
-  void join_registers(Growth& other, const MachineState& there, MachineState& here);
-  void join_vectors(const Growth& other, const MachineState& there, MachineState& here);
   // growth_vectors.cc
   bool bounded_vector(const Instruction& in);
   bool bounded_halves(const Instruction& in);
@@ -252,7 +235,6 @@ class Growth final : public Observer {
   bool is_constant(std::uint64_t address, std::uint64_t length);
 
   void set_flags(FlagsOf what, const Value& a, const Value& b, unsigned size, std::uint32_t affected);
-  void set_constant_flags(std::uint32_t affected) { growing_flags_ &= ~affected; }
   // Limits turns() to those in which the condition has the same outcome.
   bool settle(const Instruction& in, unsigned condition);
   bool settle_zero(std::uint64_t difference, std::uint64_t step, unsigned size);
@@ -270,16 +252,20 @@ class Growth final : public Observer {
   std::vector<MemoryRange> constant_;  // ranges that were read as constant
   std::vector<ByteRun> changed_;
   std::uint64_t turns_ = kEveryTurn, turns_by_rule_ = kEveryTurn;
+  std::vector<TurnLimit> limits_;
+  std::vector<Sources> combined_;
+  Sources sources_ = 0;  // of the growing operands of the current instruction
+  // After this number of turns, the bits that the current instruction compares are the same again; 0: they are not.
+  std::uint64_t period_ = 0;
   Reason reason_ = Reason::kNone;
   std::uint32_t growing_flags_ = 0;  // flags that may differ between turns
   FlagsOf flags_of_ = FlagsOf::kNothing;
   std::uint32_t flags_set_ = 0;  // flags set by the last instruction with growing operands
   Value flags_a_, flags_b_;
   unsigned flags_size_ = 0;
+  Sources flags_sources_ = 0;
+  std::uint64_t flags_period_ = 0;  // as period_
   std::uint64_t horizon_ = 0;
-  bool crosses_seconds_ = false;
-  bool may_go_both_ways_ = false, went_both_ways_ = false;
-  unsigned ways_ = 0;  // nesting depth of paths
   std::array<std::optional<Bounds>, 16> register_bounds_{};
   std::array<std::optional<Bounds>, 16> vector_bounds_{}, high_bounds_{};  // of bits 0-63 and of bits 64-127
   std::vector<BoundedCell> bounded_;
@@ -287,13 +273,6 @@ class Growth final : public Observer {
   unsigned sign_size_ = 0;
   bool flags_bounded_ = false;  // flags compare these:
   Range flags_range_a_, flags_range_b_;
-};
-
-struct Growth::Content {
-  MemoryRange range;
-  std::uint64_t now = 0, step = 0;
-  bool is_bounded = false;
-  Bounds bounds;
 };
 
 }  // namespace verbatim::spin

@@ -233,7 +233,7 @@ bool Growth::follow_bounds(const Instruction& in) {
     case Op::kSpreadSign:
       return bounded_accumulator(in);
     case Op::kSetcc:
-      return bounded_condition(in);
+      return settle(in, static_cast<unsigned>(in.condition)) && write(in.destination, 1, 0);
     default:
       return in.op >= Op::kVectorMove ? bounded_vector(in) : fail(Reason::kGrowingResult);
   }
@@ -255,12 +255,7 @@ bool Growth::bounded_move(const Instruction& in) {
       return write_bounds(in.destination, in.size, bounds);
     case Op::kCmovcc: {
       const auto condition = static_cast<unsigned>(in.condition);
-      if (!settle(in, condition)) {
-        Bounds both;
-        return may_be_either() && read_bounds(in, in.source, in.size, bounds) &&
-               read_bounds(in, in.destination, in.size, other) && joined(bounds, other, both) &&
-               write_bounds(in.destination, in.size, both);
-      }
+      if (!settle(in, condition)) return false;
       const Operand& from = condition_holds(condition, state_->registers.flags) ? in.source : in.destination;
       return read_bounds(in, from, in.size, bounds) && write_bounds(in.destination, in.size, bounds);
     }
@@ -288,27 +283,6 @@ bool Growth::bounded_move(const Instruction& in) {
   }
 }
 
-// The result is 0 or 1.
-bool Growth::bounded_condition(const Instruction& in) {
-  if (!settle(in, static_cast<unsigned>(in.condition))) {
-    if (!may_be_either()) return false;
-  } else {
-    return write(in.destination, 1, 0);
-  }
-  constexpr Range kEither{0, 1};
-  if (is_memory(in.destination)) return store_bounds(address_, 1, {.range = kEither, .size = 1});
-  if (in.destination.kind != Operand::Kind::kRegister) return fail(Reason::kGrowingPart);
-  const unsigned index = in.destination.index;
-  Bounds whole{.range = kEither, .size = 1};
-  if (!register_bounds_[index] && registers_[index].step == 0) {
-    const __int128 rest = state_->registers.gpr[index] & ~0xffull;
-    whole = {.range = {rest, rest + 1}, .size = 8};
-  }
-  if (!write_register(index, 8, 0)) return false;
-  register_bounds_[index] = whole;
-  return true;
-}
-
 bool Growth::bounded_sum(const Instruction& in) {
   Bounds a, b;
   const unsigned size = in.size;
@@ -333,13 +307,8 @@ bool Growth::bounded_sum(const Instruction& in) {
       break;
   }
   const bool carries = in.op == Op::kAdc || in.op == Op::kSbb, is_sum = in.op == Op::kAdd || in.op == Op::kAdc;
-  Range carry{};
-  if (carries && !settle(in, static_cast<unsigned>(Condition::kB))) {
-    if (!may_be_either()) return false;
-    carry = {0, 1};
-  } else if (carries && (state_->registers.flags & kCf) != 0) {
-    carry = one.range;
-  }
+  if (carries && !settle(in, static_cast<unsigned>(Condition::kB))) return false;
+  const __int128 carry = carries && (state_->registers.flags & kCf) != 0 ? 1 : 0;
   if (!read_bounds(in, in.source, size, b)) return false;
   if (b.is_floating) return fail(Reason::kGrowingResult);
   if (!is_sum && in.destination.kind == Operand::Kind::kRegister && in.source.kind == Operand::Kind::kRegister &&
@@ -349,7 +318,7 @@ bool Growth::bounded_sum(const Instruction& in) {
   set_bounded_flags(is_sum ? FlagsOf::kSum : FlagsOf::kDifference, a.range, b.range, size, kArithmeticFlags,
                     carries ? 0 : kArithmeticFlags);
   if (in.op == Op::kCmp) return true;
-  b.range = {b.range.least + carry.least, b.range.most + carry.most};
+  b.range = {b.range.least + carry, b.range.most + carry};
   const Range result = *combine(is_sum ? Op::kAdd : Op::kSub, a.range, b.range, size);
   return write_bounds(in.destination, size, {.range = result, .size = size});
 }

@@ -15,20 +15,32 @@ bool same_register(const Instruction& in) {
          in.destination.index == in.source.index;
 }
 
-// Operations other than jumps that use a condition.
-bool takes_condition(Op op) { return op == Op::kSetcc || op == Op::kCmovcc || op == Op::kAdc || op == Op::kSbb; }
+// Number of turns after which a value that grows by `step` has the same bits under `mask` again; 0: it is too large, or the bits
+// are constant.
+std::uint64_t period_of_bits(std::uint64_t step, std::uint64_t mask) {
+  constexpr int kMostBits = 16;
+  const int bits = std::bit_width(mask) - std::countr_zero(step);
+  return bits > 0 && bits <= kMostBits ? std::uint64_t{1} << bits : 0;
+}
 
 }  // namespace
 
 bool Growth::follow(const Instruction& in, const MachineState& state, std::uint64_t address) {
   state_ = &state;
   address_ = address;
+  sources_ = 0;
+  period_ = 0;
   // The register becomes unknown and cannot be read before it is written.
   if (pops_unknown(in, state, *memory_) && registers_[kRsp].step == 0) return write_register(in.destination.index, 8, 0);
   const bool is_floating = in.op >= Op::kFloatFromInteger;
-  if (horizon_ == 0) return is_floating ? fail(Reason::kGrowingResult) : follow_rule(in);
+  if (horizon_ == 0) {
+    if (is_floating) return fail(Reason::kGrowingResult);
+    const bool has_rule = follow_rule(in);
+    if (std::popcount(sources_) > 1 && std::ranges::find(combined_, sources_) == combined_.end()) combined_.push_back(sources_);
+    return has_rule;
+  }
   const Uses what = is_floating ? Uses::kBounds : uses(in);
-  if (what == Uses::kConstant) return follow_rule(in) || (takes_condition(in.op) && may_be_either() && follow_bounds(in));
+  if (what == Uses::kConstant) return follow_rule(in);
   if (what == Uses::kRule) {
     // The rule is used if it holds in all turns considered.
     const Rules before{registers_, constant_low_, cells_,         assumed_,  constant_.size(),
@@ -244,6 +256,7 @@ bool Growth::follow_logic(const Instruction& in) {
         result = grows;
       } else {
         grows.step = sign_extend(grows.step, size);
+        if (in.op == Op::kTest) period_ = period_of_bits(grows.step, mask);
         if (!masked(grows, mask, result)) return false;
       }
     }
@@ -336,15 +349,17 @@ bool Growth::follow_multiplication(const Instruction& in) {
   const Value& value = a.step != 0 ? a : b;
   const std::uint64_t factor = a.step != 0 ? b.now : a.now;
   if (!is_wide) return write(in.destination, size, value.step * factor);
-  // The upper half is constant until the lower half overflows.
+  // The step of the upper half is rounded to the nearest integer. It is exact while the lower half does not overflow.
   constexpr std::int64_t kLargestStep = 1ll << 40;
   const auto step = static_cast<std::int64_t>(sign_extend(value.step, size));
   if (size < 4 || step > kLargestStep || step < -kLargestStep) return fail(Reason::kGrowingResult);
   const bool is_signed = in.op == Op::kImulWide;
   is_signed ? keep_signed(value, size) : keep_unsigned(value, size);
   const __int128 by = is_signed ? static_cast<__int128>(static_cast<std::int64_t>(sign_extend(factor, size))) : factor;
-  keep_within((value.now * factor) & size_mask(size), by * step, 0, size_mask(size));
-  return write_register(to_low, size, value.step * factor) && write_register(to_high, size, 0);
+  const __int128 half = static_cast<__int128>(1) << 8 * size, low = (by * step) & (half - 1);
+  const __int128 whole = (by * step >> 8 * size) + (low > half / 2 ? 1 : 0);
+  keep_within((value.now * factor) & size_mask(size), by * step - whole * half, 0, size_mask(size));
+  return write_register(to_low, size, value.step * factor) && write_register(to_high, size, static_cast<std::uint64_t>(whole));
 }
 
 // If the step is a multiple of the divisor, the quotient grows and the remainder is constant. Otherwise the

@@ -222,7 +222,6 @@ struct Instruction {
   std::uint8_t scale = 1;
   bool fs_relative = false;
   bool address32 = false;
-  bool writes_memory = false;
   bool vex = false;
   bool aligned = false;
   bool repeated = false;  // string operation executed RCX times

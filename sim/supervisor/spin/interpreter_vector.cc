@@ -1,7 +1,7 @@
 // Vector operations that compilers use in waiting loops: moves, comparisons for equality, bitwise logic,
 // integer sums, shifts and permutations of elements.
 #include <algorithm>
-#include <cstring>
+#include <functional>
 
 #include "sim/supervisor/spin/operands.h"
 
@@ -49,40 +49,27 @@ void Interpreter::put_low(const Instruction& in, unsigned above, const Lanes& la
 
 namespace {
 
-std::uint64_t compare_equal(std::uint64_t a, std::uint64_t b, unsigned element) {
-  std::uint64_t result = 0;
-  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
-  for (unsigned shift = 0; shift < 64; shift += 8 * element) {
-    if (((a >> shift) & mask) == ((b >> shift) & mask)) result |= mask << shift;
-  }
-  return result;
-}
+std::uint64_t element_mask(unsigned element) { return ~0ull >> (64 - 8 * element); }
 
-std::uint64_t add_elements(std::uint64_t a, std::uint64_t b, unsigned element, bool subtracts) {
+// Applies `operation` to each pair of elements of `element` bytes. Bits above an element's width are dropped.
+template <class Operation>
+std::uint64_t by_element(std::uint64_t a, std::uint64_t b, unsigned element, Operation operation) {
   std::uint64_t result = 0;
-  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
-  for (unsigned shift = 0; shift < 64; shift += 8 * element) {
-    const std::uint64_t by = b >> shift;
-    result |= (((a >> shift) + (subtracts ? 0 - by : by)) & mask) << shift;
-  }
+  const std::uint64_t mask = element_mask(element);
+  for (unsigned shift = 0; shift < 64; shift += 8 * element)
+    result |= (operation((a >> shift) & mask, (b >> shift) & mask) & mask) << shift;
   return result;
 }
 
 std::uint64_t shift_elements(std::uint64_t lane, unsigned element, bool left, unsigned count) {
   if (count >= 8 * element) return 0;
-  std::uint64_t result = 0;
-  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
-  for (unsigned shift = 0; shift < 64; shift += 8 * element) {
-    const std::uint64_t value = (lane >> shift) & mask;
-    result |= ((left ? value << count : value >> count) & mask) << shift;
-  }
-  return result;
+  return by_element(lane, 0, element, [=](std::uint64_t value, std::uint64_t) { return left ? value << count : value >> count; });
 }
 
 // Interleaves the elements of two 64-bit halves into 128 bits.
 void unpack(std::uint64_t a, std::uint64_t b, unsigned element, std::uint64_t* to) {
   to[0] = to[1] = 0;
-  const std::uint64_t mask = ~0ull >> (64 - 8 * element);
+  const std::uint64_t mask = element_mask(element);
   unsigned at = 0;
   for (unsigned shift = 0; shift < 64; shift += 8 * element) {
     for (const std::uint64_t from : {a, b}) {
@@ -109,10 +96,11 @@ std::uint64_t combine(Op op, std::uint64_t a, std::uint64_t b, unsigned element)
     case Op::kVectorOr:
       return a | b;
     case Op::kVectorAdd:
+      return by_element(a, b, element, std::plus());
     case Op::kVectorSub:
-      return add_elements(a, b, element, op == Op::kVectorSub);
+      return by_element(a, b, element, std::minus());
     default:
-      return compare_equal(a, b, element);
+      return by_element(a, b, element, [](std::uint64_t x, std::uint64_t y) { return x == y ? ~0ull : 0; });
   }
 }
 

@@ -47,8 +47,6 @@ void MemoryView::end() {
     if (spare.size() < kMostSpare) spare.push_back(std::move(page));
   }
   pages_.clear();
-  undo_.clear();
-  ways_ = 0;
   used_ = 0;
   executed_.clear();
   anchored_.clear();
@@ -59,8 +57,6 @@ void MemoryView::rewind() {
     Page& page = *pages_[i];
     if (std::exchange(page.written, false)) copy_lines(page.present, page.original, page.data);
   }
-  undo_.clear();
-  ways_ = 0;
   set_anchor();
   is_tracking_ = false;
   stale_from_ = stale_to_ = 0;
@@ -128,7 +124,6 @@ bool MemoryView::store_bytes(std::uint64_t address, unsigned n, const std::uint8
     Page* const to = page(address / kPageSize, offset, part);
     if (to == nullptr) return false;
     if (to->anchored != anchor_ && !prepare_write(*to)) return false;
-    if (ways_ != 0) note_undo(*to, offset, part);
     if (is_tracking_) note_write(*to, offset, part);
     std::memcpy(to->data.data() + offset, from, part);
     from += part;
@@ -171,14 +166,13 @@ bool MemoryView::same_as_anchor() const {
 }
 
 void MemoryView::begin_tracking() {
-  undo_.clear();
-  ways_ = 0;
   // The anchor has the values at begin_tracking().
   set_anchor();
   ++tracking_;
   is_tracking_ = true;
   note_recent();
   notes_recent_ = false;
+  set_comparing(false);
   stale_from_ = stale_to_ = 0;
 }
 
@@ -201,7 +195,7 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
   if (!near_stale && n <= 8 && offset <= kPageSize - 8) {
     std::uint64_t marks;
     std::memcpy(&marks, page.marks.data() + offset, 8);
-    marks |= ~(marks / kWritten) & (kEachByte >> (64 - 8 * n)) * kReadFirst;
+    marks |= (~(marks / kWritten) & (kEachByte >> (64 - 8 * n))) * read_marks_;
     std::memcpy(page.marks.data() + offset, &marks, 8);
     return true;
   }
@@ -211,7 +205,7 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
       fault_ = Reason::kStaleStack;
       return false;
     }
-    if ((mark & kWritten) == 0) mark |= kReadFirst;
+    if ((mark & kWritten) == 0) mark |= read_marks_;
   }
   return true;
 }
@@ -222,42 +216,11 @@ void MemoryView::note_write(Page& page, unsigned offset, unsigned n) {
   if (notes_recent_) recent_writes_.push_back({page.number * kPageSize + offset, n});
 }
 
-void MemoryView::note_undo(Page& page, unsigned offset, unsigned n) {
-  CHECK(is_tracking_);
-  extend_marks(page, offset, n);
-  Undo& undo = undo_.emplace_back();
-  undo.page = &page;
-  undo.offset = offset;
-  undo.n = n;
-  std::copy_n(page.data.begin() + offset, n, undo.bytes.begin());
-  std::copy_n(page.marks.begin() + offset, n, undo.marks.begin());
-}
-
-void MemoryView::take_back(std::size_t begin) {
-  for (; undo_.size() > begin; undo_.pop_back()) {
-    const Undo& undo = undo_.back();
-    std::copy_n(undo.bytes.begin(), undo.n, undo.page->data.begin() + undo.offset);
-    for (unsigned i = 0; i < undo.n; ++i) {
-      std::uint8_t& mark = undo.page->marks[undo.offset + i];
-      mark = static_cast<std::uint8_t>(undo.marks[i] | (mark & kReadFirst));
-    }
-  }
-  end_way();
-}
-
-std::vector<MemoryRange> MemoryView::stores_since(std::size_t begin) const {
-  std::vector<MemoryRange> ranges;
-  for (std::size_t i = begin; i < undo_.size(); ++i)
-    ranges.push_back({undo_[i].page->number * kPageSize + undo_[i].offset, undo_[i].n});
-  return ranges;
-}
-
-bool MemoryView::is_written(const MemoryRange& range) {
+bool MemoryView::is_only_compared(const MemoryRange& range) {
   for (std::uint64_t at = range.address; at < range.address + range.length; ++at) {
     Page* const in = page(at / kPageSize, at % kPageSize, 1);
     if (in == nullptr || in->tracked != tracking_ || (in->marked & lines_of(at % kPageSize, 1)) == 0) return false;
-    constexpr std::uint8_t kBoth = kWritten | kFresh;
-    if ((in->marks[at % kPageSize] & kBoth) != kBoth) return false;
+    if ((in->marks[at % kPageSize] & (kReadFirst | kWritten | kReadOtherwise)) != kReadFirst) return false;
   }
   return true;
 }

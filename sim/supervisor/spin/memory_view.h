@@ -97,28 +97,16 @@ class MemoryView {
   std::vector<ByteRun> take_recent_writes();
   // Bytes read since the last call; sorted and merged.
   std::vector<MemoryRange> take_recent_reads();
+  // Until the next call: reads are those of a comparison whose operand has no other use.
+  void set_comparing(bool is_comparing) { read_marks_ = is_comparing ? kReadFirst : kReadFirst | kReadOtherwise; }
+  // True if comparisons have read all of the bytes, and nothing else has read or written one since begin_tracking().
+  bool is_only_compared(const MemoryRange& range);
   // True if every byte of reads() has its value at begin_tracking().
   bool reads_unchanged() const;
   // All bytes that differ from the program's memory.
   std::vector<ByteRun> changes() const;
   // Current values of the bytes in `runs`, one after the other.
   std::vector<std::uint8_t> values(const std::vector<ByteRun>& runs);
-
-  // Begins to record stores for undoing them: take_back() restores memory, but keeps the record of reads.
-  // Nested calls are permitted. Requires tracking. Returns the argument for take_back() and end_way().
-  std::size_t begin_way() {
-    ++ways_;
-    return undo_.size();
-  }
-  // The recorded stores since `begin`, one range each; a store across a page boundary gives two.
-  std::vector<MemoryRange> stores_since(std::size_t begin) const;
-  void take_back(std::size_t begin);
-  // Keeps the stores.
-  void end_way() {
-    if (--ways_ == 0) undo_.clear();
-  }
-  // True if all bytes were written since begin_tracking() and no call may have overwritten them since.
-  bool is_written(const MemoryRange& range);
 
   // True if a call may have overwritten some of the bytes since they were last written.
   bool is_stale(std::uint64_t address, unsigned n);
@@ -131,19 +119,12 @@ class MemoryView {
   static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
 
  private:
-  // kFresh: written since leave_stale()
-  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4 };
+  // kFresh: written since leave_stale(). kReadOtherwise: kReadFirst, and not only by comparisons
+  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4, kReadOtherwise = 8 };
   static constexpr std::uint64_t kEachByte = 0x0101'0101'0101'0101;
   static constexpr std::size_t kUsualRuns = 32;  // most loops have fewer
   enum class Value { kAnchor, kNow };
   struct Page;
-  static constexpr unsigned kMostStored = 32;  // bytes of one store
-  // The bytes and marks that a store has replaced.
-  struct Undo {
-    Page* page = nullptr;
-    unsigned offset = 0, n = 0;
-    std::array<std::uint8_t, kMostStored> bytes{}, marks{};
-  };
   using Bytes = std::array<std::uint8_t, kPageSize>;
   struct Page {
     std::uint64_t number = 0;
@@ -191,7 +172,6 @@ class MemoryView {
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
   void note_write(Page& page, unsigned offset, unsigned n);
-  void note_undo(Page& page, unsigned offset, unsigned n);
   // Calls visit(offset) for each line.
   template <class Visit>
   static void for_each_line(std::uint64_t lines, Visit visit);
@@ -214,12 +194,11 @@ class MemoryView {
   std::uint64_t anchor_ = 0;
   std::uint64_t tracking_ = 0;
   bool is_tracking_ = false;
+  std::uint8_t read_marks_ = kReadFirst | kReadOtherwise;  // of the next reads
   std::uint64_t stale_from_ = 0, stale_to_ = 0;
   std::vector<Page*> anchored_;  // pages written since the anchor
   std::vector<MemoryRange> recent_writes_, recent_reads_;
   bool notes_recent_ = false;
-  std::vector<Undo> undo_;
-  unsigned ways_ = 0;  // recordings for undo in progress
 };
 
 }  // namespace verbatim::spin

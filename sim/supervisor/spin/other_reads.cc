@@ -12,15 +12,12 @@ class ReadWatcher final : public Observer {
  public:
   ReadWatcher(const MemoryRange& range, std::span<const ByteRun> known) : range_(range), known_(known) {}
 
-  bool has_found() const { return has_found_; }
-
   bool follow(const Instruction& in, const MachineState&, std::uint64_t address) override {
     const bool changes = is_memory(in.destination) && in.op != Op::kMov && in.op != Op::kSetcc && in.op < Op::kVectorMove;
     if (!is_memory(in.source) && !is_memory(in.source2) && !changes) return true;
     if (in.op == Op::kLea) return true;
     const unsigned size = in.op == Op::kMov || in.op == Op::kMovsx ? in.source_size : in.size;
-    has_found_ = reads_another(address, size);
-    return !has_found_;
+    return !reads_another(address, size);
   }
 
  private:
@@ -36,7 +33,6 @@ class ReadWatcher final : public Observer {
 
   const MemoryRange range_;
   const std::span<const ByteRun> known_;
-  bool has_found_ = false;
 };
 
 }  // namespace
@@ -50,17 +46,7 @@ std::optional<std::uint64_t> SpinProver::find_read(const Registers& start, const
   interpreter_.allows_floating = false;
   interpreter_.state.vectors = vectors;
   ReadWatcher watcher(range, known);
-  interpreter_.set_observer(&watcher);
-  std::optional<std::uint64_t> found;
-  for (unsigned steps = 0; steps < limits.steps && !found; ++steps) {
-    const std::uint64_t rip = interpreter_.state.registers.rip;
-    if (rip - code.address >= code.length) break;
-    if (interpreter_.step()) continue;
-    if (watcher.has_found()) found = rip;
-    break;
-  }
-  interpreter_.set_observer(nullptr);
-  return found;
+  return refused_by(watcher, limits, code);
 }
 
 }  // namespace verbatim::spin

@@ -1,7 +1,6 @@
 // Loops around calls that find nothing. A call is not interpreted. By the ABI (System V x86-64, 3.2.1) it
 // keeps rbx, rsp, rbp and r12-r15. All other registers, the flags, the vector registers and the stack below
 // become unknown; a loop that reads them cannot be proven.
-// looks at them is not provable.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -9,33 +8,17 @@
 
 #include "sim/core/check.h"
 #include "sim/supervisor/spin/alu.h"
+#include "sim/supervisor/spin/entry_state.h"
 #include "sim/supervisor/spin/spin_prover.h"
 
 namespace verbatim::spin {
 namespace {
 
-constexpr unsigned kPreserved[] = {kRbx, kRsp, kRbp, kR12, kR13, kR14, kR15};
 constexpr unsigned kScratch[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kR11};
 
 // All registers that a call may change, including its result.
 constexpr std::uint16_t kDestroyed =
     1u << kRax | 1u << kRcx | 1u << kRdx | 1u << kRsi | 1u << kRdi | 1u << kR8 | 1u << kR9 | 1u << kR10 | 1u << kR11;
-
-constexpr unsigned kArguments[] = {kRdi, kRsi, kRdx};
-
-// Compares the registers on which execution from a poll's entry can depend: those that the call keeps, and
-// its arguments.
-bool same_at_entry(const Registers& a, const Registers& b, const PollEntry& poll) {
-  if (a.rip != b.rip || a.fs_base != b.fs_base) return false;
-  for (const unsigned index : kPreserved) {
-    if (a.gpr[index] != b.gpr[index]) return false;
-  }
-  for (unsigned i = 0; i < std::size(kArguments); ++i) {
-    const unsigned size = poll.argument_sizes[i];
-    if (size != 0 && ((a.gpr[kArguments[i]] ^ b.gpr[kArguments[i]]) & size_mask(size)) != 0) return false;
-  }
-  return true;
-}
 
 // True if a turn may end here: the thread is at the first poll, and differs from its beginning at most in
 // memory and in callee-saved registers other than rsp.
@@ -112,16 +95,12 @@ bool SpinProver::return_empty(std::uint64_t result, const Limits& limits) {
   return true;
 }
 
-bool SpinProver::run_to_poll(const PollPredicate& is_poll, const Limits& limits,
-                             std::optional<PollEntry>& poll) {
-  const bool goes_on = step_to_poll(is_poll, limits, poll);
-  return goes_on;
-}
-
-bool SpinProver::step_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll) {
+bool SpinProver::run_to_poll(const PollLoop& loop, std::optional<PollEntry>& poll) {
+  const auto& [at_entry, is_poll, limits] = loop;
   while (true) {
+    const std::uint64_t from = interpreter_.state.registers.rip;
     if (!step(limits)) {
-      if (pass_clock(limits) || go_both_ways(limits)) continue;
+      if (pass_clock(limits)) continue;
       // The poll functions are in the library.
       if (own_stop_.reason != Reason::kLibraryCall) return false;
       poll = is_poll(interpreter_.state.registers.rip);
@@ -130,8 +109,10 @@ bool SpinProver::step_to_poll(const PollPredicate& is_poll, const Limits& limits
       return true;
     }
     if (!interpreter_.jumped()) continue;
-    path_hash_ = (path_hash_ ^ interpreter_.state.registers.rip) * 0x9e37'79b9'7f4a'7c15;
-    path_hash_ ^= path_hash_ >> 29;
+    for (const std::uint64_t place : {from, interpreter_.state.registers.rip}) {
+      path_hash_ = (path_hash_ ^ place) * 0x9e37'79b9'7f4a'7c15;
+      path_hash_ ^= path_hash_ >> 29;
+    }
     if ((poll = is_poll(interpreter_.state.registers.rip))) return true;
   }
 }
@@ -164,18 +145,29 @@ PollPoint SpinProver::poll_point(const PollEntry& entry) {
     const std::uint64_t bits = known_bits(index, 8);
     if ((interpreter_.state.known & bits) == bits) point.known |= static_cast<std::uint16_t>(1u << index);
   }
-  point.written = memory_.take_recent_writes();
-  point.read = memory_.take_recent_reads();
+  point.accesses->written = memory_.take_recent_writes();
+  point.accesses->read = memory_.take_recent_reads();
   return point;
+}
+
+// The thread is at the entry of a poll that finds nothing. Interprets the code up to the next one.
+bool SpinProver::pass_poll(const PollLoop& loop, std::optional<PollEntry>& poll) {
+  return reads_zeros(*poll) && return_empty(poll->empty_result, loop.limits) && run_to_poll(loop, poll) &&
+         arguments_known(*poll);
 }
 
 // Interprets one turn from the first poll. If the registers recur and every byte that was read before it was
 // written has its first value again, then each further turn is like the first. If a turn ends after more than
 // `turn` polls at the same poll in another state, the search ends and `turn` is set to its number of polls;
 // otherwise it is set to 0.
-PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits,
-                                unsigned& turn) {
+PollLoopProof SpinProver::recur(const PollLoop& loop, unsigned& turn) {
+  const auto& [at_entry, is_poll, limits] = loop;
   PollLoopProof proof;
+  const auto refuse = [&](const Refusal& refusal) {
+    proof.refusal = refusal;
+    proof.steps = steps_;
+    return proof;
+  };
   const std::optional<PollEntry> first = is_poll(at_entry.rip);
   memory_.begin_tracking();
   memory_.note_recent();
@@ -186,12 +178,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
   const Registers& now = interpreter_.state.registers;
   while (true) {
     ++polls;
-    if (!reads_zeros(*poll) || !return_empty(poll->empty_result, limits) || !run_to_poll(is_poll, limits, poll) ||
-        !arguments_known(*poll)) {
-      proof.refusal = refusal();
-      proof.steps = steps_;
-      return proof;
-    }
+    if (!pass_poll(loop, poll)) return refuse(refusal());
     if (clock_.reads() != 0) {
       // Values read from a clock differ each turn, even if all else recurs.
       if (polls > longer_than && may_be_next_turn(now, at_entry, *first)) {
@@ -199,11 +186,7 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
         turn = polls;
         return proof;
       }
-      if (polls == limits.polls) {
-        proof.refusal = {Reason::kClockAmongPolls, now.rip, ""};
-        proof.steps = steps_;
-        return proof;
-      }
+      if (polls == limits.polls) return refuse({Reason::kClockAmongPolls, now.rip, ""});
       clock_.poll();
       continue;
     }
@@ -218,18 +201,11 @@ PollLoopProof SpinProver::recur(const Registers& at_entry, const PollPredicate& 
       return proof;
     }
     // A likely turn has exactly limits.polls polls.
-    if (polls == limits.polls) {
-      proof.refusal = {Reason::kManyPolls, now.rip, ""};
-      proof.steps = steps_;
-      return proof;
-    }
+    if (polls == limits.polls) return refuse({Reason::kManyPolls, now.rip, ""});
     met.push_back(poll_point(*poll));
   }
-  if (interpreter_.has_floated()) {  // their last place depends on the rounding mode
-    proof.refusal = {Reason::kUnsupported, now.rip, ""};
-    proof.steps = steps_;
-    return proof;
-  }
+  // The last place of floating-point results depends on the rounding mode.
+  if (interpreter_.has_floated()) return refuse({Reason::kUnsupported, now.rip, ""});
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = memory_.reads();
@@ -251,6 +227,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     proof.refusal = {Reason::kNotAPoll, at_entry.rip, ""};
     return proof;
   }
+  const PollLoop loop{at_entry, is_poll, limits};
   constexpr int kMostAttempts = 4;
   unsigned turn = limits.shortest_turn - 1, steps = 0;
   bool ran_out = false;
@@ -261,7 +238,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     Limits within = limits;
     within.polls = limits.likely_polls;
     within.steps = limits.far_steps;
-    proof = prove_turn_of(limits.likely_polls, at_entry, is_poll, within, steps);
+    proof = prove_turn_of(limits.likely_polls, {at_entry, is_poll, within}, steps);
     if (proof.proven) {
       proof.far_steps = proof.steps = steps;
       finish(proof, limits);
@@ -273,11 +250,11 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
     // only.
     if (attempt == kMostAttempts || refused.refusal.reason == Reason::kFewTurns) turn = ~0u;
     restart(at_entry);
-    proof = recur(at_entry, is_poll, limits, turn);
+    proof = recur(loop, turn);
     steps += steps_;
     ran_out |= proof.refusal.reason == Reason::kNoRecurrence;
     if (turn == 0) break;
-    proof = grow(at_entry, interpreter_.state.registers, is_poll, limits, turn);
+    proof = grow(loop, turn);
     steps += steps_;
     if (proof.proven) break;
     const bool says_when = proof.refusal.reason == Reason::kFewTurns;
@@ -288,7 +265,7 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   // recur.
   if (!proof.proven && refused.refusal.reason != Reason::kNone) proof = std::move(refused);
   if (!proof.proven && limits.far_polls != 0 && may_be_far(proof.refusal.reason)) {
-    PollLoopProof further = prove_far_turn(at_entry, is_poll, limits);
+    PollLoopProof further = prove_far_turn(loop);
     steps += further.far_steps;
     proof.far_steps = further.far_steps;
     if (further.proven) proof = std::move(further);
@@ -313,122 +290,19 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
     return range.address < stack && range.address + range.length > below;
   });
   for (PollPoint& poll : proof.polls) {
-    if (proof.grows()) poll.written = without(poll.written, below, stack);
-    std::erase_if(poll.cells, is_below);
+    PollAccesses& accesses = *poll.accesses;
+    if (proof.grows()) accesses.written = without(accesses.written, below, stack);
+    std::erase_if(accesses.cells, is_below);
   }
   for (const ByteRun& run : proof.writes) proof.changing.push_back({run.address, run.bytes.size()});
   for (const PollPoint& poll : std::span(proof.polls).subspan(1)) {
-    for (const ByteRun& run : poll.written) proof.changing.push_back({run.address, run.bytes.size()});
+    for (const ByteRun& run : poll.accesses->written) proof.changing.push_back({run.address, run.bytes.size()});
   }
   proof.changing = MemoryView::merged(std::move(proof.changing));
   for (const ByteRun& run : proof.reads) {
     proof.ranges.push_back({run.address, run.bytes.size()});
     proof.expected.insert(proof.expected.end(), run.bytes.begin(), run.bytes.end());
   }
-}
-
-namespace {
-
-// Number of steps from one value to another; nullopt: not a whole number of them.
-std::optional<std::uint64_t> steps_between(std::uint64_t from, std::uint64_t to, std::uint64_t step, unsigned size) {
-  const std::uint64_t mask = size_mask(size);
-  std::uint64_t distance = (to - from) & mask, each = step & mask;
-  if (each > mask / 2) {  // it falls
-    distance = (from - to) & mask;
-    each = (0 - step) & mask;
-  }
-  if (each == 0 || distance % each != 0) return std::nullopt;
-  return distance / each;
-}
-
-// The growing cells that the turn reads, with their places in PollLoopProof::expected. nullopt: one is read in part.
-struct ReadCell {
-  GrowingCell cell;
-  std::size_t at;
-};
-std::optional<std::vector<ReadCell>> read_cells(const PollLoopProof& proof) {
-  std::vector<ReadCell> found;
-  for (const GrowingCell& cell : proof.cells) {
-    std::size_t at = 0;
-    for (const ByteRun& run : proof.reads) {
-      const std::uint64_t end = run.address + run.bytes.size();
-      if (cell.address >= run.address && cell.address + cell.size <= end) {
-        found.push_back({cell, at + (cell.address - run.address)});
-      } else if (overlap(cell.address, cell.size, run.address, run.bytes.size())) {
-        return std::nullopt;
-      }
-      at += run.bytes.size();
-    }
-  }
-  return found;
-}
-
-std::uint64_t value_at(const std::vector<std::uint8_t>& bytes, const ReadCell& place) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, bytes.data() + place.at, place.cell.size);
-  return value;
-}
-
-// Adds `turns` steps to the cells within `runs`.
-void grow_by(std::vector<ByteRun>& runs, const std::vector<GrowingCell>& cells, std::uint64_t turns) {
-  for (const GrowingCell& cell : cells) {
-    for (ByteRun& run : runs) {
-      if (cell.address < run.address || cell.address + cell.size > run.address + run.bytes.size()) continue;
-      std::uint8_t* const place = run.bytes.data() + (cell.address - run.address);
-      std::uint64_t value = 0;
-      std::memcpy(&value, place, cell.size);
-      value += turns * cell.step;
-      std::memcpy(place, &value, cell.size);
-    }
-  }
-}
-
-}  // namespace
-
-std::optional<std::uint64_t> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
-  if (!proof.proven) return std::nullopt;
-  if (proof.period_ps != 0) return std::nullopt;  // the proof is of other times
-  const PollPoint& first = proof.polls.front();
-  Registers begun = first.registers;
-  std::optional<std::uint64_t> turn;
-  for (const unsigned index : kPreserved) {
-    const GrowingRegister& grows = proof.registers[index];
-    if (grows.step == 0) continue;
-    if (!turn) turn = steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size);
-    if (!turn) return std::nullopt;
-    begun.gpr[index] = grown(grows, begun.gpr[index], *turn);
-  }
-  if (!same_at_entry(begun, at_entry, first.entry)) return std::nullopt;
-  std::vector<std::uint8_t> now(proof.expected.size());
-  if (!memory.read_all(proof.ranges, now.data())) return std::nullopt;
-  if (now == proof.expected && turn.value_or(0) == 0) return 0;
-  const auto cells = read_cells(proof);
-  if (proof.remakes || !cells || (!turn && cells->empty())) return std::nullopt;
-  if (!turn) {
-    const ReadCell& one = cells->front();
-    turn = steps_between(value_at(proof.expected, one), value_at(now, one), one.cell.step, one.cell.size);
-  }
-  if (!turn || *turn >= proof.turns) return std::nullopt;
-  std::vector<std::uint8_t> then = proof.expected;
-  for (const ReadCell& one : *cells) {
-    const std::uint64_t value = value_at(then, one) + *turn * one.cell.step;
-    std::memcpy(then.data() + one.at, &value, one.cell.size);
-  }
-  return now == then ? turn : std::nullopt;
-}
-
-PollLoopProof from_turn(const PollLoopProof& proof, std::uint64_t turns) {
-  PollLoopProof later = proof;
-  if (turns == 0) return later;
-  if (proof.turns != kEveryTurn) later.turns -= turns;
-  Registers& begun = later.polls.front().registers;
-  for (const unsigned index : kPreserved) begun.gpr[index] = grown(proof.registers[index], begun.gpr[index], turns);
-  grow_by(later.reads, proof.cells, turns);
-  grow_by(later.writes, proof.cells, turns);
-  for (PollPoint& poll : later.polls) grow_by(poll.written, poll.cells, turns);
-  later.expected.clear();
-  for (const ByteRun& run : later.reads) later.expected.insert(later.expected.end(), run.bytes.begin(), run.bytes.end());
-  return later;
 }
 
 }  // namespace verbatim::spin

@@ -60,6 +60,20 @@ Refusal SpinProver::refusal() const {
   return {stop.reason == Reason::kObserver ? growth_.reason() : stop.reason, stop.rip, stop.mnemonic};
 }
 
+std::optional<std::uint64_t> SpinProver::refused_by(Observer& watcher, const Limits& limits, const MemoryRange& code) {
+  std::optional<std::uint64_t> found;
+  interpreter_.set_observer(&watcher);
+  for (unsigned steps = 0; steps < limits.steps && !found; ++steps) {
+    const std::uint64_t rip = interpreter_.state.registers.rip;
+    if (rip - code.address >= code.length) break;
+    if (interpreter_.step()) continue;
+    if (interpreter_.stop().reason != Reason::kObserver) break;
+    found = rip;
+  }
+  interpreter_.set_observer(nullptr);
+  return found;
+}
+
 // Brent's algorithm: the anchor moves at powers of two. Once it is in the cycle, the first recurrence of its
 // state is one period later.
 bool SpinProver::find_cycle(const Limits& limits, SpinProof& proof) {

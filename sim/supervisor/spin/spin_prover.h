@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,12 +18,14 @@
 
 #include "sim/supervisor/spin/code_cache.h"
 #include "sim/supervisor/spin/code_memory.h"
+#include "sim/supervisor/spin/comparisons.h"
 #include "sim/supervisor/spin/growth.h"
 #include "sim/supervisor/spin/instruction.h"
 #include "sim/supervisor/spin/interpreter.h"
 #include "sim/supervisor/spin/memory_view.h"
 #include "sim/supervisor/spin/registers.h"
 #include "sim/supervisor/spin/turn_clock.h"
+#include "sim/supervisor/spin/turn_groups.h"
 
 namespace verbatim::spin {
 
@@ -34,13 +37,16 @@ struct Limits {
   // Limits, in polls and instructions, of the search for a turn of more polls, whose program paths repeat
   // (far_turn.cc). 0: no search.
   unsigned far_polls = 0, far_steps = 0;
+  // This search ends with the shortest turn, if that reads no clock. A proof of a few turns of it may be possible
+  // (SpinProver::take_short_proof).
+  bool ends_with_shortest = false;
   // A turn of this many polls, within far_steps, is tried first; 0: none.
   unsigned likely_polls = 0;
   // A loop that deviates after fewer polls is not proven, because parking the thread costs more than
   // executing them.
   unsigned fewest_polls = 16'384;
-  // Permits proofs with clocks over several seconds, in which each turn must recompute the times.
-  bool far_times = true;
+  // Permits bounds where a rule holds for a short time (PollLoopProof::remakes).
+  bool may_remake = true;
   // Bytes of stack that a poll function may use. Memory below may hold data: stacks of coroutines are on the
   // heap.
   unsigned poll_stack = 16'384;
@@ -114,15 +120,21 @@ struct PollEntry {
 // Called for every jump target.
 using PollPredicate = std::function<std::optional<PollEntry>(std::uint64_t rip)>;
 
+// What a turn accesses between two polls.
+struct PollAccesses {
+  std::vector<ByteRun> written;    // with the values at the end, in the proof's first turn
+  std::vector<MemoryRange> read;
+  std::vector<GrowingCell> cells;  // growing cells among those written
+};
+
 // One poll of the cycle, at its entry. `registers` has its function in rip and its arguments in rdi, rsi and
 // rdx.
 struct PollPoint {
   PollEntry entry;
-  Registers registers;           // unknown registers are 0
-  std::uint16_t known = 0;       // known general registers, by number
-  std::vector<ByteRun> written;  // bytes written since the previous poll, with their values here
-  std::vector<MemoryRange> read;  // bytes read since the previous poll
-  std::vector<GrowingCell> cells;  // growing cells among those written
+  Registers registers;      // unknown registers are 0
+  std::uint16_t known = 0;  // known general registers, by number
+  // Since the previous poll. Shared by the proofs of later turns.
+  std::shared_ptr<PollAccesses> accesses = std::make_shared<PollAccesses>();
   std::int64_t look_ps = 0;  // time of the look after the look of the first poll; only if period_ps is not 0
 };
 
@@ -146,7 +158,15 @@ struct PollLoopProof {
   // a register has its value in polls.front() plus n steps.
   std::array<GrowingRegister, 16> registers{};
   std::vector<GrowingCell> cells;
+  // Without a clock and bounds only. Each growing register and cell belongs to the group that contains its sources.
+  std::vector<TurnGroup> groups;
+  // Turns of each group before the first turn of this proof that `polls` does not contain; empty: none.
+  std::vector<std::uint64_t> passed;
+  // Without a clock and bounds only: the proof holds for other values of these bytes, if the comparisons have the same outcome.
+  std::vector<Comparison> compared;
   bool grows() const;
+  // Index in `groups` of a growing value with these sources; groups.size(): there is none.
+  std::size_t group_of(Sources sources) const;
   // If true, only bounds are known of the values that a turn leaves in `remade` or in registers; each turn
   // writes them before it reads them. A thread that resumes in a turn must execute the whole turn before it.
   bool remakes = false;
@@ -165,18 +185,6 @@ struct PollLoopProof {
   std::vector<MemoryRange> ranges;
   std::vector<std::uint8_t> expected;
 };
-
-// Number of the turn of the proof that begins in the state of a thread at the same poll: the registers that matter and
-// the bytes on which the cycle depends have their values of that turn. This takes one batched read and interprets nothing.
-// Bytes that the cycle writes before it reads them may differ: a caller that skips whole cycles writes `proof.writes`.
-// nullopt: none. Always nullopt for proofs with clocks, and for turns after the first of a proof with bounds.
-std::optional<std::uint64_t> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
-// True if it is the first turn.
-inline bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
-  return turn_at(proof, at_entry, memory) == 0;
-}
-// The proof of the turns from number `turns` on. Registers at polls after the first keep their values.
-PollLoopProof from_turn(const PollLoopProof& proof, std::uint64_t turns);
 
 // The value of the register after `turns` whole turns; `value` is that before them.
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns);
@@ -258,6 +266,23 @@ class SpinProver {
    private:
     SpinProver& prover_;
   };
+  // The arguments of prove_poll_loop().
+  struct PollLoop {
+    const Registers& at_entry;
+    const PollPredicate& is_poll;
+    const Limits& limits;
+  };
+  // A turn whose state at its end differs from that at its beginning.
+  struct GrowingTurn {
+    const PollLoop& loop;
+    unsigned polls;               // of the turn
+    Registers next;               // at its end
+    std::vector<ByteRun> differ;  // bytes that were read, with their other values at its end
+    // Minimum number of turns for which a proof is worthwhile; and if a clock ends them: it is lower, because the
+    // deviation is near, but executing the turns until then costs something too.
+    std::uint64_t fewest() const;
+    std::uint64_t fewest_by_clock() const;
+  };
   void begin(const Registers& start, CodeMemory& memory, const Limits& limits);
   void restart(const Registers& start);
   bool step(const Limits& limits);
@@ -270,39 +295,25 @@ class SpinProver {
   bool reads_zeros(const PollEntry& poll);
   bool arguments_known(const PollEntry& poll);
   bool arguments_grow(const PollEntry& poll) const;
-  PollLoopProof recur(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned& turn);
-  PollLoopProof grow(const Registers& at_entry, Registers next, const PollPredicate& is_poll, const Limits& limits,
-                     unsigned turn);
-  PollLoopProof grow_within(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                            const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof proof);
-  PollLoopProof grow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                        const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon);
-  PollLoopProof follow_to(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                          const PollPredicate& is_poll, const Limits& limits, unsigned turn, Horizon horizon);
-  void look_further(const Registers& at_entry, const Registers& next, const std::vector<ByteRun>& differ,
-                    const PollPredicate& is_poll, const Limits& limits, unsigned turn, PollLoopProof& proof);
-  bool follow_turn(const PollEntry& first, const PollPredicate& is_poll, const Limits& limits, unsigned turn,
-                   std::vector<PollPoint>& polls);
+  PollLoopProof recur(const PollLoop& loop, unsigned& turn);
+  // growing_loop.cc
+  PollLoopProof grow(const PollLoop& loop, unsigned polls);
+  PollLoopProof grow_within(const GrowingTurn& turn, PollLoopProof proof);
+  PollLoopProof grow_to(const GrowingTurn& turn, std::uint64_t horizon);
+  bool follow_turn(const GrowingTurn& turn, std::vector<PollPoint>& polls);
   // Sets what follow_to() has found about a turn that holds.
   void complete(PollLoopProof& proof, const std::vector<ByteRun>& reads, const std::array<GrowingRegister, 16>& registers,
-                Horizon horizon);
+                std::uint64_t horizon);
   void finish(PollLoopProof& proof, const Limits& limits) const;
   // far_turn.cc
-  PollLoopProof prove_turn_of(unsigned polls, const Registers& at_entry, const PollPredicate& is_poll, const Limits& within,
-                              unsigned& steps);
-  PollLoopProof prove_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits);
-  unsigned find_far_turn(const Registers& at_entry, const PollPredicate& is_poll, const Limits& limits, unsigned longer_than);
-  bool step_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
-  bool run_to_poll(const PollPredicate& is_poll, const Limits& limits, std::optional<PollEntry>& poll);
+  PollLoopProof prove_turn_of(unsigned polls, const PollLoop& loop, unsigned& steps);
+  PollLoopProof prove_far_turn(const PollLoop& loop);
+  unsigned find_far_turn(const PollLoop& loop, unsigned longer_than);
+  bool pass_poll(const PollLoop& loop, std::optional<PollEntry>& poll);
+  bool run_to_poll(const PollLoop& loop, std::optional<PollEntry>& poll);
   PollPoint poll_point(const PollEntry& entry);
-  // both_ways.cc
-  struct Place {
-    std::uint64_t rip = 0, stack = 0;
-    friend bool operator==(const Place&, const Place&) = default;
-  };
-  Place place() const { return {interpreter_.state.registers.rip, interpreter_.state.registers.gpr[kRsp]}; }
-  bool go_both_ways(const Limits& limits);
-  bool follow_way(const Limits& limits, std::span<const Place> until, std::vector<Place>* places);
+  // Interprets `code` until `watcher` refuses an instruction. Returns its address; nullopt: something else ended it.
+  std::optional<std::uint64_t> refused_by(Observer& watcher, const Limits& limits, const MemoryRange& code);
   bool step_to_read(const Registers& at_entry, std::uint64_t return_address, const Limits& limits);
   // clock_reads.cc
   bool pass_clock(const Limits& limits);
@@ -312,7 +323,6 @@ class SpinProver {
   bool call_timeofday(const Limits& limits);
   bool call_time(const Limits& limits);
   bool show_time(std::int64_t base_ns, std::int64_t unit_ps, std::uint64_t to, const Limits& limits);
-  Range seconds_from(std::int64_t seconds, std::int64_t ps) const;
   bool show_seconds(std::int64_t seconds, std::int64_t ps, std::uint64_t to);
   bool show_part(std::uint64_t to, std::int64_t ps, std::int64_t unit_ps);
   bool read_counter();
@@ -323,9 +333,9 @@ class SpinProver {
   MemoryView memory_;
   Interpreter interpreter_{code_, memory_};
   Growth growth_{memory_};
+  Comparisons comparisons_{memory_, growth_};
   bool follows_growth_ = false;
-  unsigned ways_ = 0;  // nesting depth of jumps with both paths followed
-  std::uint64_t path_hash_ = 0;  // hash of the jump targets since it was reset
+  std::uint64_t path_hash_ = 0;  // hash of the jumps since it was reset
   TurnClock clock_;
   std::optional<PollLoopProof> short_proof_;
   std::int64_t period_ps_ = 0;  // duration of a turn that reads clocks, once known

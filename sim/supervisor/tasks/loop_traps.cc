@@ -7,6 +7,13 @@
 
 namespace verbatim::supervisor {
 
+void KnownLoops::add(const Loop& loop) {
+  const auto is_same = [&loop](const Loop& other) {
+    return other.origin.file == loop.origin.file && other.origin.offset == loop.origin.offset;
+  };
+  if (loop.origin.file != nullptr && loops_.size() < kMost && std::ranges::none_of(loops_, is_same)) loops_.push_back(loop);
+}
+
 void LoopTraps::note_poked(const spin::LoopJump& jump) {
   if (jump.address == 0) return;
   Loop& loop = loops_[jump.address];
@@ -19,10 +26,20 @@ void LoopTraps::note_poked(const spin::LoopJump& jump) {
     instruction.destination = static_cast<std::uint8_t>(*jump.condition);
   }
   process_.patches()->note_waiting(jump.address, instruction);
-  if (++loop.pokes < loop.pokes_before || traps_ >= kMostTraps) return;
+  known_.add({process_.patches()->origin_of(jump.address), instruction});
+  if (++loop.pokes >= loop.pokes_before && traps_ < kMostTraps) trap(jump.address, instruction, loop);
+}
+
+void LoopTraps::note_known(std::uint64_t address, const protocol::PatchedInstruction& jump) {
+  Loop& loop = loops_[address];
+  const bool has_trapped = loop.traps || loop.pokes_before != kPokesBefore;
+  if (!has_trapped && traps_ < kMostTraps && !process_.patches()->trap_at(address)) trap(address, jump, loop);
+}
+
+void LoopTraps::trap(std::uint64_t address, const protocol::PatchedInstruction& jump, Loop& loop) {
   loop.pokes = loop.vain = 0;
-  process_.patches()->release_jump(process_.memory(), jump.address);
-  loop.traps = process_.patches()->trap_jump(process_.memory(), jump.address, instruction);
+  process_.patches()->release_jump(process_.memory(), address);
+  loop.traps = process_.patches()->trap_jump(process_.memory(), address, jump);
   loop.traps ? void(++traps_) : void(loop.pokes_before = kMostPokesBefore);
 }
 

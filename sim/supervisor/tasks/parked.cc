@@ -112,11 +112,11 @@ bool Parked::touches_before(std::int64_t look, const spin::MemoryRange& bytes) c
   };
   const auto last = static_cast<std::size_t>(look - beginning(look));
   for (std::size_t i = 1; i <= last; ++i) {
-    const spin::PollPoint& point = proof->polls[i];
+    const spin::PollAccesses& accesses = *proof->polls[i].accesses;
     const bool is_read =
-        std::ranges::any_of(point.read, [&](const spin::MemoryRange& range) { return overlaps(range.address, range.length); });
+        std::ranges::any_of(accesses.read, [&](const spin::MemoryRange& range) { return overlaps(range.address, range.length); });
     const bool is_written =
-        std::ranges::any_of(point.written, [&](const spin::ByteRun& run) { return overlaps(run.address, run.bytes.size()); });
+        std::ranges::any_of(accesses.written, [&](const spin::ByteRun& run) { return overlaps(run.address, run.bytes.size()); });
     if (is_read || is_written) return true;
   }
   return false;

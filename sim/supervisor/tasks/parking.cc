@@ -41,7 +41,7 @@ constexpr std::uint32_t kPassedWithoutAnalysis = protocol::kPollsAlone << 5;
 constexpr unsigned kPollSteps = 1'000;
 // Language interpreters take thousands of instructions per turn. The limit rises after failures.
 constexpr unsigned kMostPollSteps = 32'000;
-constexpr unsigned kShortTurn = 8;  // polls of a turn
+constexpr unsigned kShortTurn = spin::KeptProofs::kFewPolls;
 // Limits of turns of many polls. The instruction limit grows with the number of failures, up to some
 // milliseconds (kFarSteps). The initial credit may be lost without a proof. Each passed poll and each slice
 // of polls adds the number of instructions that takes about as long as executing it.
@@ -52,6 +52,7 @@ constexpr std::int64_t kStepsForPoll = 8, kStepsForSlice = 400, kSlicesOfAverage
 // Proof of few turns, parking, and the slice after them.
 constexpr std::int64_t kStepsForParking = 2'000;
 constexpr unsigned kSkippedWithoutCredit = 8;
+constexpr std::int64_t kUsesOfReusable = 8, kMostReusablePrice = 50'000, kLeastFarPrice = 100'000;
 // Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn.
 constexpr unsigned kMostFarPrice = 6;
 constexpr unsigned kFailuresBeforeFar = 2;
@@ -85,10 +86,10 @@ spin::Limits LoopAnalyst::limits_within(unsigned steps, unsigned effort) const {
 }
 
 LoopAnalyst::LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops,
-                         std::span<const spin::MemoryRange> interposed)
+                         std::span<const spin::MemoryRange> interposed, KnownLoops& loops)
     : process_(process),
       interposed_(interposed),
-      traps_(process),
+      traps_(process, loops),
       traps_loops_(traps_loops),
       epoch_ns_(epoch_ns),
       code_(std::make_unique<AnalysedMemory>(process.memory(), *process.patches())),
@@ -123,7 +124,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   // Instructions may trap again that did not trap when the proof was made.
   const std::uint64_t access_epoch = process_.region().header().access_epoch;
   if (std::exchange(access_epoch_, access_epoch) != access_epoch) forget_proofs();
-  const bool is_known = holds_again(registers);
+  const Search search = due_search();
+  const bool is_known = holds_again(registers, search);
   if (!is_known && effort_.polls_to_skip > passed) {
     effort_.polls_to_skip -= static_cast<std::uint32_t>(passed);
     effort_.polls_to_pass += effort_.polls_to_skip;
@@ -138,40 +140,47 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     return std::nullopt;
   }
   note_own_end(seen);
-  if (is_known && last_ != nullptr) {  // note_own_end() may have dropped it
+  if (is_known) {
     ++counts_.repeats;
   } else {
     const std::uint64_t entry = registers.rip;
     spin::ClockModel clock = clock_model(seen.cost.count(), seen.clock_gettime, seen.at, known);
     if (seen.yields) clock.yield = 0;
     const spin::PollEntry kind = seen.yields ? kYield : seen.starts ? kStartPoll : kPollCq;
-    const spin::Limits within = poll_limits();
+    const spin::Limits within = poll_limits(search);
     auto proof = prover_.prove_poll_loop(
         registers, [&](std::uint64_t rip) { return rip == entry ? std::optional(kind) : std::nullopt; },
         *code_, within, &clock);
     ++counts_.proofs;
-    const std::int64_t price = within.steps > kPollSteps ? proof.steps : proof.far_steps;
-    effort_.credit -= price << std::min(effort_.far_in_vain, kMostFarPrice);
-    if (proof.far_steps != 0) {
-      ++effort_.far_in_vain;
-      effort_.far_price = proof.far_steps;
+    if (search == Search::kNone) {  // the others are paid with the cost of the present wait
+      const std::int64_t price = within.steps > kPollSteps ? proof.steps : proof.far_steps;
+      effort_.credit -= price << std::min(effort_.far_in_vain, kMostFarPrice);
+      if (proof.far_steps != 0) ++effort_.far_in_vain;
     }
     const bool is_private = !proof.proven || grows_in_private(proof);
     // Another thread may change objects on which the kernel's result depends, such as the descriptor table.
     const bool may_change = known_places(known) != 0 && process_.threads().size() > 1;
     const bool is_alone = proof.period_ps == 0 || (!may_change && !writes_registered(proof));
     const bool is_refused = !proof.proven || !is_private || !is_alone;
-    // While a longer turn is searched, waits by shorter ones would come to their own end again.
     auto few = is_refused ? prover_.take_short_proof() : std::nullopt;
-    if (few && effort_.tries_of_longer == 0 && grows_in_private(*few)) {
+    if (few && grows_in_private(*few)) {
       last_ = std::make_shared<const spin::PollLoopProof>(std::move(*few));
-      keep_proof(last_);
+      kept_.keep(last_);
     } else {
       last_.reset();
     }
+    if (search == Search::kReusable) {
+      // Later waits share the price of a proof that they can use.
+      const bool is_found = is_refused ? last_ != nullptr && last_->polls.size() > kShortTurn : !proof.groups.empty();
+      effort_.reusable_price =
+          is_found ? proof.far_steps / kUsesOfReusable : std::min(2 * effort_.reusable_price, kMostReusablePrice);
+    } else if (search == Search::kAny) {
+      effort_.far_price = is_refused ? 2 * effort_.far_price : std::max<std::int64_t>(proof.far_steps, kLeastFarPrice);
+    }
     // After turns of many polls the next one is more likely than the few turns.
     const bool is_for_few =
-        last_ != nullptr && within.likely_polls == 0 && is_worth_parking(last_->turns, last_->polls.size());
+        last_ != nullptr && (within.likely_polls == 0 || !last_->groups.empty()) &&
+        is_worth_parking(last_->turns, last_->polls.size());
     if (is_refused) {
       effort_.waits_for_few = is_for_few;
       effort_.few_turns = proof.refusal.reason == spin::Reason::kFewTurns ? effort_.few_turns + 1 : 0;
@@ -179,14 +188,13 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     }
     if (is_refused && !is_for_few) {
       ++counts_.refusals;
-      // Values that follow rules within a second need no recomputation and may be in shared memory.
-      if (proof.proven && !is_private && proof.remakes) effort_.has_far_times = false;
+      // Values that follow rules need no recomputation and may be in shared memory.
+      if (proof.proven && !is_private && proof.remakes) effort_.may_remake = false;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
                        : !is_private ? "counts in memory that other programs may share"
                        : may_change  ? "enters the kernel in a process with several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
-      effort_.tries_of_longer -= effort_.tries_of_longer != 0;
       // At the first comparison of a clock that is not settled, the loop is about to take the other branch.
       const bool is_soon = proof.refusal.reason == spin::Reason::kFewTurns ||
                            (effort_.failures == 0 && proof.refusal.reason == spin::Reason::kUnsettled &&
@@ -209,18 +217,21 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
       return std::nullopt;
     }
     if (!is_refused) {
+      effort_.waits_for_few |= proof.turns != spin::kEveryTurn && !proof.groups.empty();
       last_ = std::make_shared<const spin::PollLoopProof>(std::move(proof));
-      keep_proof(last_);
+      kept_.keep(last_);
     }
     // The shortest repetition is the cheapest to prove.
     const auto polls = static_cast<unsigned>(last_->polls.size());
     effort_.short_polls = polls > kShortTurn ? 1 : polls;
-    if (polls > kShortTurn) effort_.far_polls = effort_.far_polls == 0 ? polls : std::min(effort_.far_polls, polls);
+    const bool is_far = polls > kShortTurn && last_->groups.empty();
+    if (is_far) effort_.far_polls = effort_.far_polls == 0 ? polls : std::min(effort_.far_polls, polls);
     // The turns of the proof are followed by a different one.
-    if (polls > kShortTurn && last_->turns != spin::kEveryTurn) effort_.polls_to_skip = polls;
+    if (is_far && last_->turns != spin::kEveryTurn) effort_.polls_to_skip = polls;
   }
   // The turns of a proof for few turns may be too few the next time.
-  if (last_->turns == spin::kEveryTurn || std::min(last_->turns, kManyTurns) * last_->polls.size() >= poll_limits().fewest_polls)
+  const std::uint64_t parked_polls = std::min(last_->turns, kManyTurns) * last_->polls.size();
+  if (last_->turns == spin::kEveryTurn || parked_polls >= poll_limits(search).fewest_polls)
     effort_.failures = effort_.few_turns = 0;
   auto queues = queues_of(*last_, seen);
   if (!queues && shows_something_) return std::nullopt;
@@ -254,7 +265,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     // Beyond the end of virtual time no limit is needed.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
       parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
-    if (parked.most_looks < kLookedInto) effort_.own_end = seen.at + last_->turns * parked.turn;
+    if (parked.most_looks < kLookedInto) {
+      effort_.own_end = seen.at + last_->turns * parked.turn;
+      effort_.own_end_is_far = polls > kShortTurn;
+    }
   }
   if (effort_.own_end == Instant{}) effort_.own_ends_of_wait = 0;
   parked.watched = last_->reads;
@@ -275,35 +289,34 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
 }
 
 // Counts consecutive ends of the parked turns at the predicted time: these turns are part of a longer one.
-// After own_ends_before of them the proof is dropped and a longer turn is searched; the number doubles each
-// time.
 void LoopAnalyst::note_own_end(const SeenPoll& seen) {
-  constexpr unsigned kTries = 12;
-  const bool has_come = effort_.own_end != Instant{} && seen.at >= effort_.own_end &&
-                        seen.at <= effort_.own_end + kPollsOfAnEnd * seen.cost;
-  if (effort_.own_end != Instant{}) effort_.own_ends_of_wait = has_come ? effort_.own_ends_of_wait + 1 : 0;
+  if (effort_.own_end == Instant{}) return;
+  const bool has_come = seen.at >= effort_.own_end && seen.at <= effort_.own_end + kPollsOfAnEnd * seen.cost;
+  effort_.own_ends_of_wait = has_come ? effort_.own_ends_of_wait + 1 : 0;
   effort_.own_end = {};
-  effort_.own_ends = has_come ? effort_.own_ends + 1 : 0;
-  if (effort_.own_ends < effort_.own_ends_before) return;
-  effort_.own_ends = 0;
-  effort_.own_ends_before *= 2;
-  effort_.tries_of_longer = kTries;
-  forget_proofs();
 }
 
-// A program that waits at several places, or at one place with a few values of a counter, alternates between proofs. A proof
-// also holds for the later turns of its loop: a counter of one wait begins where that of an earlier wait has passed.
-bool LoopAnalyst::holds_again(const spin::Registers& at_entry) {
-  const auto holds = [&](const std::shared_ptr<const spin::PollLoopProof>& proof) {
-    if (!proof) return false;
-    const auto turn = spin::turn_at(*proof, at_entry, *code_);
-    if (!turn || (proof->turns != spin::kEveryTurn && !is_worth_parking(proof->turns - *turn, proof->polls.size()))) return false;
-    if (*turn != 0 && proof->polls.size() > kShortTurn) return false;  // it has too many polls to be copied
-    last_ = *turn == 0 ? proof : std::make_shared<const spin::PollLoopProof>(spin::from_turn(*proof, *turn));
-    return true;
-  };
-  const auto last = last_;
-  return holds(last) || std::ranges::any_of(recent_, [&](const auto& proof) { return proof != last && holds(proof); });
+// A proof also holds for the later turns of its loop: a counter of one wait begins where that of an earlier wait has passed.
+bool LoopAnalyst::holds_again(const spin::Registers& at_entry, Search search) {
+  const auto found = kept_.find(at_entry, *code_, [&](const spin::KeptProofs::Found& one) {
+    if (one.turn.left == spin::kEveryTurn) return true;
+    const std::size_t polls = one.proof->polls.size();
+    if (search == Search::kAny || (search == Search::kReusable && polls <= kShortTurn)) return false;
+    return is_worth_parking(one.turn.left, polls);
+  });
+  if (!found) return false;
+  effort_.waits_for_few |= found->turn.left != spin::kEveryTurn;
+  last_ = found->turn.is_first() ? found->proof
+                                 : std::make_shared<const spin::PollLoopProof>(spin::from_turn(*found->proof, found->turn));
+  return true;
+}
+
+LoopAnalyst::Search LoopAnalyst::due_search() const {
+  if (!effort_.waits_for_few) return Search::kNone;
+  const std::int64_t spent = effort_.own_ends_of_wait * kStepsForParking;
+  if (spent >= effort_.far_price) return Search::kAny;
+  // The end of turns of many polls is a deviation, and the turn that contains it is not one of them.
+  return spent >= effort_.reusable_price && !effort_.own_end_is_far ? Search::kReusable : Search::kNone;
 }
 
 // Parking and the end of the parked turns cost about as much as two slices of polls.
@@ -314,28 +327,26 @@ bool LoopAnalyst::is_worth_parking(std::uint64_t turns, std::size_t polls_of_tur
   return polls * (polls_of_slice + slice) > 2 * slice * polls_of_slice;
 }
 
-void LoopAnalyst::keep_proof(std::shared_ptr<const spin::PollLoopProof> proof) {
-  if (proof->period_ps != 0) return;  // of its own times only
-  recent_[next_recent_] = std::move(proof);
-  next_recent_ = (next_recent_ + 1) % recent_.size();
-}
-
 void LoopAnalyst::forget_proofs() {
   last_.reset();
-  recent_ = {};
+  kept_.forget();
 }
 
 // The limits grow with the number of failures.
-spin::Limits LoopAnalyst::poll_limits() const {
+spin::Limits LoopAnalyst::poll_limits(Search search) const {
   spin::Limits within = limits_within(effort_.credit > 0 ? effort_.turn_steps : kPollSteps);
   within.shortest_turn = effort_.short_polls;
-  within.far_times = effort_.has_far_times;
+  within.may_remake = effort_.may_remake;
   const std::int64_t polls_of_slice = std::max<std::int64_t>(effort_.polls_of_slice / kSlicesOfAverage, 1);
-  if (effort_.tries_of_longer == 0) within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
-  // A turn of many polls is searched once the wait has cost as much in parkings for few turns.
-  const bool is_early = effort_.waits_for_few && effort_.tries_of_longer == 0 &&
-                        effort_.own_ends_of_wait * kStepsForParking < effort_.far_price;
-  if (is_early) return within;
+  if (search != Search::kAny) within.fewest_polls /= static_cast<unsigned>(1 + kPollsForSlice / polls_of_slice);
+  if (search != Search::kNone) {
+    within.ends_with_shortest = search == Search::kReusable;
+    within.likely_polls = search == Search::kAny ? effort_.far_polls : 0;
+    within.far_polls = kFarPolls;
+    within.far_steps = kFarSteps;
+    return within;
+  }
+  if (effort_.waits_for_few) return within;
   const bool is_likely = effort_.far_polls != 0 || effort_.may_be_far;
   if (effort_.credit <= 0 || (!is_likely && (effort_.failures <= kFailuresBeforeFar || effort_.failures % 2 == 0))) return within;
   within.likely_polls = effort_.far_polls;
@@ -415,7 +426,7 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
     return process_.memory().is_private(range.address, range.length);
   });
   return is_private(proof.cells) && remakes_in_private &&
-         std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.cells); });
+         std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.accesses->cells); });
 }
 
 // True if a turn changes memory that an adapter may read.

@@ -26,7 +26,8 @@
 //   thread then resumes one turn earlier.
 // - Earlier proofs are kept (LoopAnalyst::holds_again). A progress loop such as UCX' does something else every hundred
 //   turns. The thread is parked for the turns until then if that is cheaper than executing them, and the waits that
-//   follow need no further proof.
+//   follow need no further proof. A wait that reaches the end of such turns several times pays for a search for a turn
+//   of many polls that later waits can use, and a long one for any (LoopAnalyst::due_search).
 //
 // A thread is parked only while no other thread of its host is about to run (it may share memory), except a
 // thread that is about to look at a completion queue itself. If such a thread runs, its changes are noticed.
@@ -40,6 +41,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/supervisor/spin/kept_proofs.h"
 #include "sim/supervisor/spin/spin_prover.h"
 #include "sim/supervisor/tasks/loop_traps.h"
 #include "sim/supervisor/tasks/thread.h"
@@ -132,8 +134,9 @@ void show_growth(Process& process, std::span<const spin::MemoryRange> accessed);
 class LoopAnalyst {
  public:
   // `epoch_ns`: CLOCK_REALTIME at virtual time 0. `traps_loops`: SupervisorOptions::traps_loops.
-  // `interposed`: see spin::Limits; must outlive *this.
-  LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops, std::span<const spin::MemoryRange> interposed);
+  // `interposed`: see spin::Limits. `loops`: those of the run. Both must outlive *this.
+  LoopAnalyst(Process& process, std::int64_t epoch_ns, bool traps_loops, std::span<const spin::MemoryRange> interposed,
+              KnownLoops& loops);
   ~LoopAnalyst();
 
   // The thread is at the entry of a poll that finds nothing. `registers` is from its slot. If nullopt is
@@ -166,6 +169,7 @@ class LoopAnalyst {
   void note_skipped(const Parked& parked, std::int64_t polls);
   // Code of the process may have changed: an earlier proof does not compare it.
   void forget_proofs();
+  LoopTraps& traps() { return traps_; }
   // A thread has got the token. Later pokes concern a new computation.
   void begin_slice() { pokes_.in_vain = 0; }
   // Factor for the real time before a computing thread is poked: at least 1, doubled up to 256 while pokes
@@ -200,15 +204,17 @@ class LoopAnalyst {
   static constexpr unsigned kPokesForBackoff = 2;  // failed pokes per doubling
   static constexpr unsigned kMostBackoff = 8;      // doublings
 
-  // True if last_, or a recent proof, which becomes last_, holds for a thread at a poll's entry.
-  bool holds_again(const spin::Registers& at_entry);
+  // The present wait has cost so much in parkings for few turns that this search for a turn of many polls is worth its price.
+  enum class Search : std::uint8_t { kNone, kReusable, kAny };
+  Search due_search() const;
+  // True if a kept proof, which becomes last_, holds for a thread at a poll's entry.
+  bool holds_again(const spin::Registers& at_entry, Search search);
   // True if parking for this number of turns is cheaper than executing them.
   bool is_worth_parking(std::uint64_t turns, std::size_t polls_of_turn) const;
-  void keep_proof(std::shared_ptr<const spin::PollLoopProof> proof);
   void add_credit(std::int64_t polls);  // skipped or passed
   void refuse_poll_loop(std::string why);
   void note_own_end(const SeenPoll& seen);
-  spin::Limits poll_limits() const;
+  spin::Limits poll_limits(Search search) const;
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
   bool writes_registered(const spin::PollLoopProof& proof) const;
@@ -222,9 +228,7 @@ class LoopAnalyst {
   std::unique_ptr<AnalysedMemory> code_;
   spin::SpinProver prover_;
   std::shared_ptr<const spin::PollLoopProof> last_;
-  // The latest proofs. One for other registers costs a comparison.
-  std::array<std::shared_ptr<const spin::PollLoopProof>, 16> recent_;
-  std::size_t next_recent_ = 0;
+  spin::KeptProofs kept_;
   std::uint64_t access_epoch_ = 0;  // RegionHeader::access_epoch at the last poll_loop()
   // Poll loops: how many polls pass between analyses, and what an analysis may cost.
   struct PollEffort {
@@ -233,7 +237,7 @@ class LoopAnalyst {
     unsigned failures = 0;      // consecutive failed analyses
     unsigned far_in_vain = 0;   // searches for turns of many polls since a wait lasted for one
     unsigned far_polls = 0;     // fewest polls of a proven turn of many polls; 0: none
-    bool has_far_times = true;  // spin::Limits::far_times
+    bool may_remake = true;     // spin::Limits::may_remake
     bool may_be_far = false;    // recent refusals suggest a turn of many polls
     unsigned few_turns = 0;     // consecutive refusals because the loop does something else after a few turns
     std::uint32_t polls_to_skip = 0;  // polls to pass until the loop does something else
@@ -241,13 +245,12 @@ class LoopAnalyst {
     unsigned short_polls = 1;         // polls of the last proven turn of few polls, else 1
     std::int64_t credit = 0;          // instructions available for turns of many polls
     bool waits_for_few = false;         // the last refused loop was parked for few turns
-    std::int64_t own_ends_of_wait = 0;  // as own_ends, in the present wait
-    std::int64_t far_price = 600'000;   // instructions of the last search for a turn of many polls
+    std::int64_t own_ends_of_wait = 0;  // consecutive ends of parked turns by themselves, in the present wait
+    std::int64_t far_price = 100'000;   // instructions of the last search for a turn of many polls
+    std::int64_t reusable_price = 20'000;  // own ends must have cost this much before a reusable one is searched
     std::int64_t polls_of_slice = 0;  // moving average, times kSlicesOfAverage
     Instant own_end{};                // time at which the parked turns end by themselves, if soon
-    unsigned own_ends = 0;            // consecutive ends of this kind
-    unsigned own_ends_before = 32;    // ends required before a longer turn is searched
-    unsigned tries_of_longer = 0;     // remaining attempts to find one
+    bool own_end_is_far = false;      // they have many polls
     unsigned asks_to_skip = 0;        // requests that poll_loop() refuses without an analysis
   };
   PollEffort effort_;

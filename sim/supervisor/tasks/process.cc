@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +13,7 @@
 #include <fstream>
 
 #include "sim/supervisor/files/device_files.h"
+#include "sim/supervisor/machine/foreign_descriptors.h"
 #include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/machine/path_names.h"
 #include "sim/supervisor/tasks/interval_timer.h"
@@ -56,6 +56,7 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   close_own_contexts(true);
   contexts_.clear();
   analyst_.reset();
+  known_loops = 0;
   name_ = std::move(name);
   region_ = std::move(region);
   for (const auto& [fd, file] : files_) region_->set_virtual(fd, true);
@@ -167,9 +168,7 @@ int Process::install(VirtualFilePtr file, int least) {
 }
 
 bool Process::natively_open(int fd) const {
-  struct stat status;
-  if (fd < 0 || fd >= own_descriptors()) return false;
-  return lstat(fmt::format("/proc/{}/fd/{}", calling_tid_, fd).c_str(), &status) == 0;
+  return fd >= 0 && fd < own_descriptors() && has_descriptor(calling_tid_, fd);
 }
 
 std::string Process::native_path(int directory_fd, const std::string& path) const {

@@ -150,6 +150,8 @@ class Process {
 
   // Created at first use.
   std::unique_ptr<LoopAnalyst>& analyst() { return analyst_; }
+  // Number of KnownLoops that have been looked for in its code. Reset when it maps code.
+  std::size_t known_loops = 0;
 
   // Instructions replaced in its memory.
   code::CodePatches* patches() const { return patches_.get(); }

@@ -83,6 +83,7 @@ void add_run(Figures& figures, const std::vector<RunSummary>& runs) {
   figures.add(section, "virtual time", kTime, [](const RunSummary& run) { return run.virtual_time_ps; });
   figures.add(section, "packets", kCount, [](const RunSummary& run) { return run.packets; });
   figures.add(section, "packets dropped", kCount, [](const RunSummary& run) { return run.packets_dropped; });
+  figures.add(section, "discarded by receivers", kCount, [](const RunSummary& run) { return run.packets_discarded; });
   figures.add(section, "packets sent again", kCount, [](const RunSummary& run) { return run.packets_sent_again; });
   figures.add(section, "packets marked", kCount, [](const RunSummary& run) { return std::optional(run.packets_marked); });
   figures.add(section, "pauses", kCount, [](const RunSummary& run) { return std::optional(run.pauses); });
@@ -119,6 +120,7 @@ void add_workload(Figures& figures, const std::vector<RunSummary>& runs, const s
     };
     add("flows", kCount, &SizeClass::flows);
     add("finished", kCount, &SizeClass::finished);
+    add("mean", kTime, &SizeClass::mean_ps);
     add("p50", kTime, &SizeClass::p50_ps);
     add("p95", kTime, &SizeClass::p95_ps);
     add("p99", kTime, &SizeClass::p99_ps);

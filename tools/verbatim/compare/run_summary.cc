@@ -45,6 +45,7 @@ std::vector<SizeClass> classes_of(const nlohmann::json& rows) {
     one.is_exact = member(row, "is_exact") == true;
     one.flows = count_of(row, "flows").value_or(0);
     one.finished = count_of(row, "finished").value_or(0);
+    one.mean_ps = count_of(row, "mean_ps");
     one.p50_ps = count_of(row, "p50_ps");
     one.p95_ps = count_of(row, "p95_ps");
     one.p99_ps = count_of(row, "p99_ps");
@@ -215,6 +216,7 @@ RunSummary summary_of(const nlohmann::json& report) {
   run.packets = count_of(report, "packets");
   const nlohmann::json& losses = member(report, "losses");
   run.packets_dropped = count_of(losses, "packets_dropped");
+  run.packets_discarded = count_of(losses, "packets_discarded");
   run.packets_sent_again = count_of(losses, "packets_sent_again");
   const nlohmann::json& congestion = member(report, "congestion");
   run.pauses = count_of(congestion, "pauses").value_or(0);

@@ -18,7 +18,7 @@ struct SizeClass {
   bool is_exact = false;         // all flows have this size
   std::uint64_t flows = 0, finished = 0;
   // Times and rates of finished flows; nullopt if there are none. Rates are of payload, in Mbps.
-  std::optional<std::uint64_t> p50_ps, p95_ps, p99_ps, longest_ps, p50_mbps;
+  std::optional<std::uint64_t> mean_ps, p50_ps, p95_ps, p99_ps, longest_ps, p50_mbps;
 
   std::string name() const;  // "8 MiB", "up to 4 KiB", "any size"
 };
@@ -50,7 +50,7 @@ struct RunSummary {
   std::string outcome;
   std::optional<KeptDigest> digest;
   // nullopt: not in run.json.
-  std::optional<std::uint64_t> virtual_time_ps, packets, packets_dropped, packets_sent_again;
+  std::optional<std::uint64_t> virtual_time_ps, packets, packets_dropped, packets_discarded, packets_sent_again;
   std::uint64_t pauses = 0, paused_ps = 0, packets_marked = 0, rate_changes = 0;
   bool has_flows = false;
   bool has_all_rows = false;               // run.json lists all flows with times

@@ -77,12 +77,47 @@ FabricLayers::FabricLayers(const config::TopologySpec& topology) {
       if (layer_[next] == layer_[front[i]] + 1) place_[next] = std::min(place_[next], place_[front[i]]);
     }
   }
+  lower_switches_without_hosts(neighbours, front);
   for (std::size_t& layer : layer_) {
     if (layer == kFar) layer = 1;  // a switch without a path to any adapter
     top_ = std::max(top_, layer);
   }
   for (Cable& cable : cables_) {
     if (layer_[cable.a] > layer_[cable.b]) std::swap(cable.a, cable.b);
+  }
+}
+
+// A leaf without hosts is reached from above: it has the switches above its sibling below it. `front` is ordered
+// by distance from the adapters.
+void FabricLayers::lower_switches_without_hosts(const std::vector<std::vector<std::size_t>>& neighbours,
+                                                const std::vector<std::size_t>& front) {
+  const std::vector<std::size_t> distances = layer_;
+  const auto at_distance = [&](std::size_t node, std::size_t distance) {
+    std::vector<std::size_t> some;
+    for (const std::size_t next : neighbours[node]) {
+      if (distances[next] == distance) some.push_back(next);
+    }
+    std::ranges::sort(some);
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+    return some;
+  };
+  std::map<std::vector<std::size_t>, std::size_t> last_places;  // by the switches above a node; these have one distance
+  for (const std::size_t node : front) {
+    const std::size_t distance = distances[node];
+    if (distance == 0) continue;
+    if (distance >= 3) {
+      const std::vector<std::size_t> nearer = at_distance(node, distance - 1);
+      if (std::ranges::all_of(nearer, [&](std::size_t next) { return layer_[next] < distances[next]; })) {
+        layer_[node] = std::max<std::size_t>(layer_[nearer.front()], 2) - 1;
+      } else if (const auto sibling = last_places.find(nearer); sibling != last_places.end()) {
+        layer_[node] = distance - 2;
+        place_[node] = sibling->second;
+      }
+    }
+    const std::vector<std::size_t> farther = at_distance(node, distance + 1);
+    if (farther.empty()) continue;
+    std::size_t& last = last_places.try_emplace(farther, place_[node]).first->second;
+    last = std::max(last, place_[node]);
   }
 }
 

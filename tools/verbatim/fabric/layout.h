@@ -1,6 +1,7 @@
 // Divides a fabric into layers: adapters are layer 0, switches with adapters layer 1, switches behind these
-// layer 2, and so on. Layers follow from the cables, so every topology has them. For pictures, nodes of a
-// layer are grouped in boxes until each layer has few boxes.
+// layer 2, and so on. A switch without adapters that has the same switches above it as one with adapters is in
+// the layer of that one. Layers follow from the cables, so every topology has them. For pictures, nodes of a layer are
+// grouped in boxes until each layer has few boxes.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,9 @@ class FabricLayers {
   const std::vector<Cable>& cables() const { return cables_; }  // in the order of the topology's links
 
  private:
+  void lower_switches_without_hosts(const std::vector<std::vector<std::size_t>>& neighbours,
+                                    const std::vector<std::size_t>& front);
+
   std::vector<std::size_t> layer_, place_;
   std::vector<Cable> cables_;
   std::size_t top_ = 0;

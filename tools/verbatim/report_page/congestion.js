@@ -101,9 +101,9 @@ const verbatimCongestion = ({ data, id, element, svg, time, charts, table }) => 
     if (!times.length || (data.overview && data.overview.flows)) return;
     charts.show(id("flow-times"));
     const orNone = (row, key, text) => row[key] === undefined ? "—" : text(row[key]);
-    table(id("flow-times"), ["flows of", "flows", "finished", "p50", "p95", "p99", "longest", "half are faster than"], times.map((row) =>
+    table(id("flow-times"), ["flows of", "flows", "finished", "mean", "p50", "p95", "p99", "longest", "half are faster than"], times.map((row) =>
       [row.bytes === "any" ? "any size" : (row.is_exact ? "" : "up to ") + bytesText(row.bytes), row.flows, row.finished,
-        ...["p50_ps", "p95_ps", "p99_ps", "longest_ps"].map((key) => orNone(row, key, time.text)), orNone(row, "p50_mbps", gbps)]), "Time from the start of a flow to the acknowledgement of its last byte");
+        ...["mean_ps", "p50_ps", "p95_ps", "p99_ps", "longest_ps"].map((key) => orNone(row, key, time.text)), orNone(row, "p50_mbps", gbps)]), "Time from the start of a flow to the acknowledgement of its last byte");
     const fold = id("flow-list");
     fold.hidden = !slowest.length;
     fold.firstElementChild.textContent = slowest.length < data.flows.count ? "The " + slowest.length + " slowest of " + count(data.flows.count, "flow") : count(slowest.length, "flow") + ", the slowest first";

@@ -91,7 +91,7 @@ const verbatimOverview = ({ data, id, element, svg, time, charts, table, loads, 
       });
     };
     const showTable = (own) => {
-      const cell = (row, key, text) => row[key] === undefined ? "—" : text(row[key]), times = ["p50", "p95", "p99", "longest"], slows = hasSlowdown ? ["s50", "s95", "s99", "most_slowdown"] : [];
+      const cell = (row, key, text) => row[key] === undefined ? "—" : text(row[key]), times = ["mean", "p50", "p95", "p99", "longest"], slows = hasSlowdown ? ["s50", "s95", "s99", "most_slowdown"] : [];
       const row = (name, one) => [name, one.flows, one.finished, ...times.map((key) => cell(one, key, timeText)), ...slows.map((key) => cell(one, key, (v) => (v / 1000).toFixed(2) + "×"))];
       table(id("flow-times"), ["flows of", "flows", "finished", ...times, ...(hasSlowdown ? ["slowdown p50", "p95", "p99", "most"] : [])],
         [...own.classes.map((one) => row(sizeName(one), one)), row("any size", own)],

@@ -206,7 +206,7 @@
     if (byFlows) {
       const isAll = byFlows.finished === byFlows.flows, slow = (key) => byFlows[key] === undefined ? "" : "; slowdown " + (byFlows[key] / 1000).toFixed(2) + "×";
       tile("flows finished", size(byFlows.finished), isAll ? "all" : "of " + size(byFlows.flows) + (byFlows.failed ? ", " + byFlows.failed + " failed" : ""), 0, !isAll && byFlows.failed > 0);
-      tile("completion time, median", byFlows.finished ? time.text(byFlows.p50) : "—", "p50 of the flows" + slow("s50"));
+      tile("completion time, median", byFlows.finished ? time.text(byFlows.p50) : "—", "p50 of the flows" + (byFlows.mean !== undefined ? "; mean " + time.text(byFlows.mean) : "") + slow("s50"));
       tile("completion time, p99", byFlows.finished ? time.text(byFlows.p99) : "—", byFlows.finished ? "longest " + time.text(byFlows.longest) + slow("s99") : "");
     }
     for (const one of over ? over.collectives.slice(0, 3) : []) {
@@ -215,8 +215,9 @@
       tile(one.name, ended.length ? time.text(middle("time_ps")) : "not ended", ended.length ? (one.run_count > 1 ? "median of " + ended.length + " of " + one.run_count + " runs" : one.hosts + " hosts") + (bus ? "; bus bandwidth " + (bus / 1e9).toFixed(3) + " GB/s" : "") : one.ended + " of " + one.operations + " operations ended");
     }
     if (isPart) {
-      const dropped = losses.packets_dropped || 0;
-      tile("drops", size(dropped), data.run && data.run.packets !== undefined ? "of " + plural(data.run.packets, "packet") + " sent" : "", 0, dropped > 0);
+      const dropped = losses.packets_dropped || 0, links = losses.failed_links || [];
+      tile("drops", size(dropped), (data.run && data.run.packets !== undefined ? "of " + plural(data.run.packets, "packet") + " sent" : "") +
+        links.slice(0, 2).map((text) => "; " + text).join("") + (links.length > 2 ? "; and " + plural(links.length - 2, "more link") : ""), 0, dropped > 0);
       return tile("packets sent again", size(losses.packets_sent_again || 0), "");
     }
     if (byFlows || (over && over.collectives.length)) return tileLosses();
@@ -225,7 +226,8 @@
     tile("latency, p99", f.p99_ps < 0 ? "—" : time.text(f.p99_ps), f.messages ? "longest " + time.text(f.longest_ps) : none);
     tileLosses();
     function tileLosses() {
-    tile("drops", f.drops.toLocaleString("en"), "of " + plural(f.packets, "packet") + " sent", kDropped, f.drops > 0);
+    const links = losses.failed_links || [];
+    tile("drops", f.drops.toLocaleString("en"), "of " + plural(f.packets, "packet") + " sent" + links.slice(0, 2).map((text) => "; " + text).join("") + (links.length > 2 ? "; and " + plural(links.length - 2, "more link") : ""), kDropped, f.drops > 0);
     tile("retries", f.retries.toLocaleString("en"), plural(f.repeated_packets, "packet") + " sent again" + (f.rnr_naks ? ", " + plural(f.rnr_naks, "RNR NAK") : ""), kRetransmission, f.retries > 0);
     tile("completions with errors", f.failed_completions.toLocaleString("en"), "of " + plural(f.completions, "completion") + (f.flushed_completions ? ", " + f.flushed_completions + " flushed" : ""),
       kError | kFlushed, f.failed_completions > 0);

@@ -118,6 +118,7 @@ bool find_document(SweepAxis& axis, const std::string& path, config::Diagnostics
   std::string near = config::nearest(axis.keys.front(), all);
   for (const std::string& key : all)
     if (near.empty() && !axis.keys.front().empty() && key.starts_with(axis.keys.front() + "_")) near = key;
+  if (const auto of_generator = keys_in(config::generator_table()); is_in(of_generator, axis.keys.front())) near = "generate/" + axis.keys.front();
   diagnostics.add(kOption, "",
                   in_quotes(path) + " is no key of a " + (axis.is_of_topology ? "topology" : "scenario or a topology"),
                   near.empty() ? "write a path such as workloads/0/load" : "did you mean \"" + near + "\"?");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sim/config/cabling.h"
@@ -13,6 +14,7 @@
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/install_paths.h"
 #include "tools/verbatim/text_table.h"
+#include "tools/verbatim/workload/bottleneck.h"
 
 namespace verbatim::cli {
 
@@ -25,12 +27,6 @@ using Json = Answer::Json;
 std::string bytes_text(std::uint64_t bytes) { return format_quantity(static_cast<std::int64_t>(bytes), Dimension::kSize); }
 std::string time_of(Duration time) { return time_text(Instant(time)); }
 
-// Bytes at so many bits per second, rounded up to a picosecond.
-Duration time_for(std::uint64_t bytes, std::uint64_t bits_per_second) {
-  constexpr unsigned __int128 kScale = 8ull * 1'000'000'000'000;
-  return Duration(static_cast<std::int64_t>((bytes * kScale + bits_per_second - 1) / bits_per_second));
-}
-
 // Payload of one workload, or of all.
 struct Summary {
   std::string name;
@@ -38,7 +34,7 @@ struct Summary {
   std::uint64_t bytes = 0, least = ~std::uint64_t{0}, most = 0;
   Duration first_start = Duration::max(), last_start{0};
   std::uint32_t load = 0;  // of one without end: of each host's link, in millionths
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> pairs;  // bytes by adapters
+  BytesOfPairs pairs;
 
   void add(std::uint32_t from, std::uint32_t to, std::uint64_t size) {
     bytes += size;
@@ -57,13 +53,27 @@ struct LoadedLink {
 
 class Fabric {
  public:
-  explicit Fabric(const config::TopologySpec& topology) : topology_(topology), plan_(config::plan_of(topology)) {
+  explicit Fabric(const config::TopologySpec& topology)
+      : topology_(topology), plan_(config::plan_of(topology)), cuts_(topology) {
     for (const config::LinkSpec& link : topology.links) {
       rates_[name(link.end_a)] = rates_[name(link.end_b)] = static_cast<std::uint64_t>(config::bits_per_second(link.rate));
     }
   }
 
-  // By the routes that packets take, or on Ethernet one of them; the busiest first.
+  // Whether each pair of adapters has one route, which does not depend on the seed or on the load.
+  bool has_fixed_routes() const { return !config::needs_all_paths(topology_); }
+
+  // A lower bound, for any routes or for the fixed ones. `links`: loads() of the pairs, or none.
+  std::optional<Bottleneck> bottleneck(const BytesOfPairs& pairs, const std::vector<LoadedLink>& links) const {
+    std::optional<Bottleneck> slowest = cuts_.slowest(pairs);
+    if (has_fixed_routes() && !links.empty() && (!slowest || links.front().time() >= slowest->time())) {
+      const LoadedLink& most = links.front();
+      return Bottleneck{.from = most.from, .to = most.to, .bytes = most.bytes, .bits_per_second = most.bits_per_second};
+    }
+    return slowest;
+  }
+
+  // By the routes that packets take, or by one of them if there are several; the busiest first.
   std::vector<LoadedLink> loads(const Summary& summary) const {
     std::map<std::pair<std::string, std::string>, std::uint64_t> bytes;
     for (const auto& [pair, size] : summary.pairs) {
@@ -85,6 +95,7 @@ class Fabric {
 
   const config::TopologySpec& topology_;
   const subnet::Plan plan_;
+  const FabricCuts cuts_;
   std::map<std::string, std::uint64_t> rates_;  // by end
 };
 
@@ -149,6 +160,26 @@ Json json_of(const LoadedLink& link) {
           {"ideal_ps", link.time().count()}};
 }
 
+Json json_of(const Bottleneck& one) {
+  Json json;
+  if (one.cables == 1) json = {{"from", one.from}, {"to", one.to}};
+  else json = {{"switches", one.switches}, {"direction", one.is_into ? "in" : "out"}};
+  json["cables"] = one.cables;
+  json["bytes"] = one.bytes;
+  json["bits_per_second"] = one.bits_per_second;
+  return json;
+}
+
+// "the bytes of leaf0:1 at 100 Gbps", "the bytes that leave pod0-leaf0 by 4 cables, 400 Gbps together"
+std::string text_of(const Bottleneck& one) {
+  const std::string rate = format_quantity(static_cast<std::int64_t>(one.bits_per_second), Dimension::kRate);
+  if (one.cables == 1) return join("the bytes of ", one.from, " at ", rate);
+  const std::string whose = one.switches.size() == 1
+                                ? one.switches[0]
+                                : join("the ", one.switches.size(), " switches ", one.switches.front(), " to ", one.switches.back());
+  return join("the bytes that ", one.is_into ? "reach " : "leave ", whose, " by ", one.cables, " cables, ", rate, " together");
+}
+
 }  // namespace
 
 int describe_workloads(const WorkloadOptions& options) {
@@ -175,13 +206,12 @@ int describe_workloads(const WorkloadOptions& options) {
     if (summary.load > 0) row["load_millionths"] = summary.load;
     for (const auto& [pair, bytes] : summary.pairs) all.pairs[pair] += bytes;
     const std::vector<LoadedLink> links = summary.pairs.size() > kMostPairs ? std::vector<LoadedLink>() : fabric.loads(summary);
-    if (!links.empty()) {
-      const LoadedLink& most = links.front();
-      answer.print("  ideal: %s, for the bytes of %s at %s\n", time_of(most.time()).c_str(), most.from.c_str(),
-                 format_quantity(static_cast<std::int64_t>(most.bits_per_second), Dimension::kRate).c_str());
-      row["ideal_ps"] = most.time().count();
-      row["busiest"] = json_of(most);
+    if (const std::optional<Bottleneck> slowest = fabric.bottleneck(summary.pairs, links)) {
+      answer.print("  ideal: %s, for %s\n", time_of(slowest->time()).c_str(), text_of(*slowest).c_str());
+      row["ideal_ps"] = slowest->time().count();
+      row["bottleneck"] = json_of(*slowest);
     }
+    if (!links.empty()) row["busiest"] = json_of(links.front());
     workloads.push_back(std::move(row));
   }
   answer.document()["workloads"] = std::move(workloads);
@@ -195,12 +225,13 @@ int describe_workloads(const WorkloadOptions& options) {
   answer.document()["links"] = std::move(rows);
   if (links.empty()) return answer.end(kAsExpected);
   TextTable table(2);
-  table.row({"busiest links", "", "bytes", "ideal time"});
+  table.row({"busiest links", "", "bytes", "time"});
   for (std::size_t i = 0; i < std::min(links.size(), kMostLinks); ++i)
     table.row({links[i].from, links[i].to, bytes_text(links[i].bytes), time_of(links[i].time())});
   answer.print("\n%s", table.text().c_str());
   if (links.size() > kMostLinks) answer.print("  and %zu more; all with --json\n", links.size() - kMostLinks);
-  if (scenario->topology.is_roce()) answer.print("  Where several ways are equally long, one is taken here; packets may take others.\n");
+  if (!fabric.has_fixed_routes())
+    answer.print("  Of paths of equal length this table takes one for each pair of hosts, and packets may take others; the ideal depends on no choice.\n");
   return answer.end(kAsExpected);
 }
 

@@ -1,0 +1,264 @@
+#include "sim/supervisor/spin/kept_proofs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "sim/supervisor/spin/alu.h"
+#include "sim/supervisor/spin/entry_state.h"
+
+namespace verbatim::spin {
+
+namespace {
+
+// Number of steps from one value to another; nullopt: not a whole number of them.
+std::optional<std::uint64_t> steps_between(std::uint64_t from, std::uint64_t to, std::uint64_t step,
+                                           unsigned size) {
+  const std::uint64_t mask = size_mask(size);
+  std::uint64_t distance = (to - from) & mask, each = step & mask;
+  if (each > mask / 2) {  // it falls
+    distance = (from - to) & mask;
+    each = (0 - step) & mask;
+  }
+  if (each == 0 || distance % each != 0) return std::nullopt;
+  return distance / each;
+}
+
+// The growing cells that the turn reads. nullopt: one is read in part.
+std::optional<std::vector<ReadCell>> read_cells(const PollLoopProof& proof) {
+  std::vector<ReadCell> found;
+  for (const GrowingCell& cell : proof.cells) {
+    std::size_t at = 0;
+    for (const ByteRun& run : proof.reads) {
+      const std::uint64_t end = run.address + run.bytes.size();
+      if (cell.address >= run.address && cell.address + cell.size <= end) {
+        found.push_back({cell, at + (cell.address - run.address)});
+      } else if (overlap(cell.address, cell.size, run.address, run.bytes.size())) {
+        return std::nullopt;
+      }
+      at += run.bytes.size();
+    }
+  }
+  return found;
+}
+
+std::uint64_t value_at(const std::vector<std::uint8_t>& bytes, const ReadCell& place) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data() + place.at, place.cell.size);
+  return value;
+}
+
+// Adds the steps of the cells within `runs`.
+void grow_by(std::vector<ByteRun>& runs, const PollLoopProof& proof, const std::vector<GrowingCell>& cells,
+             const ProofTurn& turn) {
+  for (const GrowingCell& cell : cells) {
+    for (ByteRun& run : runs) {
+      if (cell.address < run.address || cell.address + cell.size > run.address + run.bytes.size()) continue;
+      std::uint8_t* const place = run.bytes.data() + (cell.address - run.address);
+      std::uint64_t value = 0;
+      std::memcpy(&value, place, cell.size);
+      value += turn.of_group[proof.group_of(cell.sources)] * cell.step;
+      std::memcpy(place, &value, cell.size);
+    }
+  }
+}
+
+// True if `now` differs from `then` in compared bytes only, and these comparisons have the same outcome. Both
+// are in the order of PollLoopProof::ranges.
+bool has_same_outcomes(const PollLoopProof& proof, const std::vector<std::uint8_t>& now,
+                       const std::vector<std::uint8_t>& then) {
+  std::size_t begin = 0;
+  for (const MemoryRange& range : proof.ranges) {
+    for (std::size_t i = 0; i < range.length; ++i) {
+      if (now[begin + i] == then[begin + i]) continue;
+      const auto is_of_byte = [&](const Comparison& one) {
+        return range.address + i - one.address < one.size;
+      };
+      const auto keeps = [&](const Comparison& one) {
+        // A byte is compared as a part of the same whole value each time.
+        if (one.address < range.address || one.address + one.size > range.address + range.length)
+          return false;
+        std::uint64_t value = 0;
+        std::memcpy(&value, now.data() + begin + (one.address - range.address), one.size);
+        return one.has_same_outcome(value);
+      };
+      bool is_compared = false;
+      for (const Comparison& one : proof.compared) {
+        if (!is_of_byte(one)) continue;
+        if (!keeps(one)) return false;
+        is_compared = true;
+      }
+      if (!is_compared) return false;
+    }
+    begin += range.length;
+  }
+  return true;
+}
+
+// Bytes of the memory of a stopped thread. Each list of ranges is read once.
+class Readings {
+ public:
+  explicit Readings(CodeMemory& memory) : memory_(memory) {}
+  // nullptr: not readable.
+  const std::vector<std::uint8_t>* of(const PollLoopProof& proof) {
+    for (const Reading& reading : readings_) {
+      if (*reading.ranges == proof.ranges) return reading.is_readable ? &reading.bytes : nullptr;
+    }
+    Reading& reading = readings_.emplace_back();
+    reading.ranges = &proof.ranges;
+    reading.bytes.resize(proof.expected.size());
+    reading.is_readable = memory_.read_all(proof.ranges, reading.bytes.data());
+    return reading.is_readable ? &reading.bytes : nullptr;
+  }
+
+ private:
+  struct Reading {
+    const std::vector<MemoryRange>* ranges = nullptr;
+    bool is_readable = false;
+    std::vector<std::uint8_t> bytes;
+  };
+  CodeMemory& memory_;
+  std::deque<Reading> readings_;  // its elements do not move
+};
+
+// As turn_at(), of a thread whose bytes at proof.ranges are `bytes()`; nullptr: unknown.
+template <typename Bytes>
+std::optional<ProofTurn> turn_of(const PollLoopProof& proof,
+                                 const std::optional<std::vector<ReadCell>>& cells, const Registers& at_entry,
+                                 const Bytes& bytes) {
+  const PollPoint& first = proof.polls.front();
+  Registers begun = first.registers;
+  std::vector<std::optional<std::uint64_t>> turns(proof.groups.size());
+  for (const unsigned index : kPreserved) {
+    const GrowingRegister& grows = proof.registers[index];
+    if (grows.step == 0 || begun.gpr[index] == at_entry.gpr[index]) continue;
+    const std::size_t group = proof.group_of(grows.sources);
+    if (group == turns.size()) return std::nullopt;
+    if (!turns[group])
+      turns[group] = steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size);
+    if (!turns[group]) return std::nullopt;
+    begun.gpr[index] = grown(grows, begun.gpr[index], *turns[group]);
+  }
+  if (!same_at_entry(begun, at_entry, first.entry)) return std::nullopt;
+  const std::vector<std::uint8_t>* const now = bytes();
+  if (now == nullptr) return std::nullopt;
+  ProofTurn found{.of_group = std::vector<std::uint64_t>(turns.size()), .left = proof.turns, .bytes = {}};
+  const bool is_other = std::ranges::any_of(turns, [](const auto& turn) { return turn.value_or(0) != 0; });
+  if (!is_other && *now == proof.expected) return found;
+  if (proof.remakes || !cells) return std::nullopt;
+  std::vector<std::uint8_t> then = proof.expected;
+  for (const ReadCell& one : *cells) {
+    const std::size_t group = proof.group_of(one.cell.sources);
+    if (group == turns.size()) return std::nullopt;
+    const std::uint64_t value = value_at(then, one);
+    if (!turns[group]) turns[group] = steps_between(value, value_at(*now, one), one.cell.step, one.cell.size);
+    if (!turns[group]) return std::nullopt;
+    const std::uint64_t grown = value + *turns[group] * one.cell.step;
+    std::memcpy(then.data() + one.at, &grown, one.cell.size);
+  }
+  found.left = kEveryTurn;
+  for (std::size_t group = 0; group < turns.size(); ++group) {
+    found.of_group[group] = turns[group].value_or(0);
+    found.left = std::min(found.left, proof.groups[group].left(found.of_group[group]));
+  }
+  if (found.left == 0) return std::nullopt;
+  if (*now == then) return found;
+  if (!has_same_outcomes(proof, *now, then)) return std::nullopt;
+  found.bytes = *now;
+  return found;
+}
+
+}  // namespace
+
+bool ProofTurn::is_first() const {
+  return bytes.empty() && std::ranges::all_of(of_group, [](std::uint64_t turn) { return turn == 0; });
+}
+
+std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
+  if (!proof.proven) return std::nullopt;
+  if (proof.period_ps != 0) return std::nullopt;  // the proof is of other times
+  Readings readings(memory);
+  return turn_of(proof, read_cells(proof), at_entry, [&] { return readings.of(proof); });
+}
+
+bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
+  const auto turn = turn_at(proof, at_entry, memory);
+  return turn && turn->is_first();
+}
+
+// A proof of later turns of the same loop, which the new one includes, is replaced; else the oldest one if
+// the list is full.
+void KeptProofs::Ring::add(Kept one, std::size_t most) {
+  const auto includes = [&one](const Kept& other) {
+    const PollLoopProof& earlier = *one.proof;
+    const PollLoopProof& later = *other.proof;
+    if (earlier.ranges != later.ranges || earlier.polls.size() != later.polls.size()) return false;
+    const auto turn =
+        turn_of(earlier, one.cells, later.polls.front().registers, [&] { return &later.expected; });
+    return turn && turn->left >= later.turns;
+  };
+  const auto included = std::ranges::find_if(kept, includes);
+  if (included != kept.end()) {
+    *included = std::move(one);
+  } else if (kept.size() < most) {
+    kept.push_back(std::move(one));
+  } else {
+    kept[next] = std::move(one);
+    next = (next + 1) % most;
+  }
+}
+
+void KeptProofs::Ring::clear() {
+  kept.clear();
+  next = 0;
+}
+
+void KeptProofs::keep(Proof proof) {
+  if (!proof->proven || proof->period_ps != 0) return;
+  const bool is_short = proof->polls.size() <= kFewPolls;
+  auto cells = read_cells(*proof);
+  (is_short ? short_ : long_).add({std::move(proof), std::move(cells)}, is_short ? kShort : kLong);
+}
+
+std::optional<KeptProofs::Found> KeptProofs::find(const Registers& at_entry, CodeMemory& memory,
+                                                  const std::function<bool(const Found&)>& accepts) const {
+  Readings readings(memory);
+  for (const Ring* const ring : {&long_, &short_}) {
+    for (std::size_t age = 1; age <= ring->kept.size(); ++age) {
+      const Kept& one = ring->kept[(ring->next + ring->kept.size() - age) % ring->kept.size()];
+      auto turn = turn_of(*one.proof, one.cells, at_entry, [&] { return readings.of(*one.proof); });
+      if (!turn) continue;
+      Found found{one.proof, *std::move(turn)};
+      if (accepts(found)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+PollLoopProof from_turn(const PollLoopProof& proof, const ProofTurn& turn) {
+  PollLoopProof later = proof;
+  if (turn.is_first()) return later;
+  later.turns = turn.left;
+  Registers& begun = later.polls.front().registers;
+  for (const unsigned index : kPreserved) {
+    const GrowingRegister& grows = proof.registers[index];
+    if (grows.step != 0)
+      begun.gpr[index] = grown(grows, begun.gpr[index], turn.of_group[proof.group_of(grows.sources)]);
+  }
+  grow_by(later.reads, proof, proof.cells, turn);
+  grow_by(later.writes, proof, proof.cells, turn);
+  later.passed = turn.of_group;
+  later.expected.clear();
+  std::size_t at = 0;
+  for (ByteRun& run : later.reads) {
+    if (!turn.bytes.empty())
+      std::copy_n(turn.bytes.begin() + static_cast<std::ptrdiff_t>(at), run.bytes.size(), run.bytes.begin());
+    at += run.bytes.size();
+    later.expected.insert(later.expected.end(), run.bytes.begin(), run.bytes.end());
+  }
+  for (TurnGroup& group : later.groups) group.limits.clear();
+  return later;
+}
+
+}  // namespace verbatim::spin

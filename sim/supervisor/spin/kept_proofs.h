@@ -1,0 +1,81 @@
+// Earlier proofs of poll loops that may hold again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/supervisor/spin/spin_prover.h"
+
+namespace verbatim::spin {
+
+// A turn of a proof, perhaps of another wait: each group of growing values is at a turn of its own.
+struct ProofTurn {
+  std::vector<std::uint64_t> of_group;  // in the order of PollLoopProof::groups
+  std::uint64_t left = kEveryTurn;      // number of turns, from this one on, for which the proof holds
+  // PollLoopProof::expected as it is in memory, if compared bytes have other values than in the proof; else
+  // empty.
+  std::vector<std::uint8_t> bytes;
+
+  // True if the proof holds as it is.
+  bool is_first() const;
+};
+
+// The turn of the proof that begins in the state of a thread at the same poll: the registers that matter and
+// the bytes on which the cycle depends have their values of that turn, and compared bytes any values with the
+// same outcome. This takes one batched read and interprets nothing. Bytes that the cycle writes before it
+// reads them may differ: a caller that skips whole cycles writes `proof.writes`. nullopt: none. Always
+// nullopt for proofs with clocks, and for turns after the first of a proof with bounds.
+std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
+// True if it is the first turn.
+bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
+// The proof of the turns from this one on. Registers at polls after the first keep their values.
+PollLoopProof from_turn(const PollLoopProof& proof, const ProofTurn& turn);
+
+// The growing cells that a turn reads, with their places in PollLoopProof::expected.
+struct ReadCell {
+  GrowingCell cell;
+  std::size_t at;
+};
+
+// The latest proofs of a process. A loop that waits at several places, with several stack depths, or until a
+// counter has one of some hundred values alternates between that many proofs.
+class KeptProofs {
+ public:
+  using Proof = std::shared_ptr<const PollLoopProof>;
+  struct Found {
+    Proof proof;
+    ProofTurn turn;
+  };
+
+  // Maximum numbers of kept proofs: of turns of up to kFewPolls polls, and of longer ones, which need more
+  // memory.
+  static constexpr std::size_t kFewPolls = 8, kShort = 256, kLong = 32;
+
+  // A proof that reads clocks is not kept, because it holds at its own times only.
+  void keep(Proof proof);
+  void forget() { short_.clear(), long_.clear(); }
+  std::size_t count() const { return short_.kept.size() + long_.kept.size(); }
+  // A proof of a turn that begins in the state of the thread, and that `accepts`: first those of turns of
+  // many polls, the latest first. Reads each list of ranges once.
+  std::optional<Found> find(const Registers& at_entry, CodeMemory& memory,
+                            const std::function<bool(const Found&)>& accepts) const;
+
+ private:
+  struct Kept {
+    Proof proof;
+    std::optional<std::vector<ReadCell>> cells;  // nullopt: a turn reads a part of one
+  };
+  // The oldest is replaced when the list is full.
+  struct Ring {
+    std::vector<Kept> kept;
+    std::size_t next = 0;
+    void add(Kept one, std::size_t most);
+    void clear();
+  };
+  Ring short_, long_;
+};
+
+}  // namespace verbatim::spin
