@@ -57,6 +57,16 @@ std::string listed_with_and(const std::vector<std::string>& parts) {
   return text;
 }
 
+// Name of the controller; "": none is given.
+std::string controller_of(const Json& profile) {
+  if (!profile.is_object() || !profile.contains("congestion_control")) return "";
+  const Json& control = profile["congestion_control"];
+  if (!control.is_object() || !control.contains("controller")) return "";
+  const Json& name = control["controller"];
+  const Json& value = name.is_object() && name.contains("value") ? name["value"] : name;
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
 // Warns about a profile of dcqcn-nv, as shipped ones are, in which only the controller has been changed.
 void warn_of_other_parameters(const hca::ControllerRow& row, const ReactionPoint& given, const std::string& file,
                               Diagnostics& diagnostics) {
@@ -86,6 +96,14 @@ void warn_of_other_parameters(const hca::ControllerRow& row, const ReactionPoint
 }
 
 }  // namespace
+
+void leave_out_other_controller(Json& profile, const Json& change) {
+  const std::string given = controller_of(profile), asked = controller_of(change);
+  if (given.empty() || asked.empty() || given == asked) return;
+  Json& control = profile["congestion_control"];
+  for (const ReactionParameter& one : kReactionParameters) control.erase(one.key);
+  for (const char* const key : {"clamp_tgt_rate", "clamp_tgt_rate_after_time_inc"}) control.erase(key);
+}
 
 void check_congestion_control(const hca::CongestionControl& control, const std::string& file, Diagnostics& diagnostics) {
   const auto add = [&](const char* key, std::string text, std::string hint) {
