@@ -24,6 +24,10 @@ void resolve_dscp_mappings(std::vector<fabric::DscpMapping>& mappings, const std
 // Adds findings for values of the key `congestion_control` that do not go together.
 void check_congestion_control(const hca::CongestionControl& control, const std::string& file, Diagnostics& diagnostics);
 
+// If `change` of an adapter profile has another controller than the profile, removes the profile's parameters of the
+// controller, which then has its own. base_round_trip and those of notifications belong to no controller, and stay.
+void leave_out_other_controller(Json& profile, const Json& change);
+
 // Reads a profile from JSON: checks the table first, then what involves several values.
 template <class Profile>
 void read_profile(const Json& json, const Object& table, const std::string& path, Profile* profile, Diagnostics& diagnostics) {
@@ -74,6 +78,7 @@ class ProfileReader {
       if (json) read_profile(*json, table, path, profile.get(), diagnostics_);
       if (json && is_changed && diagnostics_.findings().size() == before) {
         Diagnostics of_change;
+        leave_out_other_controller(*json, changes_[reference]);
         apply_change(*json, changes_[reference]);
         profile = std::make_shared<Profile>();
         read_profile(*json, table, file_, profile.get(), of_change);

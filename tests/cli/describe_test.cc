@@ -50,6 +50,10 @@ TEST(Describe, ethernet_says_what_pauses_marks_and_slows_down) {
   const Finished off = verbatim({"describe", "topologies/two_hosts_roce.json"});
   EXPECT_NE(off.out.find("  no congestion control\n"), std::string::npos) << off.out;
   EXPECT_NE(off.out.find("  no ECN marking\n"), std::string::npos) << off.out;
+  config::Folder folder;
+  folder.write("t.json", R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 2, "rate": "100 Gbps", "hca": "edr_roce", "switch": "hpcc_switch"}})");
+  const Finished some = verbatim({"describe", "t.json"}, folder.path());
+  EXPECT_NE(some.out.find("  hpcc-switch  ECN marking of priorities 1-7\n"), std::string::npos) << some.out;
   EXPECT_NE(off.out.find("  credits, no PFC\n"), std::string::npos) << off.out;
   const auto json = nlohmann::json::parse(verbatim({"describe", "--json", "topologies/star_5_roce.json"}).out);
   EXPECT_EQ(json["adapters"][0]["congestion_control"], "dcqcn-nv");

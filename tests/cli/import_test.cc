@@ -17,6 +17,8 @@ TEST(Import, writes_a_topology_that_is_valid_and_says_what_it_assumed) {
       made.out,
       "t.json: roce, 2 hosts, 1 switch, 2 links, from edge list of HPCC\n"
       "assumed: cables have the delays of the file, as \"transceiver_delay\"\n  change: \"transceiver_delay\" of the links\n"
+      "assumed: flows without a priority, such as those of connection matrices, have priority 0, which hpcc_switch does not mark\n"
+      "  change: \"traffic_class\" of the flows: 96 for priority 3\n"
       "assumed: latencies, buffers and lanes of the profiles edr_roce, hpcc_switch, processors cpu\n"
       "  change: --hca, --switch and --cpu, or \"hca\", \"profile\" and \"cpu\" of hosts and switches\n");
   EXPECT_EQ(verbatim({"check", "t.json"}, folder.path()).out, "t.json: a valid topology\n");
@@ -72,7 +74,7 @@ TEST(Import, reads_a_folder_and_leaves_other_files_out) {
   const auto document = config::parse_json(made.out, "answer", diagnostics);
   ASSERT_TRUE(document);
   EXPECT_EQ((*document)["hosts"], 2);
-  EXPECT_EQ((*document)["assumptions"].size(), 2u);
+  EXPECT_EQ((*document)["assumptions"].size(), 3u);
   EXPECT_NE(verbatim({"import", "f", "-o", "u.json"}, folder.path()).out.find("left out: 1 file of another kind\n"),
             std::string::npos);
   EXPECT_EQ(verbatim({"import", "nowhere", "-o", "u.json"}, folder.path()).code, 2);

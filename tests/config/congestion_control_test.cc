@@ -69,5 +69,29 @@ TEST(CongestionControl, a_parameter_that_is_left_out_is_the_controllers_own) {
   EXPECT_LT(point.rpg_time_reset, Duration(0));
 }
 
+std::string warnings(const std::string& control) {
+  Folder folder;
+  Diagnostics diagnostics;
+  check_file(folder.write("p.json", R"({"profile": "hca", "name": "a", "congestion_control": )" + control + "}"), {}, diagnostics);
+  EXPECT_EQ(text_of(diagnostics), "");
+  std::string text;
+  for (const Finding& warning : diagnostics.warnings()) text += warning.pointer + ": " + warning.text + "; " + warning.hint + "\n";
+  return text;
+}
+
+TEST(CongestionControl, a_changed_controller_with_the_parameters_of_dcqcn_nv_is_a_warning) {
+  EXPECT_EQ(warnings(R"({"controller": "hpcc", "rpg_byte_reset": 32767, "rpg_gd": 11, "rpg_time_reset": "300 us", "rpg_threshold": 1,
+                         "rpg_ai_rate": "5 Mbps", "rpg_max_rate": "0 bps", "base_round_trip": "13 us"})"),
+            "/congestion_control/controller: rpg_threshold 1 and rpg_ai_rate 5 Mbps are those of dcqcn-nv; hpcc has 0 and 40 Mbps "
+            "at 100 Gbps; leave out what is not meant for hpcc\n"
+            "/congestion_control/controller: hpcc does not use rpg_time_reset, rpg_byte_reset and rpg_gd; leave them out\n");
+  EXPECT_EQ(warnings(R"({"controller": "dcqcn-paper", "rpg_time_reset": "300 us", "rpg_ai_rate": "20 Mbps"})"),
+            "/congestion_control/controller: rpg_time_reset 300 us is that of dcqcn-nv; dcqcn-paper has 55 us at 100 Gbps; "
+            "leave out what is not meant for dcqcn-paper\n");
+  EXPECT_EQ(warnings(R"({"controller": "hpcc", "rpg_ai_rate": "50 Mbps", "base_round_trip": "9 us"})"), "");
+  EXPECT_EQ(warnings(R"({"controller": "dcqcn-nv", "rpg_ai_rate": "5 Mbps", "base_round_trip": "13 us"})"), "");
+  EXPECT_EQ(warnings(R"({"controller": "none", "rpg_ai_rate": "5 Mbps"})"), "");
+}
+
 }  // namespace
 }  // namespace verbatim::config

@@ -196,5 +196,31 @@ TEST(MarkingKeys, thresholds_are_in_proportion_to_the_rate) {
   EXPECT_EQ(fabric::marking_of(fabric::MarkingProfile{}, ByteTime{320, 1}), nullptr);
 }
 
+std::string traffic_warnings(const std::string& nic, const std::string& flows, const std::string& switch_profile = "hpcc_switch") {
+  Folder folder;
+  Diagnostics diagnostics;
+  folder.write("nic.json", R"({"profile": "hca", "name": "nic", "virtual_lanes": 8, "trust": "dscp", "congestion_control": {)" + nic + "}}");
+  folder.write("t.json", R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 2, "rate": "100 Gbps",
+                             "hca": "nic.json", "switch": ")" + switch_profile + "\"}}");
+  load_scenario(folder.write("s.json", R"({"name": "s", "topology": "t.json", )" + flows + "}"), with_profiles(), diagnostics);
+  EXPECT_EQ(text_of(diagnostics), "");
+  std::string text;
+  for (const Finding& warning : diagnostics.warnings()) text += warning.pointer + ": " + warning.text + "; " + warning.hint + "\n";
+  return text;
+}
+
+TEST(Marking, traffic_that_no_switch_marks_is_a_warning_if_its_controller_needs_marks) {
+  const std::string nv = R"("controller": "dcqcn-nv", "ecn_capable": true)";
+  const std::string plain = R"("flows": [{"from": "h1", "to": "h0", "bytes": "1 MiB"})";
+  EXPECT_EQ(traffic_warnings(nv, plain + "]"),
+            "/flows/0: its packets have priority 0, and hpcc-switch marks 1-7: dcqcn-nv is not notified of congestion; "
+            "give \"traffic_class\" 96 for priority 3, or mark this priority with \"marking\" of the switches' profile\n");
+  EXPECT_EQ(traffic_warnings(nv, R"("workloads": [{"pattern": "incast", "to": ["h0"], "size": "1 MiB"}])").substr(0, 14), "/workloads/0: ");
+  EXPECT_EQ(traffic_warnings(nv, R"("flows": [{"from": "h1", "to": "h0", "bytes": "1 MiB", "traffic_class": 96}])"), "");
+  EXPECT_EQ(traffic_warnings(nv, plain + "]", "spectrum"), "");
+  EXPECT_EQ(traffic_warnings(nv, plain + "]", "ethernet_switch"), "") << "no marks at all are seen at once";
+  EXPECT_EQ(traffic_warnings(R"("controller": "swift")", plain + "]"), "");
+}
+
 }  // namespace
 }  // namespace verbatim::config

@@ -305,5 +305,25 @@ TEST(ProfileChanges, findings_have_their_place_in_the_topology) {
   EXPECT_THAT(topology_findings(changed(R"(["edr_roce"])")), ::testing::HasSubstr("an object of objects is expected"));
 }
 
+// edr_roce has the parameters of dcqcn-nv, and base_round_trip for hpcc and swift.
+TEST(ProfileChanges, another_controller_has_parameters_of_its_own) {
+  const auto point_of = [](const std::string& control) {
+    Folder folder;
+    Diagnostics diagnostics;
+    const auto topology = load_topology(folder.write("t.json", changed(R"({"edr_roce": {"congestion_control": )" + control + "}}")),
+                                        with_profiles(), diagnostics);
+    EXPECT_TRUE(topology.has_value()) << text_of(diagnostics);
+    return topology ? topology->hca_profile(topology->adapters[0]).congestion_control.reaction_point : hca::ReactionPoint{};
+  };
+  const hca::ReactionPoint hpcc = point_of(R"({"controller": "hpcc", "rpg_min_rate": "7 Mbps"})");
+  EXPECT_EQ(hpcc.rpg_ai_rate, hca::ReactionPoint::kNotSet);
+  EXPECT_EQ(hpcc.rpg_threshold, hca::ReactionPoint::kNotSet);
+  EXPECT_LT(hpcc.rpg_time_reset, Duration(0));
+  EXPECT_EQ(hpcc.rpg_min_rate, 7'000'000);
+  EXPECT_EQ(hpcc.base_round_trip, std::chrono::microseconds(13));
+  EXPECT_EQ(point_of(R"({"controller": "dcqcn-nv"})").rpg_ai_rate, 5'000'000);
+  EXPECT_EQ(point_of(R"({"rpg_threshold": 3})").rpg_ai_rate, 5'000'000);
+}
+
 }  // namespace
 }  // namespace verbatim::config

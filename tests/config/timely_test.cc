@@ -27,12 +27,10 @@ struct Seen final : TraceSink {
   Outcome outcome;
 };
 
-// Each packet requests an acknowledgement, as in HPCC's model: a slow flow measures a round trip for each
-// packet, not for each message.
 Outcome incast(const std::string& controller, const std::string& endpoint, int senders) {
   Folder folder;
   folder.write("nic.json", R"({"profile": "hca", "name": "nic", "endpoint": ")" + endpoint +
-                               R"(", "ack_every_packets": 1, "congestion_control": {"controller": ")" + controller + R"("}})");
+                               R"(", "congestion_control": {"controller": ")" + controller + R"("}})");
   folder.write("t.json", R"({"name": "t", "link_layer": "roce", "interface_mtu": 9000, "generate": {"shape": "star", "hosts": 5,
                              "rate": "100 Gbps", "hca": "nic", "switch": "hpcc_switch"}})");
   std::string flows;

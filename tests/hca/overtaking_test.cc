@@ -29,7 +29,9 @@ class OvertakingTest : public ResponderTest {
     }
     return all;
   }
-  static Answer nak(std::uint32_t n, std::uint32_t msn) { return {psn(n), ib::nak_syndrome(NakCode::kPsnSequenceError), msn}; }
+  static Answer nak(std::uint32_t n, std::uint32_t msn) {
+    return {psn(n), ib::nak_syndrome(NakCode::kPsnSequenceError), msn};
+  }
 };
 
 using Reports = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -51,8 +53,8 @@ TEST_F(OvertakingTest, packets_that_overtake_the_repetition_of_a_missing_one_are
   EXPECT_EQ(answers.size(), 5u);
 }
 
-// The first packet behind the second gap has arrived before the NAK for the first gap: without a report of its own,
-// only the requester's timer would find the loss of the repetition.
+// The first packet behind the second gap has arrived before the NAK for the first gap: without a report of
+// its own, only the requester's timer would find the loss of the repetition.
 TEST_F(OvertakingTest, a_gap_behind_the_one_that_a_nak_named_gets_an_age_and_a_nak_of_its_own) {
   write(1);
   write(3);

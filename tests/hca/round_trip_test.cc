@@ -51,6 +51,7 @@ struct TimelyRig {
 
 TEST(Timely, of_the_packets_of_one_round_trip_one_counts) {
   TimelyRig timely;
+  EXPECT_EQ(timely.after(us(1'000)), 0u) << "the first one has no difference";
   EXPECT_EQ(timely.after(us(1'000)), 60'000'000u);
   timely.controller->on_round_trip(timely.now + us(999), us(1'000));
   EXPECT_EQ(timely.controller->rate({})->kbps, 60'000'000u) << "it was handed over before the cut";
@@ -77,24 +78,32 @@ TEST(Timely, a_rising_round_trip_lowers_the_rate_by_its_gradient) {
 // 0.8 x (1 - 500 / 1000) = 40 %.
 TEST(Timely, a_long_round_trip_lowers_it_whatever_its_gradient) {
   TimelyRig timely;
+  timely.after(us(1'000));
   EXPECT_EQ(timely.after(us(1'000)), 60'000'000u);
   EXPECT_EQ(timely.after(us(1'000)), 36'000'000u);
   EXPECT_EQ(timely.after(us(30)), 36'100'000u) << "below the lower bound it rises";
 }
 
-TEST(Timely, the_fifth_rise_in_a_row_and_those_behind_it_are_five_steps) {
+// HPCC's model counts rises below the lower bound, too.
+TEST(Timely, the_sixth_rise_in_a_row_and_those_behind_it_are_five_steps) {
   TimelyRig timely;
+  timely.after(us(1'000));
   std::uint64_t rate = timely.after(us(1'000));
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 5; ++i) {
     const std::uint64_t next = timely.after(us(400 - i));
     EXPECT_EQ(next, rate + 100'000) << i;
     rate = next;
   }
   for (int i = 0; i < 3; ++i) {
-    const std::uint64_t next = timely.after(us(300 - i));
-    EXPECT_EQ(next, rate + 500'000) << i;
+    const std::uint64_t next = timely.after(us(i == 1 ? 10 : 300 - i));
+    if (i < 2) {
+      EXPECT_EQ(next, rate + 500'000) << i;
+    } else {
+      EXPECT_LT(next, rate) << "the mean has risen";
+    }
     rate = next;
   }
+  EXPECT_EQ(timely.after(us(10)), rate + 100'000) << "the first in a row";
 }
 
 TEST(Timely, no_cut_goes_below_the_least_rate) {
@@ -102,6 +111,19 @@ TEST(Timely, no_cut_goes_below_the_least_rate) {
   for (int i = 0; i < 100; ++i) timely.after(us(100'000));
   EXPECT_EQ(timely.after(us(100'000)), 100'000u);
   EXPECT_EQ(timely.after(us(40)), 200'000u);
+}
+
+// 30 us x 7 / 8 are more than 20 us / 0.8.
+TEST(Timely, a_steep_rise_goes_to_the_least_rate_at_once_and_back_by_steps) {
+  TimelyRig timely;
+  timely.after(us(60));
+  EXPECT_EQ(timely.after(us(90)), 100'000u);
+  std::uint64_t rate = 100'000;
+  for (int i = 0; i < 10; ++i) {
+    const std::uint64_t next = timely.after(us(20));
+    EXPECT_EQ(next, rate + (i < 5 ? 100'000 : 500'000)) << i;
+    rate = next;
+  }
 }
 
 }  // namespace

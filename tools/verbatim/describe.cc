@@ -7,6 +7,7 @@
 #include "sim/config/cabling.h"
 #include "sim/config/device_limits.h"
 #include "sim/config/load.h"
+#include "sim/config/marked_priorities.h"
 #include "sim/config/words.h"
 #include "tools/verbatim/answer.h"
 #include "tools/verbatim/cli.h"
@@ -65,9 +66,13 @@ std::string pauses_text(const config::LinkSpec& link) {
   return link.pfc.ends == "both" ? text : text + " at one end";
 }
 
-bool marks(const config::SwitchSpec& one) {
-  const auto marks_some = [](const fabric::MarkedQueues& queues) { return queues.probability_percent != 0; };
-  return std::ranges::any_of(one.switch_profile.marking.queues, marks_some);
+bool marks(const config::SwitchSpec& one) { return !config::marked_priorities(one.switch_profile.marking).empty(); }
+
+// "ECN marking", "ECN marking of priorities 1-7", "no ECN marking".
+std::string marking_text(const config::SwitchSpec& one) {
+  const std::string priorities = config::marked_priorities(one.switch_profile.marking);
+  if (priorities.empty()) return "no ECN marking";
+  return priorities == "0-7" ? "ECN marking" : "ECN marking of priorities " + priorities;
 }
 
 std::string controller_text(const hca::HcaProfile& profile) {
@@ -270,7 +275,7 @@ int describe(const DescribeOptions& options) {
       std::vector<std::string> row = {s.name, topology->is_roce() ? "Ethernet" : "LID " + std::to_string(lid.value),
                                       counted(s.ports, "port", "ports") + ", " + std::to_string(ports_in_use(*topology, i)) + " in use",
                                       s.switch_profile.name};
-      if (topology->is_roce()) row.push_back(marks(s) ? "ECN marking" : "no ECN marking");
+      if (topology->is_roce()) row.push_back(marking_text(s));
       switches.row(std::move(row));
     }
     std::fputs(switches.text().c_str(), stdout);

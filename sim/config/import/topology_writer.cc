@@ -354,6 +354,9 @@ class Writer {
     if (std::ranges::any_of(fabric_.cables, [](const Cable& cable) { return cable.delay.has_value(); }))
       notes.push_back(
           {"cables have the delays of the file, as \"transceiver_delay\"", "\"transceiver_delay\" of the links"});
+    if (profiles_.contains("hpcc_switch"))
+      notes.push_back({"flows without a priority, such as those of connection matrices, have priority 0, which hpcc_switch does not mark",
+                       "\"traffic_class\" of the flows: 96 for priority 3"});
     std::string profiles;
     for (const std::string& profile : profiles_) profiles += (profiles.empty() ? "" : ", ") + profile;
     notes.push_back({"latencies, buffers and lanes of the profiles " + profiles +

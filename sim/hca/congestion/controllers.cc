@@ -24,7 +24,7 @@ constexpr ControllerRow kRows[] = {
     {"dcqcn-nv", kNotifications | kSentBytes, &DcqcnNv::defaults, &make<DcqcnNv>},
     {"dcqcn-paper", kNotifications | kSentBytes, &DcqcnPaper::defaults, &make<DcqcnPaper>},
     {"dcqcn-ns3", kNotifications, &DcqcnNs3::defaults, &make<DcqcnNs3>},
-    {"timely", kRoundTrips, &Timely::defaults, &make<Timely>},
+    {"timely", kRoundTrips | kAcknowledgements, &Timely::defaults, &make<Timely>},
     {"swift", kRoundTrips | kAcknowledgements | kHops, &Swift::defaults, &make<Swift>},
     {"hpcc", kRoundTrips | kAcknowledgements | kTelemetry, &Hpcc::defaults, &make<Hpcc>},
 };

@@ -48,7 +48,7 @@ class Hpcc final : public RateController {
   std::uint64_t rate_;
   std::uint64_t last_rate_;  // reference rate
   std::int64_t steps_ = 0;   // additive steps in a row
-  std::uint64_t busy_ = 0;   // mean utilisation, in 2^-20
+  std::uint64_t busy_ = std::uint64_t{1} << kFractionBits;  // mean utilisation, in 2^-20; 1 at first, as in that model
   bool has_records_ = false;
   ib::Telemetry newest_;
   ib::Psn round_trip_end_;  // PSNs from here on belong to the next round trip

@@ -32,31 +32,24 @@ void Timely::on_round_trip(Instant now, Duration time) {
   newest_ = time;
   if (!has_newest_) {
     has_newest_ = true;
-  } else {
-    mean_ = ((8 - kNewestEighths) * mean_ + kNewestEighths * difference) / 8;
+    return;
   }
-  if (time < kLow) {
-    rises_ = 0;
-    return raise(parameters_.rpg_ai_rate);
-  }
-  if (time > kHigh) {
-    rises_ = 0;
-    return lower(static_cast<std::uint64_t>(to_ps(time - kHigh)), static_cast<std::uint64_t>(to_ps(time)));
-  }
-  if (mean_ <= Duration(0)) {
-    ++rises_;
-    return raise(rises_ >= parameters_.rpg_threshold ? parameters_.rpg_hai_rate : parameters_.rpg_ai_rate);
-  }
-  rises_ = 0;
+  mean_ = ((8 - kNewestEighths) * mean_ + kNewestEighths * difference) / 8;
+  if (time < kLow) return raise();
+  if (time > kHigh) return lower(static_cast<std::uint64_t>(to_ps(time - kHigh)), static_cast<std::uint64_t>(to_ps(time)));
+  if (mean_ <= Duration(0)) return raise();
   lower(static_cast<std::uint64_t>(to_ps(mean_)), static_cast<std::uint64_t>(to_ps(kLeast)));
 }
 
-void Timely::raise(std::int64_t bits_per_second) {
-  rate_ = std::min(rate_ + static_cast<std::uint64_t>(bits_per_second) / 1'000, line_);
+void Timely::raise() {
+  const std::int64_t step = rises_ < parameters_.rpg_threshold ? parameters_.rpg_ai_rate : parameters_.rpg_hai_rate;
+  ++rises_;
+  rate_ = std::min(rate_ + static_cast<std::uint64_t>(step) / 1'000, line_);
 }
 
 // By kBeta times a fraction.
 void Timely::lower(std::uint64_t numerator, std::uint64_t denominator) {
+  rises_ = 0;
   const auto cut = static_cast<unsigned __int128>(rate_) * kBetaPercent * numerator / (std::uint64_t{100} * denominator);
   const std::uint64_t least = std::min(static_cast<std::uint64_t>(parameters_.rpg_min_rate) / 1'000, rate_);
   rate_ = cut >= rate_ ? least : std::max(rate_ - static_cast<std::uint64_t>(cut), least);

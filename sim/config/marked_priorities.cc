@@ -1,0 +1,81 @@
+#include "sim/config/marked_priorities.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/core/words.h"
+#include "sim/fabric/priority_map.h"
+#include "sim/hca/congestion/controllers.h"
+
+namespace verbatim::config {
+
+namespace {
+
+constexpr int kDscpShift = 2;      // position in a traffic class
+constexpr int kPriorityShift = 5;  // a DSCP has the priority DSCP / 8 if no profile says otherwise
+
+bool needs_marks(const hca::CongestionControl& control) {
+  const hca::ControllerRow* const row = hca::find_controller(control.controller);
+  return row != nullptr && (row->signals & hca::kNotifications) != 0 && control.ecn_capable &&
+         control.cnp_receive_buffer_bytes == 0;
+}
+
+std::uint8_t marked_lanes(const fabric::MarkingProfile& marking) {
+  std::uint8_t lanes = 0;
+  for (const fabric::MarkedQueues& queues : marking.queues)
+    lanes |= queues.probability_percent != 0 ? queues.lanes : 0;
+  return lanes;
+}
+
+}  // namespace
+
+std::string marked_priorities(const fabric::MarkingProfile& marking) {
+  std::string all;
+  for (const fabric::MarkedQueues& queues : marking.queues) {
+    if (queues.probability_percent != 0) all += (all.empty() ? "" : ",") + queues.priorities;
+  }
+  return all;
+}
+
+void warn_of_unmarked_traffic(const ScenarioSpec& scenario, const std::vector<std::string>& pointers,
+                              Diagnostics& diagnostics) {
+  const TopologySpec& topology = scenario.topology;
+  if (!topology.is_roce()) return;
+  std::vector<const fabric::SwitchProfile*> marking;  // switches that mark, one of each profile
+  for (const SwitchSpec& one : topology.switches) {
+    const fabric::SwitchProfile& profile = one.switch_profile;
+    if (marked_lanes(profile.marking) == 0) continue;
+    if (profile.trust != "dscp" || profile.virtual_lanes < fabric::kPriorities)
+      return;  // the priority is not that of the DSCP
+    if (std::ranges::none_of(marking, [&](const auto* known) { return known->name == profile.name; }))
+      marking.push_back(&profile);
+  }
+  if (marking.empty()) return;
+  std::vector<bool> is_reported(scenario.traffic.kinds.size());
+  for (const workload::FlowPlan& flow : scenario.traffic.flows) {
+    if (is_reported[flow.kind]) continue;
+    const hca::CongestionControl& control =
+        topology.hca_profile(topology.adapters[flow.from]).congestion_control;
+    if (!needs_marks(control)) continue;
+    const std::uint32_t traffic_class = scenario.traffic.kinds[flow.kind].traffic_class;
+    const auto priority_at = [&](const fabric::SwitchProfile& profile) {
+      return fabric::priorities_of(profile.dscp_to_priority)[traffic_class >> kDscpShift];
+    };
+    const auto is_marked_at = [&](const fabric::SwitchProfile* profile) {
+      return (marked_lanes(profile->marking) >> priority_at(*profile) & 1) != 0;
+    };
+    if (std::ranges::any_of(marking, is_marked_at)) continue;
+    is_reported[flow.kind] = true;
+    const fabric::SwitchProfile& first = *marking.front();
+    const int usual = 3, lanes = marked_lanes(first.marking);
+    const int other = (lanes >> usual & 1) != 0 ? usual : std::countr_zero(static_cast<unsigned>(lanes));
+    diagnostics.warn(
+        {scenario.file, pointers[flow.kind],
+         join("its packets have priority ", priority_at(first), ", and ", first.name, " marks ",
+              marked_priorities(first.marking), ": ", control.controller, " is not notified of congestion"),
+         join(R"(give "traffic_class" )", other << kPriorityShift, " for priority ", other,
+              ", or mark this priority with \"marking\" of the switches' profile")});
+  }
+}
+
+}  // namespace verbatim::config
