@@ -67,4 +67,23 @@ void poll_comparing_counters(LoopState* s) {
   }
 }
 
+// The count of this wait is in a register, and that of all waits in memory.
+void poll_comparing_with_memory(LoopState* s) {
+  for (long count = 0; s->poll(s->cq[0], 1, s->wc) == 0; ++count) {
+    asm("" : "+r"(count));
+    s->counter = s->counter + 1;
+    if (s->counter > count + 100) break;
+  }
+}
+
+// Both counts are in registers.
+void poll_comparing_registers(LoopState* s) {
+  long count = 0, all = s->counter;
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    ++count, ++all;
+    asm("" : "+r"(count), "+r"(all));
+    if (all > count + 100) break;
+  }
+}
+
 }  // namespace LOOPS

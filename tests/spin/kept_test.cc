@@ -163,6 +163,24 @@ TEST_F(Deviating, values_that_one_instruction_combines_are_at_the_same_turn) {
   EXPECT_FALSE(turn_at(proof, begin(5, 1), memory));
 }
 
+// One of the values of a group is that of turn 0, and the other one is not.
+BOTH_LOOPS(Deviating, a_register_without_a_step_is_at_turn_0, {
+  for (auto* const loop : {poll_comparing_with_memory, poll_comparing_registers}) {
+    const auto begin = [&](long counter) {
+      state.counter = counter;
+      return first_poll(stack.call(loop, address(&state)));
+    };
+    const Registers entry = begin(5);
+    const PollLoopProof proof = prove(entry);
+    ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+    EXPECT_EQ(proof.groups.size(), 1u);
+    EXPECT_FALSE(turn_at(proof, begin(50), memory)) << "the difference is compared";
+    EXPECT_FALSE(turn_at(proof, begin(300), memory)) << "the next poll is the last";
+    begin(5);
+    EXPECT_EQ(single_turn(proof, execute_in_place(entry, 50), memory), 50u);
+  }
+})
+
 struct Compared : PollLoop {
   template <class Function>
   PollLoopProof prove_with(Function* function, int credits) {

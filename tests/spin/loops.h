@@ -53,6 +53,8 @@ struct LoopState {
   void poll_with_moving_limit(LoopState*);     \
   void poll_deviating(LoopState*);             \
   void poll_comparing_counters(LoopState*);    \
+  void poll_comparing_with_memory(LoopState*); \
+  void poll_comparing_registers(LoopState*);   \
   void poll_with_counted_argument(LoopState*); \
   void poll_giving_up(LoopState*, long each);  \
   void poll_looking_elsewhere(LoopState*, long each); \

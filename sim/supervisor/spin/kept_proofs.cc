@@ -132,9 +132,9 @@ std::optional<ProofTurn> turn_of(const PollLoopProof& proof,
   std::vector<std::optional<std::uint64_t>> turns(proof.groups.size());
   for (const unsigned index : kPreserved) {
     const GrowingRegister& grows = proof.registers[index];
-    if (grows.step == 0 || begun.gpr[index] == at_entry.gpr[index]) continue;
+    if (grows.step == 0) continue;
     const std::size_t group = proof.group_of(grows.sources);
-    if (group == turns.size()) return std::nullopt;
+    if (group == turns.size()) continue;  // no groups: same_at_entry() requires the value of the first turn
     if (!turns[group])
       turns[group] = steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size);
     if (!turns[group]) return std::nullopt;
