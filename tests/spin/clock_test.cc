@@ -263,8 +263,8 @@ TEST_F(CallingLoop, bounds_are_not_kept_over_turns_o2) { expect_not_kept(loops_o
 
 TEST_F(CallingLoop, a_difference_is_proven_until_it_borrows_o0) { expect_half_second(loops_o0::poll_until_difference); }
 TEST_F(CallingLoop, a_difference_is_proven_until_it_borrows_o2) { expect_half_second(loops_o2::poll_until_difference); }
-TEST_F(CallingLoop, a_branch_by_fraction_is_proven_until_it_changes_o0) { expect_half_second(loops_o0::poll_leaving_early_times); }
-TEST_F(CallingLoop, a_branch_by_fraction_is_proven_until_it_changes_o2) { expect_half_second(loops_o2::poll_leaving_early_times); }
+TEST_F(CallingLoop, a_branch_is_proven_until_it_changes_o0) { expect_half_second(loops_o0::poll_leaving_early_times); }
+TEST_F(CallingLoop, a_branch_is_proven_until_it_changes_o2) { expect_half_second(loops_o2::poll_leaving_early_times); }
 
 TEST_F(CallingLoop, quotients_of_either_sign_o0) { expect_quotients(loops_o0::poll_until_quotient); }
 TEST_F(CallingLoop, quotients_of_either_sign_o2) { expect_quotients(loops_o2::poll_until_quotient); }

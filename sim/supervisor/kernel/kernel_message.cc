@@ -215,7 +215,8 @@ CallOutcome receive(CallContext& call, CallFailures& failures, const std::shared
 
 }  // namespace
 
-CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors) {
+CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket,
+                       CallFailures& failures, RealDescriptors& descriptors) {
   const auto& a = call.arguments;
   if ((call.flags(3) & MSG_OOB) != 0) {
     call.warn("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
@@ -243,7 +244,8 @@ CallOutcome sys_recvfrom(CallContext& call, const std::shared_ptr<Socket>& socke
   return outcome;
 }
 
-CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors) {
+CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket,
+                        CallFailures& failures, RealDescriptors& descriptors) {
   const auto header = call.load_argument<msghdr>(call.address(1));
   if (!header) return Answer{-EFAULT};
   const auto buffers =
@@ -256,7 +258,8 @@ CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket
   return send_from(call, failures, socket, *buffers, *sending);
 }
 
-CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors) {
+CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket,
+                        CallFailures& failures, RealDescriptors& descriptors) {
   const auto& a = call.arguments;
   const auto address = call.address(1);
   const auto header = call.load_argument<msghdr>(address);

@@ -20,11 +20,14 @@ CallOutcome sys_accept(CallContext& call, const std::shared_ptr<Socket>& socket)
 CallOutcome sys_shutdown(CallContext& call, const std::shared_ptr<Socket>& socket);
 CallOutcome sys_socket_name(CallContext& call, const std::shared_ptr<Socket>& socket);
 
-CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors);
-CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors);
+CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket,
+                       CallFailures& failures, RealDescriptors& descriptors);
+CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket,
+                        CallFailures& failures, RealDescriptors& descriptors);
 CallOutcome sys_sendmmsg(CallContext& call, const std::shared_ptr<Socket>& socket, RealDescriptors& descriptors);
 CallOutcome sys_recvfrom(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures);
-CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures, RealDescriptors& descriptors);
+CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket,
+                        CallFailures& failures, RealDescriptors& descriptors);
 CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socket, RealDescriptors& descriptors);
 
 CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& socket);
