@@ -1,5 +1,6 @@
 // Loops that count, and loops that end after a number of turns: their state does not recur.
 #include <stdatomic.h>
+#include <time.h>
 
 #include "tests/waits/waits.h"
 
@@ -154,6 +155,35 @@ static int random_queue(void) {
   }
 }
 
+static volatile int is_set, is_marked;
+static volatile unsigned all_polls;
+
+static void* set_repeatedly(void* unused) {
+  for (unsigned random = 12345;;) {
+    random = random * 1103515245u + 12345u;
+    const struct timespec time = {0, 1 + (random >> 8) % 90000};
+    nanosleep(&time, NULL);
+    is_set = 1;
+  }
+  return unused;
+}
+
+// Each 512th poll marks the present wait, and many waits are shorter.
+static int marks_some_waits(void) {
+  unsigned marks = 0;
+  in_thread(set_repeatedly);
+  for (;;) {
+    is_marked = 0;
+    while (!is_set) {
+      if (POLL(w.cq) != 0) return (int)marks;
+      all_polls = all_polls + 1;
+      if (all_polls % 512 == 0) is_marked = 1;
+    }
+    is_set = 0;
+    marks = marks * 31 + (unsigned)is_marked;
+  }
+}
+
 const struct wait_case kCounterCases[] = {{"local_counter", local_counter},
                                           {"volatile_counter", volatile_counter},
                                           {"global_counter", global_counter},
@@ -170,4 +200,5 @@ const struct wait_case kCounterCases[] = {{"local_counter", local_counter},
                                           {"watched_counter", watched_counter},
                                           {"counter_used_by_the_other_end", counter_used_by_the_other_end},
                                           {"random_queue", random_queue},
+                                          {"marks_some_waits", marks_some_waits},
                                           {NULL, NULL}};

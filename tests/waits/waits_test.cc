@@ -50,6 +50,11 @@ TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) 
   }
 }
 
+// A byte that a turn of 512 polls writes late, and the program before each wait: the turn has written it only if it has ended.
+TEST(Turns, that_have_not_ended_leave_no_byte) {
+  equality::expect_equal(equality::run_both(request("gcc-O2", "marks_some_waits", 20'000)));
+}
+
 // The difference of two times borrows in a part of each second: a proof ends where it begins to, or no longer does.
 TEST(Turns, that_branch_by_the_fraction_of_a_second_are_proven_a_few_times_a_second) {
   for (const char* variant : {"gcc-O0", "gcc-O2"}) {

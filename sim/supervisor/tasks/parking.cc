@@ -246,10 +246,15 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     return std::nullopt;
   }
   effort_.wants = 0;
+  const std::size_t polls = last_->polls.size();
+  if (polls > 1 && last_->period_ps == 0 && !has_left(*last_)) {
+    const std::size_t turns = (protocol::kPollsAlone + polls - 1) / polls;
+    effort_.polls_to_pass = static_cast<std::uint32_t>(turns * polls - 1);  // the next request is at the same poll of a turn
+    return std::nullopt;
+  }
   Parked parked;
   parked.kind = Parked::Kind::kPoll;
   parked.since = seen.at;
-  const std::size_t polls = last_->polls.size();
   const bool takes_time = last_->period_ps != 0;
   parked.turn = takes_time ? Duration(last_->period_ps) : seen.cost * static_cast<std::int64_t>(polls);
   for (std::size_t i = 1; i < polls; ++i)
@@ -427,6 +432,18 @@ bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
   });
   return is_private(proof.cells) && remakes_in_private &&
          std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.accesses->cells); });
+}
+
+// True if memory is as a turn leaves it. A turn may write a byte without having read it. Until it has done so once, the byte may
+// have another value, which the program sees if the wait ends within the first turn.
+bool LoopAnalyst::has_left(const spin::PollLoopProof& proof) const {
+  std::vector<spin::ByteRun> left = proof.writes;
+  spin::show_turn(proof, 0, 0, left);
+  const PresentBytes present(process_.memory(), left);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!present.equal(i, left[i])) return false;
+  }
+  return true;
 }
 
 // True if a turn changes memory that an adapter may read.

@@ -217,6 +217,7 @@ class LoopAnalyst {
   spin::Limits poll_limits(Search search) const;
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool grows_in_private(const spin::PollLoopProof& proof) const;
+  bool has_left(const spin::PollLoopProof& proof) const;
   bool writes_registered(const spin::PollLoopProof& proof) const;
   spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const KnownCalls& known) const;
 
