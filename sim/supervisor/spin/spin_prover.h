@@ -160,7 +160,8 @@ struct PollLoopProof {
   std::vector<GrowingCell> cells;
   // Without a clock and bounds only. Each growing register and cell belongs to the group that contains its sources.
   std::vector<TurnGroup> groups;
-  // Turns of each group before the first turn of this proof that `polls` does not contain; empty: none.
+  // Set by from_turn(): `polls` has the values of an earlier turn. This proof begins this many turns after it,
+  // for each group; empty: `polls` has those of the first turn.
   std::vector<std::uint64_t> passed;
   // Without a clock and bounds only: the proof holds for other values of these bytes, if the comparisons have the same outcome.
   std::vector<Comparison> compared;
@@ -301,7 +302,7 @@ class SpinProver {
   PollLoopProof grow_within(const GrowingTurn& turn, PollLoopProof proof);
   PollLoopProof grow_to(const GrowingTurn& turn, std::uint64_t horizon);
   bool follow_turn(const GrowingTurn& turn, std::vector<PollPoint>& polls);
-  // Sets what follow_to() has found about a turn that holds.
+  // Fills the proof of the turn that was interpreted last.
   void complete(PollLoopProof& proof, const std::vector<ByteRun>& reads, const std::array<GrowingRegister, 16>& registers,
                 std::uint64_t horizon);
   void finish(PollLoopProof& proof, const Limits& limits) const;
