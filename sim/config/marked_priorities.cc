@@ -51,9 +51,15 @@ void warn_of_unmarked_traffic(const ScenarioSpec& scenario, const std::vector<st
       marking.push_back(&profile);
   }
   if (marking.empty()) return;
-  std::vector<bool> is_reported(scenario.traffic.kinds.size());
+  struct Unmarked {
+    std::size_t first = 0, others = 0;  // index of a kind of flows; number of further ones
+    std::string controller;
+    std::uint8_t priority = 0;
+  };
+  std::vector<Unmarked> unmarked;
+  std::vector<bool> is_seen(scenario.traffic.kinds.size());
   for (const workload::FlowPlan& flow : scenario.traffic.flows) {
-    if (is_reported[flow.kind]) continue;
+    if (is_seen[flow.kind]) continue;
     const hca::CongestionControl& control =
         topology.hca_profile(topology.adapters[flow.from]).congestion_control;
     if (!needs_marks(control)) continue;
@@ -65,14 +71,28 @@ void warn_of_unmarked_traffic(const ScenarioSpec& scenario, const std::vector<st
       return (marked_lanes(profile->marking) >> priority_at(*profile) & 1) != 0;
     };
     if (std::ranges::any_of(marking, is_marked_at)) continue;
-    is_reported[flow.kind] = true;
-    const fabric::SwitchProfile& first = *marking.front();
-    const int usual = 3, lanes = marked_lanes(first.marking);
-    const int other = (lanes >> usual & 1) != 0 ? usual : std::countr_zero(static_cast<unsigned>(lanes));
+    is_seen[flow.kind] = true;
+    const std::uint8_t priority = priority_at(*marking.front());
+    const auto same = std::ranges::find_if(unmarked, [&](const Unmarked& one) {
+      return one.priority == priority && one.controller == control.controller;
+    });
+    if (same == unmarked.end()) {
+      unmarked.push_back({flow.kind, 0, control.controller, priority});
+    } else {
+      same->first = std::min<std::size_t>(same->first, flow.kind);
+      ++same->others;
+    }
+  }
+  const fabric::SwitchProfile& first = *marking.front();
+  const int usual = 3, lanes = marked_lanes(first.marking);
+  const int other = (lanes >> usual & 1) != 0 ? usual : std::countr_zero(static_cast<unsigned>(lanes));
+  for (const Unmarked& one : unmarked) {
+    const std::string whose =
+        one.others == 0 ? "its packets" : join("the packets of these flows and of ", one.others, " other entries");
     diagnostics.warn(
-        {scenario.file, pointers[flow.kind],
-         join("its packets have priority ", priority_at(first), ", and ", first.name, " marks ",
-              marked_priorities(first.marking), ": ", control.controller, " is not notified of congestion"),
+        {scenario.file, pointers[one.first],
+         join(whose, " have priority ", one.priority, ", and ", first.name, " marks ", marked_priorities(first.marking),
+              ": ", one.controller, " is not notified of congestion"),
          join(R"(give "traffic_class" )", other << kPriorityShift, " for priority ", other,
               ", or mark this priority with \"marking\" of the switches' profile")});
   }

@@ -215,6 +215,12 @@ TEST(Marking, traffic_that_no_switch_marks_is_a_warning_if_its_controller_needs_
   EXPECT_EQ(traffic_warnings(nv, plain + "]"),
             "/flows/0: its packets have priority 0, and hpcc-switch marks 1-7: dcqcn-nv is not notified of congestion; "
             "give \"traffic_class\" 96 for priority 3, or mark this priority with \"marking\" of the switches' profile\n");
+  const std::string marked = R"({"from": "h0", "to": "h1", "bytes": "1 MiB", "traffic_class": 96}, )";
+  const std::string more = R"(, {"from": "h1", "to": "h0", "bytes": "2 MiB"}, {"from": "h0", "to": "h1", "bytes": "1 MiB"}])";
+  EXPECT_EQ(traffic_warnings(nv, R"("flows": [)" + marked + plain.substr(plain.find('{')) + more),
+            "/flows/1: the packets of these flows and of 2 other entries have priority 0, and hpcc-switch marks 1-7: dcqcn-nv is "
+            "not notified of congestion; give \"traffic_class\" 96 for priority 3, or mark this priority with \"marking\" of the "
+            "switches' profile\n");
   EXPECT_EQ(traffic_warnings(nv, R"("workloads": [{"pattern": "incast", "to": ["h0"], "size": "1 MiB"}])").substr(0, 14), "/workloads/0: ");
   EXPECT_EQ(traffic_warnings(nv, R"("flows": [{"from": "h1", "to": "h0", "bytes": "1 MiB", "traffic_class": 96}])"), "");
   EXPECT_EQ(traffic_warnings(nv, plain + "]", "spectrum"), "");

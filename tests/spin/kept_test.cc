@@ -137,7 +137,7 @@ TEST_F(Deviating, turns_are_found_in_each_period) {
         continue;
       }
       ASSERT_TRUE(turn) << calls;
-      EXPECT_EQ(turn->left, static_cast<std::uint64_t>(8 - calls % 8)) << calls;
+      ASSERT_EQ(turn->left, static_cast<std::uint64_t>(8 - calls % 8)) << calls;
       const PollLoopProof rest = from_turn(proof, *turn);
       EXPECT_TRUE(still_holds(rest, entry, memory));
       for (std::uint64_t turns = 1; turns <= rest.turns; ++turns) {

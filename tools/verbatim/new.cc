@@ -242,14 +242,16 @@ std::string topology_of(const Fabric& fabric, const Shape& shape, const std::str
                      summary_of(fabric, shape), fabric.rate.link_layer, shape.write(fabric));
 }
 
-// Each adapter writes to that of the host half of all hosts further on.
+// Each adapter writes to that of the host half of all hosts further on. Where switches mark, the packets have priority 3,
+// which all profiles mark.
 std::string flows_of(const Fabric& fabric, const Shape& shape) {
   std::string flows;
+  const char* const traffic_class = fabric.rate.has_pauses ? ", \"traffic_class\": 96" : "";
   for (std::int64_t rail = 0; rail < std::max<std::int64_t>(shape.rails, 1); ++rail) {
     const std::string adapter = rail == 0 ? "" : "/" + config::further_device_name(static_cast<std::size_t>(rail));
     for (std::int64_t i = 0; i < fabric.hosts; ++i) {
-      flows += fmt::format("{}    {{\"from\": \"{}{}\", \"to\": \"{}{}\", \"bytes\": \"1 MiB\"}}", flows.empty() ? "" : ",\n", fabric.host(i), adapter,
-                           fabric.host((i + fabric.hosts / 2) % fabric.hosts), adapter);
+      flows += fmt::format("{}    {{\"from\": \"{}{}\", \"to\": \"{}{}\", \"bytes\": \"1 MiB\"{}}}", flows.empty() ? "" : ",\n", fabric.host(i), adapter,
+                           fabric.host((i + fabric.hosts / 2) % fabric.hosts), adapter, traffic_class);
     }
   }
   return flows;
