@@ -216,15 +216,16 @@ void KeptProofs::Ring::clear() {
 
 void KeptProofs::keep(Proof proof) {
   if (!proof->proven || proof->period_ps != 0) return;
-  const bool is_short = proof->polls.size() <= kFewPolls;
   auto cells = read_cells(*proof);
-  (is_short ? short_ : long_).add({std::move(proof), std::move(cells)}, is_short ? kShort : kLong);
+  const bool is_exact = proof->groups.empty(), is_short = proof->polls.size() <= kFewPolls;
+  Ring& ring = is_exact ? exact_ : is_short ? short_ : long_;
+  ring.add({std::move(proof), std::move(cells)}, is_exact ? kExact : is_short ? kShort : kLong);
 }
 
 std::optional<KeptProofs::Found> KeptProofs::find(const Registers& at_entry, CodeMemory& memory,
                                                   const std::function<bool(const Found&)>& accepts) const {
   Readings readings(memory);
-  for (const Ring* const ring : {&long_, &short_}) {
+  for (const Ring* const ring : {&long_, &short_, &exact_}) {
     for (std::size_t age = 1; age <= ring->kept.size(); ++age) {
       const Kept& one = ring->kept[(ring->next + ring->kept.size() - age) % ring->kept.size()];
       auto turn = turn_of(*one.proof, one.cells, at_entry, [&] { return readings.of(*one.proof); });

@@ -51,14 +51,14 @@ class KeptProofs {
     ProofTurn turn;
   };
 
-  // Maximum numbers of kept proofs: of turns of up to kFewPolls polls, and of longer ones, which need more
-  // memory.
-  static constexpr std::size_t kFewPolls = 8, kShort = 256, kLong = 32;
+  // Maximum numbers of kept proofs: of turns without growing values, which hold in one state only; of turns of up to
+  // kFewPolls polls; and of longer ones, which need more memory.
+  static constexpr std::size_t kFewPolls = 8, kExact = 16, kShort = 256, kLong = 32;
 
   // A proof that reads clocks is not kept, because it holds at its own times only.
   void keep(Proof proof);
-  void forget() { short_.clear(), long_.clear(); }
-  std::size_t count() const { return short_.kept.size() + long_.kept.size(); }
+  void forget() { exact_.clear(), short_.clear(), long_.clear(); }
+  std::size_t count() const { return exact_.kept.size() + short_.kept.size() + long_.kept.size(); }
   // A proof of a turn that begins in the state of the thread, and that `accepts`: first those of turns of
   // many polls, the latest first. Reads each list of ranges once.
   std::optional<Found> find(const Registers& at_entry, CodeMemory& memory,
@@ -76,7 +76,7 @@ class KeptProofs {
     void add(Kept one, std::size_t most);
     void clear();
   };
-  Ring short_, long_;
+  Ring exact_, short_, long_;
 };
 
 }  // namespace verbatim::spin
