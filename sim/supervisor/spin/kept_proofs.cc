@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <utility>
 
 #include "sim/supervisor/spin/alu.h"
@@ -96,31 +95,19 @@ bool has_same_outcomes(const PollLoopProof& proof, const std::vector<std::uint8_
   return true;
 }
 
-// Bytes of the memory of a stopped thread. Each list of ranges is read once.
-class Readings {
- public:
-  explicit Readings(CodeMemory& memory) : memory_(memory) {}
-  // nullptr: not readable.
-  const std::vector<std::uint8_t>* of(const PollLoopProof& proof) {
-    for (const Reading& reading : readings_) {
-      if (*reading.ranges == proof.ranges) return reading.is_readable ? &reading.bytes : nullptr;
-    }
-    Reading& reading = readings_.emplace_back();
-    reading.ranges = &proof.ranges;
-    reading.bytes.resize(proof.expected.size());
-    reading.is_readable = memory_.read_all(proof.ranges, reading.bytes.data());
-    return reading.is_readable ? &reading.bytes : nullptr;
+// Of the bytes under the mask.
+std::uint64_t hash_of(const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& mask) {
+  std::uint64_t hash = bytes.size();
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    const std::size_t n = std::min<std::size_t>(8, bytes.size() - i);
+    std::uint64_t word = 0, wanted = 0;
+    std::memcpy(&word, bytes.data() + i, n);
+    std::memcpy(&wanted, mask.data() + i, n);
+    hash = (hash ^ (word & wanted)) * 0x9e37'79b9'7f4a'7c15;
+    hash ^= hash >> 29;
   }
-
- private:
-  struct Reading {
-    const std::vector<MemoryRange>* ranges = nullptr;
-    bool is_readable = false;
-    std::vector<std::uint8_t> bytes;
-  };
-  CodeMemory& memory_;
-  std::deque<Reading> readings_;  // its elements do not move
-};
+  return hash;
+}
 
 // As turn_at(), of a thread whose bytes at proof.ranges are `bytes()`; nullptr: unknown.
 template <typename Bytes>
@@ -178,8 +165,9 @@ bool ProofTurn::is_first() const {
 std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
   if (!proof.proven) return std::nullopt;
   if (proof.period_ps != 0) return std::nullopt;  // the proof is of other times
-  Readings readings(memory);
-  return turn_of(proof, read_cells(proof), at_entry, [&] { return readings.of(proof); });
+  std::vector<std::uint8_t> bytes(proof.expected.size());
+  return turn_of(proof, read_cells(proof), at_entry,
+                 [&] { return memory.read_all(proof.ranges, bytes.data()) ? &bytes : nullptr; });
 }
 
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
@@ -193,7 +181,8 @@ void KeptProofs::Ring::add(Kept one, std::size_t most) {
   const auto includes = [&one](const Kept& other) {
     const PollLoopProof& earlier = *one.proof;
     const PollLoopProof& later = *other.proof;
-    if (earlier.ranges != later.ranges || earlier.polls.size() != later.polls.size()) return false;
+    if (one.shape != other.shape || one.hash != other.hash || earlier.polls.size() != later.polls.size())
+      return false;
     const auto turn =
         turn_of(earlier, one.cells, later.polls.front().registers, [&] { return &later.expected; });
     return turn && turn->left >= later.turns;
@@ -214,21 +203,76 @@ void KeptProofs::Ring::clear() {
   next = 0;
 }
 
+void KeptProofs::forget() {
+  exact_.clear();
+  short_.clear();
+  long_.clear();
+  shapes_.clear();
+}
+
+std::size_t KeptProofs::shape_of(const PollLoopProof& proof,
+                                 const std::optional<std::vector<ReadCell>>& cells) {
+  Shape shape{proof.ranges, std::vector<std::uint8_t>(proof.expected.size(), 255)};
+  if (!proof.groups.empty() && cells) {
+    for (const ReadCell& one : *cells)
+      std::fill_n(shape.fixed.begin() + static_cast<std::ptrdiff_t>(one.at), one.cell.size, 0);
+    std::size_t begin = 0;
+    for (const MemoryRange& range : proof.ranges) {
+      for (const Comparison& one : proof.compared) {
+        for (std::uint64_t at = one.address; at < one.address + one.size; ++at) {
+          if (at - range.address < range.length) shape.fixed[begin + (at - range.address)] = 0;
+        }
+      }
+      begin += range.length;
+    }
+  }
+  const auto same = [&shape](const Shape& other) {
+    return other.ranges == shape.ranges && other.fixed == shape.fixed;
+  };
+  const auto found = std::ranges::find_if(shapes_, same);
+  if (found != shapes_.end()) return static_cast<std::size_t>(found - shapes_.begin());
+  if (shapes_.size() == kMostShapes) forget();
+  shapes_.push_back(std::move(shape));
+  return shapes_.size() - 1;
+}
+
 void KeptProofs::keep(Proof proof) {
   if (!proof->proven || proof->period_ps != 0) return;
-  auto cells = read_cells(*proof);
   const bool is_exact = proof->groups.empty(), is_short = proof->polls.size() <= kFewPolls;
+  Kept one{std::move(proof), {}, 0, 0};
+  one.cells = read_cells(*one.proof);
+  one.shape = shape_of(*one.proof, one.cells);
+  one.hash = hash_of(one.proof->expected, shapes_[one.shape].fixed);
   Ring& ring = is_exact ? exact_ : is_short ? short_ : long_;
-  ring.add({std::move(proof), std::move(cells)}, is_exact ? kExact : is_short ? kShort : kLong);
+  ring.add(std::move(one), is_exact ? kExact : is_short ? kShort : kLong);
 }
 
 std::optional<KeptProofs::Found> KeptProofs::find(const Registers& at_entry, CodeMemory& memory,
                                                   const std::function<bool(const Found&)>& accepts) const {
-  Readings readings(memory);
+  struct Reading {
+    bool is_tried = false, is_readable = false;
+    std::vector<std::uint8_t> bytes;
+    std::uint64_t hash = 0;
+  };
+  std::vector<Reading> readings(shapes_.size());
+  const auto reading_of = [&](const Kept& one) -> const Reading& {
+    Reading& reading = readings[one.shape];
+    if (std::exchange(reading.is_tried, true)) return reading;
+    const Shape& shape = shapes_[one.shape];
+    reading.bytes.resize(shape.fixed.size());
+    reading.is_readable = memory.read_all(shape.ranges, reading.bytes.data());
+    if (reading.is_readable) reading.hash = hash_of(reading.bytes, shape.fixed);
+    return reading;
+  };
   for (const Ring* const ring : {&long_, &short_, &exact_}) {
     for (std::size_t age = 1; age <= ring->kept.size(); ++age) {
       const Kept& one = ring->kept[(ring->next + ring->kept.size() - age) % ring->kept.size()];
-      auto turn = turn_of(*one.proof, one.cells, at_entry, [&] { return readings.of(*one.proof); });
+      // Neither grows. Most proofs are of other waits.
+      const Registers& begun = one.proof->polls.front().registers;
+      if (begun.rip != at_entry.rip || begun.gpr[kRsp] != at_entry.gpr[kRsp]) continue;
+      const Reading& reading = reading_of(one);
+      if (!reading.is_readable || reading.hash != one.hash) continue;
+      auto turn = turn_of(*one.proof, one.cells, at_entry, [&] { return &reading.bytes; });
       if (!turn) continue;
       Found found{one.proof, *std::move(turn)};
       if (accepts(found)) return found;

@@ -51,13 +51,13 @@ class KeptProofs {
     ProofTurn turn;
   };
 
-  // Maximum numbers of kept proofs: of turns without growing values, which hold in one state only; of turns of up to
-  // kFewPolls polls; and of longer ones, which need more memory.
+  // Maximum numbers of kept proofs: of turns without growing values, which hold in one state only; of turns
+  // of up to kFewPolls polls; and of longer ones, which need more memory.
   static constexpr std::size_t kFewPolls = 8, kExact = 16, kShort = 256, kLong = 32;
 
   // A proof that reads clocks is not kept, because it holds at its own times only.
   void keep(Proof proof);
-  void forget() { exact_.clear(), short_.clear(), long_.clear(); }
+  void forget();
   std::size_t count() const { return exact_.kept.size() + short_.kept.size() + long_.kept.size(); }
   // A proof of a turn that begins in the state of the thread, and that `accepts`: first those of turns of
   // many polls, the latest first. Reads each list of ranges once.
@@ -65,9 +65,19 @@ class KeptProofs {
                             const std::function<bool(const Found&)>& accepts) const;
 
  private:
+  // The bytes that proofs of the same code read, and a mask of those that are the same in each turn of a
+  // proof.
+  struct Shape {
+    std::vector<MemoryRange> ranges;
+    std::vector<std::uint8_t> fixed;  // in the order of PollLoopProof::expected; 0 or 255
+  };
+  // More shapes than a loop that is worth keeping has.
+  static constexpr std::size_t kMostShapes = 64;
   struct Kept {
     Proof proof;
     std::optional<std::vector<ReadCell>> cells;  // nullopt: a turn reads a part of one
+    std::size_t shape = 0;                       // index in shapes_
+    std::uint64_t hash = 0;                      // of the fixed bytes
   };
   // The oldest is replaced when the list is full.
   struct Ring {
@@ -76,6 +86,9 @@ class KeptProofs {
     void add(Kept one, std::size_t most);
     void clear();
   };
+  std::size_t shape_of(const PollLoopProof& proof, const std::optional<std::vector<ReadCell>>& cells);
+
+  std::vector<Shape> shapes_;
   Ring exact_, short_, long_;
 };
 
