@@ -93,7 +93,7 @@ class ProfileReader {
   void check_changes();
 
  private:
-  // Of a changed profile, whose unchanged values have none.
+  // Adds the findings about the values that the topology changes. Unchanged values of the profile have none.
   void add_findings(const Diagnostics& of_change, const std::string& reference);
   // The path; "" with a finding if there is none.
   std::string find(const std::string& reference, FileKind kind, const std::string& pointer);

@@ -390,9 +390,7 @@ TEST(SelectiveRepeatTest, lost_requests_take_one_timeout) {
   set_word(pair.b, 16384, 41);
   pair.a.program.post_send(pair.a.qp, read_from(pair, 0, 4 * kMtu));
   pair.a.program.post_send(pair.a.qp, write_to(pair, 20'480, 64));
-  SendRequest add = read_from(pair, 16384, 8, 16384);
-  add.opcode = WqeOpcode::kAtomicFetchAdd;
-  add.compare_add = 1;
+  const SendRequest add = add_one_at(pair, 16384);
   pair.a.program.post_send(pair.a.qp, add);
   pair.a.program.post_send(pair.a.qp, read_from(pair, 1024, 4 * kMtu, 1024));
   pair.world.run();
@@ -409,9 +407,7 @@ TEST(SelectiveRepeatTest, a_lost_last_atomic_response_takes_a_timeout_and_the_at
   Pair pair(options_with(selective()));
   lose_once(pair.world.to_client, {0});
   set_word(pair.b, 0, 41);
-  SendRequest add = read_from(pair, 0, 8);
-  add.opcode = WqeOpcode::kAtomicFetchAdd;
-  add.compare_add = 1;
+  const SendRequest add = add_one_at(pair, 0);
   pair.a.program.post_send(pair.a.qp, add);
   pair.world.run();
   EXPECT_EQ(pair.a.program.drain(pair.a.send_cq).size(), 1u);
@@ -433,9 +429,7 @@ TEST(SelectiveRepeatTest, answers_behind_a_gap_complete_their_requests_in_order)
   post(0, read_from(pair, 0, 4 * kMtu));
   post(1, write_to(pair, 20'480, 64));
   post(2, read_from(pair, 1024, 4 * kMtu, 1024));
-  SendRequest add = read_from(pair, 16384, 8, 16384);
-  add.opcode = WqeOpcode::kAtomicFetchAdd;
-  add.compare_add = 1;
+  const SendRequest add = add_one_at(pair, 16384);
   post(3, add);
   post(4, read_from(pair, 2048, 4 * kMtu, 2048));
   pair.world.run_for(Duration(100'000'000));
@@ -456,9 +450,7 @@ TEST(SelectiveRepeatTest, a_lost_atomic_response_is_asked_for_and_the_atomic_is_
   Pair pair(options_with(selective()));
   lose_once(pair.world.to_client, {0});
   set_word(pair.b, 0, 41);
-  SendRequest add = read_from(pair, 0, 8);
-  add.opcode = WqeOpcode::kAtomicFetchAdd;
-  add.compare_add = 1;
+  const SendRequest add = add_one_at(pair, 0);
   pair.a.program.post_send(pair.a.qp, add);
   pair.b.fill(1024, 4 * kMtu, 3);
   pair.a.program.post_send(pair.a.qp, read_from(pair, 1024, 4 * kMtu, 1024));

@@ -26,6 +26,13 @@ inline SendRequest read_from(const Pair& pair, std::uint64_t offset, std::uint32
           .remote_va = Program::kBuffer + offset,
           .rkey = pair.b.mr.rkey};
 }
+// Adds 1 to the word at that offset of the peer's buffer. The old value goes to the same offset of the own one.
+inline SendRequest add_one_at(const Pair& pair, std::uint64_t offset) {
+  SendRequest add = read_from(pair, offset, 8, offset);
+  add.opcode = WqeOpcode::kAtomicFetchAdd;
+  add.compare_add = 1;
+  return add;
+}
 inline SendRequest write_to(const Pair& pair, std::uint64_t offset, std::uint32_t length) {
   return {.wr_id = 4,
           .opcode = WqeOpcode::kRdmaWrite,

@@ -57,20 +57,13 @@ void poll_loop(benchmark::State& bench, bool cold, bool only_recheck) {
     return rip == kPoll ? std::optional(PollEntry{}) : std::nullopt;
   };
   // The registers at the first poll, found by executing the loop's beginning.
-  CodeCache code;
-  MemoryView view;
-  view.begin(memory, 64);
-  view.set_anchor();
-  code.begin();
-  Interpreter thread(code, view);
-  thread.state.registers = stack.call(loops_o2::poll_with_flag, address(&state));
-  while (thread.state.registers.rip != kPoll) {
-    if (!thread.step()) return bench.SkipWithError("stopped");
+  InterpretedThread thread(memory, stack.call(loops_o2::poll_with_flag, address(&state)));
+  const Registers& now = thread.interpreter.state.registers;
+  while (now.rip != kPoll) {
+    if (!thread.interpreter.step()) return bench.SkipWithError("stopped");
   }
-  for (const ByteRun& run : view.changes()) {
-    std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
-  }
-  const Registers entry = thread.state.registers;
+  thread.write_changes();
+  const Registers entry = now;
   const PollLoopProof proof = prover.prove_poll_loop(entry, is_poll, memory, {});
   for (auto _ : bench) {
     if (cold) prover.invalidate();

@@ -206,10 +206,10 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
       std::uint64_t byte = 0;
       ASSERT_TRUE(machine.view.load(address(buffer + i), 1, byte));
       // A piece that was not read grows nevertheless.
-      const bool is_told = std::any_of(growth.assumed().begin(), growth.assumed().end(), [&](const GrowingCell& cell) {
+      const bool is_assumed = std::any_of(growth.assumed().begin(), growth.assumed().end(), [&](const GrowingCell& cell) {
         return address(buffer + i) - cell.address < cell.size;
       });
-      if (is_planned && !is_told) continue;
+      if (is_planned && !is_assumed) continue;
       ASSERT_EQ(now[i], expected[i]) << "memory at " << i << " in " << text;
     }
     ++outcome.compared;
@@ -309,7 +309,7 @@ struct Comparison : testing::Test {
   int refused = 0, settled = 0, exact = 0;
 };
 
-TEST_F(Comparison, the_outcome_stays_until_the_turn_that_is_told) {
+TEST_F(Comparison, the_outcome_stays_until_the_predicted_turn) {
   for (unsigned condition = 0; condition < 16; ++condition) {
     const bool is_refused = condition < 2 || condition / 2 == 5;  // overflow, parity
     for (unsigned value = 0; value < 256 && !HasFatalFailure(); value += 3) {

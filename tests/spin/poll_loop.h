@@ -37,18 +37,11 @@ struct PollLoop : testing::Test {
   }
 
   Registers first_poll(const Registers& start) {
-    CodeCache code;
-    MemoryView view;
-    view.begin(memory, 64);
-    code.begin();
-    view.set_anchor();
-    Interpreter thread(code, view);
-    thread.state.registers = start;
-    for (int i = 0; i < 1000 && thread.state.registers.rip != kPoll; ++i) EXPECT_TRUE(thread.step());
-    for (const ByteRun& run : view.changes()) {
-      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
-    }
-    return thread.state.registers;
+    InterpretedThread thread(memory, start);
+    const Registers& now = thread.interpreter.state.registers;
+    for (int i = 0; i < 1000 && now.rip != kPoll; ++i) EXPECT_TRUE(thread.interpreter.step());
+    thread.write_changes();
+    return now;
   }
   PollLoopProof prove(const Registers& entry, Limits limits = {}) {
     return prover.prove_poll_loop(entry, is_poll, memory, limits);
@@ -67,27 +60,21 @@ struct PollLoop : testing::Test {
     std::uint64_t polls = 0;
   };
   After execute(const Registers& entry, std::uint64_t polls) {
-    CodeCache code;
-    MemoryView view;
-    view.begin(memory, 64);
-    code.begin();
-    view.set_anchor();
-    Interpreter thread(code, view);
-    thread.state.registers = entry;
+    InterpretedThread thread(memory, entry);
     After after;
     for (; after.polls < polls; ++after.polls) {
-      Registers& now = thread.state.registers;
-      EXPECT_TRUE(view.load(now.gpr[kRsp], 8, now.rip));
+      Registers& now = thread.interpreter.state.registers;
+      EXPECT_TRUE(thread.view.load(now.gpr[kRsp], 8, now.rip));
       now.gpr[kRsp] += 8;
       now.gpr[kRax] = 0;
       bool runs = true;
-      while (runs && now.rip != kPoll) runs = thread.step();
+      while (runs && now.rip != kPoll) runs = thread.interpreter.step();
       if (!runs) break;
     }
-    after.entry = thread.state.registers;
-    after.memory = view.changes();
+    after.entry = thread.interpreter.state.registers;
+    after.memory = thread.view.changes();
     std::uint64_t iterations = 0;
-    EXPECT_TRUE(view.load(address(&state.iterations), 8, iterations));
+    EXPECT_TRUE(thread.view.load(address(&state.iterations), 8, iterations));
     after.iterations = static_cast<long>(iterations);
     return after;
   }

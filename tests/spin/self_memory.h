@@ -4,11 +4,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <span>
 
 #include "sim/supervisor/spin/code_memory.h"
+#include "sim/supervisor/spin/interpreter.h"
+#include "sim/supervisor/spin/memory_view.h"
 
 namespace verbatim::spin {
 
@@ -62,5 +65,24 @@ class TestStack {
 };
 
 inline std::uint64_t address(const volatile void* object) { return reinterpret_cast<std::uint64_t>(object); }
+
+// A thread of the test whose instructions are interpreted; its stores do not reach memory.
+struct InterpretedThread {
+  InterpretedThread(CodeMemory& memory, const Registers& start) {
+    view.begin(memory, 64);
+    code.begin();
+    view.set_anchor();
+    interpreter.state.registers = start;
+  }
+  // Makes its stores.
+  void write_changes() const {
+    for (const ByteRun& run : view.changes())
+      std::copy(run.bytes.begin(), run.bytes.end(), reinterpret_cast<std::uint8_t*>(run.address));
+  }
+
+  CodeCache code;
+  MemoryView view;
+  Interpreter interpreter{code, view};
+};
 
 }  // namespace verbatim::spin

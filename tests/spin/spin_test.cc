@@ -60,19 +60,13 @@ SpinProof expect_spin(const Registers& start, unsigned phases = 60) {
   const SpinProof first = prover.prove_spin(start, memory, {});
   EXPECT_TRUE(first.proven) << first.refusal.describe();
   if (!first.proven) return first;
-  CodeCache code;
-  MemoryView view;
-  view.begin(memory, 64);
-  code.begin();
-  view.set_anchor();
-  Interpreter thread(code, view);
-  thread.state.registers = start;
+  InterpretedThread thread(memory, start);
   for (unsigned phase = 1; phase <= phases; ++phase) {
-    EXPECT_TRUE(thread.step());
-    Registers now = thread.state.registers;
+    EXPECT_TRUE(thread.interpreter.step());
+    Registers now = thread.interpreter.state.registers;
     PatchedMemory later;
-    later.patches = view.changes();
-    const SpinProof again = prover.prove_spin(now, later, {}, &thread.state.vectors);
+    later.patches = thread.view.changes();
+    const SpinProof again = prover.prove_spin(now, later, {}, &thread.interpreter.state.vectors);
     EXPECT_TRUE(again.proven) << again.refusal.describe();
     EXPECT_EQ(again.canonical, first.canonical) << "phase " << phase;
     EXPECT_EQ(again.cycle_length, first.cycle_length);

@@ -50,6 +50,16 @@ TEST(Turns, that_come_to_their_own_end_time_and_again_are_part_of_a_longer_one) 
   }
 }
 
+// The clock ends the proof of 1,024 polls once a second. The next one is found without parkings for fewer polls before it.
+TEST(Turns, that_read_a_clock_once_in_many_polls_are_proven_again_at_once) {
+  for (const char* variant : {"gcc-O0", "gcc-O2"}) {
+    const Score result = score(variant, "every_1024th", 9'000'000);
+    ASSERT_EQ(result.run.code, 0) << result.run.story();
+    EXPECT_EQ(result.how, How::kByProof);
+    EXPECT_LT(result.run.report["hand_overs"], 250) << variant;
+  }
+}
+
 // A byte that a turn of 512 polls writes late, and the program before each wait: the turn has written it only if it has ended.
 TEST(Turns, that_have_not_ended_leave_no_byte) {
   equality::expect_equal(equality::run_both(request("gcc-O2", "marks_some_waits", 20'000)));

@@ -12,61 +12,11 @@ bool compares(Op op) { return op == Op::kCmp || op == Op::kTest; }
 
 bool evaluates_condition(Op op) { return op == Op::kJcc || op == Op::kSetcc || op == Op::kCmovcc; }
 
-// Instructions that set all arithmetic flags, or make them undefined.
+// True if no flag keeps its value. A shift by 0 changes none.
 bool replaces_flags(const Instruction& in) {
-  switch (in.op) {
-    case Op::kShl:
-    case Op::kShr:
-    case Op::kSar:  // a shift by 0 changes no flag
-      return in.source.kind == Operand::Kind::kImmediate && (in.immediate & (in.size == 8 ? 63 : 31)) != 0;
-    case Op::kAdd:
-    case Op::kAdc:
-    case Op::kSub:
-    case Op::kSbb:
-    case Op::kCmp:
-    case Op::kTest:
-    case Op::kAnd:
-    case Op::kOr:
-    case Op::kXor:
-    case Op::kNeg:
-    case Op::kMul:
-    case Op::kImul:
-    case Op::kImulWide:
-    case Op::kDiv:
-    case Op::kIdiv:
-    case Op::kVectorTest:
-    case Op::kFloatCompare:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool keeps_flags(Op op) {
-  switch (op) {
-    case Op::kNop:
-    case Op::kMov:
-    case Op::kMovsx:
-    case Op::kLea:
-    case Op::kNot:
-    case Op::kJmp:
-    case Op::kCall:
-    case Op::kRet:
-    case Op::kPush:
-    case Op::kPop:
-    case Op::kLeave:
-    case Op::kXchg:
-    case Op::kBswap:
-    case Op::kMulx:
-    case Op::kPdep:
-    case Op::kPext:
-      return true;
-    case Op::kVectorTest:
-    case Op::kFloatCompare:
-      return false;
-    default:
-      return evaluates_condition(op) || is_flagless_shift(op) || op >= Op::kVectorMove;
-  }
+  const bool is_shift = in.op == Op::kShl || in.op == Op::kShr || in.op == Op::kSar;
+  const bool is_counted = in.source.kind == Operand::Kind::kImmediate && (in.immediate & (in.size == 8 ? 63 : 31)) != 0;
+  return in.changes_flags == kArithmeticFlags && (!is_shift || is_counted);
 }
 
 }  // namespace
@@ -110,7 +60,7 @@ void Comparisons::note_flags(const Instruction& in, const MachineState& state) {
       last.held |= static_cast<std::uint16_t>(1u << condition);
     return;
   }
-  if (keeps_flags(in.op)) return;
+  if (in.needs_flags == 0 && in.changes_flags == 0) return;
   // A part of the flags may remain for a later condition.
   if (in.needs_flags != 0 || !replaces_flags(in)) last.is_exact = true;
   is_open_ = false;

@@ -161,7 +161,11 @@ bool reads_destination(Op op) {
 // of the accumulator and the stack pointer.
 void work_out_needs(const ZydisDecodedInstruction& from, Instruction& out) {
   const unsigned size = out.size;
-  if (from.cpu_flags != nullptr) out.needs_flags = from.cpu_flags->tested & kArithmeticFlags;
+  if (from.cpu_flags != nullptr) {
+    const ZydisAccessedFlags& flags = *from.cpu_flags;
+    out.needs_flags = flags.tested & kArithmeticFlags;
+    out.changes_flags = (flags.modified | flags.set_0 | flags.set_1 | flags.undefined) & kArithmeticFlags;
+  }
   if (out.base != Instruction::kNoRegister) out.needs |= known_bits(out.base, 8);
   if (out.index != Instruction::kNoRegister) out.needs |= known_bits(out.index, 8);
   if (reads_destination(out.op)) out.needs |= operand_needs(out.destination, size);

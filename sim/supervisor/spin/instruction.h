@@ -205,6 +205,7 @@ struct Instruction {
   std::uint64_t displacement = 0;  // RIP-relative: the absolute address
   std::uint64_t needs = 0;         // known_bits of the general registers read
   std::uint32_t needs_flags = 0;
+  std::uint32_t changes_flags = 0;  // set, cleared or made undefined; by a shift only if its count is not 0
   std::uint32_t needs_vectors = 0;  // encoded as VectorRegisters::known
   bool reads_low = false;  // bits 64-127 of these are not needed, or only copied from `source`
   bool reads_lowest = false;  // the same for bits 32-127

@@ -95,7 +95,7 @@ bool has_same_outcomes(const PollLoopProof& proof, const std::vector<std::uint8_
   return true;
 }
 
-// Of the bytes under the mask.
+// Hash of the bytes under the mask.
 std::uint64_t hash_of(const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& mask) {
   std::uint64_t hash = bytes.size();
   for (std::size_t i = 0; i < bytes.size(); i += 8) {

@@ -120,7 +120,7 @@ struct PollEntry {
 // Called for every jump target.
 using PollPredicate = std::function<std::optional<PollEntry>(std::uint64_t rip)>;
 
-// What a turn accesses between two polls.
+// Accesses of a turn between two polls.
 struct PollAccesses {
   std::vector<ByteRun> written;    // with the values at the end, in the proof's first turn
   std::vector<MemoryRange> read;
@@ -190,7 +190,8 @@ struct PollLoopProof {
 // The value of the register after `turns` whole turns; `value` is that before them.
 std::uint64_t grown(const GrowingRegister& grows, std::uint64_t value, std::uint64_t turns);
 // Sets `runs` to the values of their bytes after `turns` whole turns, at poll number `poll` of the next one (0:
-// the first). Bytes that no turn writes are kept.
+// the first). With 0 turns they are those that the turn before the first one leaves. Bytes that no turn writes are
+// kept.
 void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, std::span<ByteRun> runs);
 inline void show_turn(const PollLoopProof& proof, std::uint64_t turns, std::size_t poll, ByteRun& run) {
   show_turn(proof, turns, poll, {&run, 1});

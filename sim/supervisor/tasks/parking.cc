@@ -52,7 +52,9 @@ constexpr std::int64_t kStepsForPoll = 8, kStepsForSlice = 400, kSlicesOfAverage
 // Proof of few turns, parking, and the slice after them.
 constexpr std::int64_t kStepsForParking = 2'000;
 constexpr unsigned kSkippedWithoutCredit = 8;
-constexpr std::int64_t kUsesOfReusable = 8, kMostReusablePrice = 50'000, kLeastFarPrice = 100'000;
+// Waits that are expected to use a proof for later waits, the highest price of a search for one, and the lowest of a
+// search for any.
+constexpr std::int64_t kUsesOfReusable = 8, kMostReusablePrice = 100'000, kLeastFarPrice = 100'000;
 // Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn.
 constexpr unsigned kMostFarPrice = 6;
 constexpr unsigned kFailuresBeforeFar = 2;
@@ -171,9 +173,12 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     }
     if (search == Search::kReusable) {
       // Later waits share the price of a proof that they can use.
-      const bool is_found = is_refused ? last_ != nullptr && last_->polls.size() > kShortTurn : !proof.groups.empty();
-      effort_.reusable_price =
-          is_found ? proof.far_steps / kUsesOfReusable : std::min(2 * effort_.reusable_price, kMostReusablePrice);
+      const spin::PollLoopProof* const found = is_refused ? last_.get() : &proof;
+      const bool is_found = found != nullptr && found->polls.size() > kShortTurn && !found->groups.empty();
+      const std::int64_t doubled = std::max<std::int64_t>(2 * effort_.reusable_price, proof.far_steps);
+      effort_.reusable_price = is_found ? std::max<std::int64_t>(proof.far_steps / kUsesOfReusable, kStepsForParking)
+                                        : std::min(doubled, kMostReusablePrice);
+      effort_.searched_ends = effort_.own_ends_of_wait;
     } else if (search == Search::kAny) {
       effort_.far_price = is_refused ? 2 * effort_.far_price : std::max<std::int64_t>(proof.far_steps, kLeastFarPrice);
     }
@@ -270,12 +275,14 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     // Beyond the end of virtual time no limit is needed.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
       parked.most_looks = static_cast<std::int64_t>(last_->turns * polls);
-    if (parked.most_looks < kLookedInto) {
+    if (parked.most_looks != 0 && (parked.most_looks < kLookedInto || polls > kShortTurn)) {
       effort_.own_end = seen.at + last_->turns * parked.turn;
       effort_.own_end_is_far = polls > kShortTurn;
+      // The turn after those of many polls is passed.
+      effort_.own_end_lasts = kPollsOfAnEnd * seen.cost + (effort_.own_end_is_far ? 2 * parked.turn : Duration::zero());
     }
   }
-  if (effort_.own_end == Instant{}) effort_.own_ends_of_wait = 0;
+  if (effort_.own_end == Instant{}) effort_.own_ends_of_wait = effort_.searched_ends = 0;
   parked.watched = last_->reads;
   if (parked.reads_clocks()) {
     // The previous turn may differ from the turns of the proof; its bytes are taken from memory.
@@ -296,8 +303,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
 // Counts consecutive ends of the parked turns at the predicted time: these turns are part of a longer one.
 void LoopAnalyst::note_own_end(const SeenPoll& seen) {
   if (effort_.own_end == Instant{}) return;
-  const bool has_come = seen.at >= effort_.own_end && seen.at <= effort_.own_end + kPollsOfAnEnd * seen.cost;
+  const bool has_come = seen.at >= effort_.own_end && seen.at <= effort_.own_end + effort_.own_end_lasts;
   effort_.own_ends_of_wait = has_come ? effort_.own_ends_of_wait + 1 : 0;
+  if (!has_come) effort_.searched_ends = 0;
   effort_.own_end = {};
 }
 
@@ -318,9 +326,9 @@ bool LoopAnalyst::holds_again(const spin::Registers& at_entry, Search search) {
 
 LoopAnalyst::Search LoopAnalyst::due_search() const {
   if (!effort_.waits_for_few) return Search::kNone;
-  const std::int64_t spent = effort_.own_ends_of_wait * kStepsForParking;
-  if (spent >= effort_.far_price) return Search::kAny;
+  if (effort_.own_ends_of_wait * kStepsForParking >= effort_.far_price) return Search::kAny;
   // The end of turns of many polls is a deviation, and the turn that contains it is not one of them.
+  const std::int64_t spent = (effort_.own_ends_of_wait - effort_.searched_ends) * kStepsForParking;
   return spent >= effort_.reusable_price && !effort_.own_end_is_far ? Search::kReusable : Search::kNone;
 }
 

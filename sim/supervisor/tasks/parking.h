@@ -204,8 +204,9 @@ class LoopAnalyst {
   static constexpr unsigned kPokesForBackoff = 2;  // failed pokes per doubling
   static constexpr unsigned kMostBackoff = 8;      // doublings
 
-  // The present wait has cost so much in parkings for few turns that this search for a turn of many polls is worth its price.
+  // A search for a turn of many polls: none, for one that later waits can use, or for any.
   enum class Search : std::uint8_t { kNone, kReusable, kAny };
+  // The search that is worth its price, as the present wait has cost so much in parkings for few turns.
   Search due_search() const;
   // True if a kept proof, which becomes last_, holds for a thread at a poll's entry.
   bool holds_again(const spin::Registers& at_entry, Search search);
@@ -245,12 +246,15 @@ class LoopAnalyst {
     unsigned turn_steps = 0;          // instruction limit for a turn of few polls
     unsigned short_polls = 1;         // polls of the last proven turn of few polls, else 1
     std::int64_t credit = 0;          // instructions available for turns of many polls
-    bool waits_for_few = false;         // the last refused loop was parked for few turns
+    bool waits_for_few = false;         // loops are parked for few turns, after which they do something else
+    std::int64_t searched_ends = 0;     // own_ends_of_wait at the last search for turns that later waits can use
     std::int64_t own_ends_of_wait = 0;  // consecutive ends of parked turns by themselves, in the present wait
-    std::int64_t far_price = 100'000;   // instructions of the last search for a turn of many polls
-    std::int64_t reusable_price = 20'000;  // own ends must have cost this much before a reusable one is searched
+    // Cost of the wait, in instructions, from which on any turn of many polls is searched, or one that later waits can use.
+    std::int64_t far_price = 100'000;
+    std::int64_t reusable_price = 20'000;
     std::int64_t polls_of_slice = 0;  // moving average, times kSlicesOfAverage
     Instant own_end{};                // time at which the parked turns end by themselves, if soon
+    Duration own_end_lasts{};         // time after it until the next request at the latest
     bool own_end_is_far = false;      // they have many polls
     unsigned asks_to_skip = 0;        // requests that poll_loop() refuses without an analysis
   };
