@@ -34,7 +34,7 @@ FaultScript::FailingEnd::FailingEnd(Engine& engine, const Rule& rule, fabric::Po
 
 void FaultScript::add(const Rule& rule, fabric::Port& port, const Rng& random) {
   CHECK(port.connected());
-  Entry& entry = entries_.emplace_back(entries_.size(), rule, port, random);
+  Entry& entry = entries_.emplace_back(Entry{entries_.size(), rule, port, random});
   if (rule.action == Action::kLinkDown) {
     failing_ends_.emplace_back(engine_, rule, port, &entry.fired);
     failing_ends_.emplace_back(engine_, rule, *port.far_end(), nullptr);
