@@ -238,7 +238,19 @@ void poll_keeping_nothing(LoopState* s) {
 void poll_inserting(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     s->iterations = s->iterations + 1;
-    asm volatile("pxor %%xmm5, %%xmm5\n pinsrq $1, %0, %%xmm5" : : "r"(s->iterations) : "xmm5");
+    asm volatile("pxor %%xmm5, %%xmm5\n pinsrd $1, %k0, %%xmm5" : : "r"(s->iterations) : "xmm5");
+  }
+}
+
+// Two counters that are next to each other in memory, as GCC stores them.
+void poll_packing(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->iterations = s->iterations + 1;
+    s->counter = s->counter - 3;
+    asm volatile("movq %0, %%xmm5\n pinsrq $1, %1, %%xmm5\n movdqu %%xmm5, %2"
+                 :
+                 : "r"(s->iterations), "r"(s->counter), "m"(s->block)
+                 : "xmm5", "memory");
   }
 }
 

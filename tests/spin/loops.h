@@ -66,6 +66,7 @@ struct LoopState {
   void poll_reading_a_half(LoopState*);        \
   void poll_keeping_nothing(LoopState*);       \
   void poll_inserting(LoopState*);             \
+  void poll_packing(LoopState*);               \
   void poll_with_clock(LoopState*);            \
   void poll_timed(LoopState*, long end);        \
   void poll_yielding(LoopState*);              \

@@ -126,6 +126,13 @@ BOTH_LOOPS(PollLoop, other_values_that_change_are_not_proven, {
   EXPECT_EQ(prove_loop(poll_inserting).refusal.reason, Reason::kGrowingPart);
 })
 
+BOTH_LOOPS(PollLoop, two_counters_in_one_vector_are_proven, {
+  const Registers entry = first_poll(stack.call(poll_packing, address(&state)));
+  const PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  for (const int turns : {1, 2, 63}) expect_after(proof, entry, turns);
+})
+
 BOTH_LOOPS(PollLoop, counters_of_two_queues_differ_between_the_polls, {
   const Registers entry = first_poll(stack.call(poll_two_counting, address(&state)));
   const PollLoopProof proof = prove(entry);
