@@ -120,6 +120,8 @@ template <class... Cases>
 struct Match : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Match(Cases...) -> Match<Cases...>;
 
 // Arguments of a command or system call; nullptr: it is neither.
 const CallArguments* arguments_of(const Timed& request);
