@@ -485,6 +485,26 @@ void poll_reading_old_stack(LoopState* s) {
   }
 }
 
+// Data below a small stack.
+void poll_writing_below_stack(LoopState* s, long step) {
+  for (long i = 0; s->poll(s->cq[0], 1, s->wc) == 0; i += step) {
+    asm volatile("mov %0, -4096(%%rsp)" : : "r"(i) : "memory");
+  }
+}
+
+// `state` has a value of its own at each poll, and `lock` the same at both.
+void poll_alternating(LoopState* s) {
+  for (;;) {
+    s->state = 1;
+    s->lock = 1;
+    s->lock = 0;
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    s->state = 2;
+    s->toggle = 5;
+    if (s->poll(s->cq[1], 1, s->wc) != 0) break;
+  }
+}
+
 // glibc's code for a system call that is a cancellation point (__syscall_cancel, glibc 2.41): it pops a word
 // that it has not written. A growing value is below the stack pointer.
 void poll_popping_stack(LoopState* s, long step) {

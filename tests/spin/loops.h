@@ -89,6 +89,8 @@ struct LoopState {
   void poll_reading_flags(LoopState*);         \
   void poll_reading_stack(LoopState*);         \
   void poll_reading_old_stack(LoopState*);     \
+  void poll_writing_below_stack(LoopState*, long step); \
+  void poll_alternating(LoopState*);           \
   void poll_popping_stack(LoopState*, long step);\
   void poll_popping_for_nothing(LoopState*); \
   void poll_storing_popped(LoopState*);      \

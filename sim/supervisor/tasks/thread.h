@@ -141,8 +141,9 @@ class Thread final : public Waiter {
   // While parked: writes to memory the values that all skipped turns until now would have written.
   void show_growth();
   const Parked* parked() const { return parked_.get(); }
-  // While parked: the process's memory was written.
+  // While parked: the process's memory was written; watched bytes were changed by a write to another address.
   void note_write(std::uint64_t address, std::uint64_t length);
+  void note_write_elsewhere();
   void count_parked_time();
   // The turn in which the thread was unparked. The thread is still at the turn's first poll. All polls before
   // the one that is due find nothing.
