@@ -77,7 +77,7 @@ std::string HangCauses::in_rdma_cm(Thread& thread) const {
   std::uint32_t events = 0;
   for (const auto& [fd, file] : process.files().all()) {
     if (const RdmaCmFile* const channel = file->as_rdma_cm(); channel != nullptr) {
-      events = std::max(events, channel->events_of_destroyed(thread.native_tid()));
+      events = std::max(events, channel->events_of_destroyed(thread.native.tid));
     }
   }
   const std::uint64_t context = process.region().slot(thread.slot()).context_address;
@@ -138,7 +138,7 @@ WaitReason HangCauses::of_sleep(Thread& thread) const {
   visit_contexts(process, [&](DeviceContext& context, const hca::Inspection& all) {
     for (const hca::CompletionQueueState& cq : all.cqs) {
       const auto channel = context.channel(cq.channel);
-      if (channel == nullptr || !std::ranges::count(thread.waiting_on(), VirtualFilePtr(channel))) continue;
+      if (channel == nullptr || !std::ranges::count(thread.wait.files(), VirtualFilePtr(channel))) continue;
       clauses.push_back(sleep_on(process, cq, all, wait.verb == WaitingVerb::kGetCqEvent));
     }
   });
@@ -160,8 +160,8 @@ WaitReason HangCauses::of_sleep(Thread& thread) const {
 }
 
 std::uint32_t HangCauses::tcp_peer_of(Thread& thread) const {
-  if (thread.waiting_on().size() != 1) return 0;
-  const TcpSocket* const socket = thread.waiting_on().front()->as_tcp_socket();
+  if (thread.wait.files().size() != 1) return 0;
+  const TcpSocket* const socket = thread.wait.files().front()->as_tcp_socket();
   if (socket == nullptr || socket->state() != TcpSocket::State::kConnected) return 0;
   for (const auto& process : processes_) {
     if (!process->alive || process.get() == &thread.process()) continue;

@@ -57,7 +57,7 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
                        wait + " since " + time_text(since) + reason.text(for_ever ? end : ""),
                        std::move(reason.explanation), reason.cause, std::move(reason.waits_for), since});
       };
-      if (const Parked* parked = thread->parked()) {
+      if (const Parked* parked = thread->parking.loop()) {
         const bool polls = parked->kind == Parked::Kind::kPoll;
         if (polls && !parked->queues.empty()) {
           add("polls completion queue" + numbers_of(parked->queues), parked->since,
@@ -70,7 +70,7 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
               ", and nothing can change it any more");
         }
       } else if (thread->state() == Thread::State::kBlocked) {
-        add("waits in " + thread->waits_for(), thread->blocked_since(), causes.of_sleep(*thread));
+        add("waits in " + thread->wait.what(), thread->wait.since(), causes.of_sleep(*thread));
       } else if (const auto* poll = std::get_if<request::Poll>(&thread->request());
                  poll != nullptr && thread->state() == Thread::State::kPending) {
         const PolledQueue polled = poll->seen.queue;

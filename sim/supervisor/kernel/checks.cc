@@ -82,7 +82,10 @@ void Checks::report_note(Process& process, const protocol::VerbNote& note, std::
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
   // A thread with a deadline polls again by itself.
-  if (deadline != kNever || thread.retried() || thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
+  if (deadline != kNever || thread.wait.is_retried() || thread.process().contexts().empty() ||
+      !is_on(Check::kMissedWakeUp)) {
+    return;
+  }
   for (const VirtualFilePtr& file : files) {
     check_wait(thread, file, &hca::Hca::slept_on, "sleeps until", now);
   }
@@ -91,7 +94,7 @@ void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files,
 void Checks::after_read(Thread& thread, const VirtualFilePtr& file, Instant now) {
   // A thread that does not block, or has blocked, does not depend on the event, and neither does one with another
   // event.
-  if (thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp) || file->nonblocking() || thread.retried() ||
+  if (thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp) || file->nonblocking() || thread.wait.is_retried() ||
       file->readiness() != 0)
     return;
   check_wait(thread, file, &hca::Hca::would_sleep_on, "waits for", now);
