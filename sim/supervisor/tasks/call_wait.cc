@@ -17,7 +17,7 @@ Instant CallWait::begin(std::vector<VirtualFilePtr> files, Instant deadline, std
 
 void CallWait::watch(std::vector<VirtualFilePtr> files) {
   files_ = std::move(files);
-  for (const VirtualFilePtr& file : files_) file->add_waiter(waiter_);
+  for (const VirtualFilePtr& file : files_) file->wait_queue.add(waiter_);
 }
 
 std::optional<Instant> CallWait::wake(Instant now, bool by_adapter_event) {
@@ -27,7 +27,7 @@ std::optional<Instant> CallWait::wake(Instant now, bool by_adapter_event) {
 }
 
 void CallWait::leave() {
-  for (const VirtualFilePtr& file : files_) file->remove_waiter(waiter_);
+  for (const VirtualFilePtr& file : files_) file->wait_queue.remove(waiter_);
   files_.clear();
 }
 
