@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "sim/core/time_text.h"
+#include "sim/hca/inspector.h"
 #include "sim/ib/qp_state.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
@@ -46,7 +47,7 @@ const char* name_of(WaitingVerb verb) {
 template <class Visit>
 void visit_contexts(Process& process, Visit visit) {
   for (const auto& context : process.contexts()) {
-    if (context->is_open() && context->owner() == process.pid()) visit(*context, context->hca().inspect(context->handle()));
+    if (context->is_open() && context->owner() == process.pid()) visit(*context, context->hca().inspector().inspect(context->handle()));
   }
 }
 
@@ -232,7 +233,7 @@ WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> que
     if (polled.context < 1 || polled.context > process.contexts().size()) continue;
     DeviceContext& context = *process.contexts()[polled.context - 1];
     if (!context.is_open() || context.owner() != process.pid()) continue;
-    const hca::Inspection all = context.hca().inspect(context.handle());
+    const hca::Inspection all = context.hca().inspector().inspect(context.handle());
     const auto cq = std::ranges::find(all.cqs, polled.number, &hca::CompletionQueueState::number);
     if (cq == all.cqs.end() || cq->waiting != 0) continue;
     std::vector<Clause> of_queue = why_empty(*cq, all);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/core/time_text.h"
+#include "sim/hca/inspector.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/code_place.h"
@@ -132,7 +133,7 @@ class ThreadWaits::Held final : public HeldRun {
       if (!process->alive) continue;
       for (const auto& context : process->contexts()) {
         if (!context->is_open() || context->owner() != process->pid()) continue;
-        all.push_back({waits_.report_.title(*process), context->hca().inspect(context->handle())});
+        all.push_back({waits_.report_.title(*process), context->hca().inspector().inspect(context->handle())});
       }
     }
     return all;
