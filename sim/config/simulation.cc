@@ -8,6 +8,7 @@
 #include "sim/config/reroutes.h"
 #include "sim/core/rng.h"
 #include "sim/hca/congestion/controllers.h"
+#include "sim/hca/inspector.h"
 #include "sim/ib/wire.h"
 
 namespace verbatim::config {
@@ -383,7 +384,7 @@ void Simulation::draw_disturbances(bool of_datagrams) {
 Duration Simulation::least_patience() const {
   Duration least = hca::patience_of(hca::kLongestTimeout, 1);
   for (const Adapter& adapter : adapters_) {
-    if (adapter.hca != nullptr) least = std::min(least, adapter.hca->least_patience());
+    if (adapter.hca != nullptr) least = std::min(least, adapter.hca->inspector().least_patience());
   }
   return least;
 }

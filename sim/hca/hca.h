@@ -20,7 +20,6 @@
 #include "sim/fabric/port.h"
 #include "sim/hca/endpoint.h"
 #include "sim/hca/hca_profile.h"
-#include "sim/hca/inspection.h"
 #include "sim/hca/neighbours.h"
 #include "sim/hca/queue_counters.h"
 #include "sim/host/dma_engine.h"
@@ -129,6 +128,8 @@ struct PortAddress {
   const Neighbours* neighbours = nullptr;  // outlives the adapter
 };
 
+class Inspector;
+
 class Hca final : public fabric::PacketSink, public Endpoint {
  public:
   Hca(Engine& engine, Tracer& tracer, Choices& choices, ComponentId id, std::string device_name,
@@ -203,34 +204,8 @@ class Hca final : public fabric::PacketSink, public Endpoint {
   void connect_source(std::uint32_t qpn, const SourcePath& path) override;
   void post_source(std::uint32_t qpn, std::uint32_t count) override;
 
-  // The number of the program's completion queue with this handle, if the program has taken all its entries;
-  // nullopt: it has entries, or the program has no such queue. All queues of a failed adapter are empty.
-  std::optional<std::uint32_t> empty_completion_queue(std::uint32_t context, std::uint32_t handle);
-
-  // Whether a byte of the range is in a memory region of the context: the adapter may read it at any time.
-  bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
-
-  // State of the queues that the program of the context has made.
-  Inspection inspect(std::uint32_t context) const;
-  // The same of each context of a program, by age.
-  std::vector<Inspection> inspect_all() const;
-  // State of one completion queue or queue pair, by its handle; empty: there is none.
-  Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const;
-  // The shortest patience_of() the connected queue pairs of programs; if none has a timeout, that of the
-  // longest timeout.
-  Duration least_patience() const;
-  // For a thread about to sleep without a limit for an event of `channel`: a completion queue that it armed
-  // while the queue held completions, which it has not polled. They need not raise an event.
-  SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
-  // For a thread that is about to read an event of `channel`: a queue as in slept_on() whose event was raised
-  // for those old completions only, which is permitted and not required. Without the event the thread would
-  // sleep.
-  SleptOn would_sleep_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const;
-  // Posted, incomplete work requests whose scatter lists name the region with this handle.
-  RegionUse use_of_region(std::uint32_t context, std::uint32_t handle) const;
-  // Whether the queue pair with this number retries without limit after RNR NAKs (rnr_retry 7); true if there
-  // is no such queue pair.
-  bool waits_for_ever(std::uint32_t qpn) const;
+  // The queues and regions of programs.
+  const Inspector& inspector() const;
   // The region is about to be deregistered; `place` returns the source line of the call, for later diagnoses.
   void report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
 

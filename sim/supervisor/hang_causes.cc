@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "sim/core/time_text.h"
+#include "sim/hca/inspector.h"
 #include "sim/ib/qp_state.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
@@ -46,7 +47,7 @@ const char* name_of(WaitingVerb verb) {
 template <class Visit>
 void visit_contexts(Process& process, Visit visit) {
   for (const auto& context : process.contexts()) {
-    if (context->is_open() && context->owner() == process.pid()) visit(*context, context->hca().inspect(context->handle()));
+    if (context->is_open() && context->owner() == process.pid()) visit(*context, context->hca().inspector().inspect(context->handle()));
   }
 }
 
@@ -77,7 +78,7 @@ std::string HangCauses::in_rdma_cm(Thread& thread) const {
   std::uint32_t events = 0;
   for (const auto& [fd, file] : process.files().all()) {
     if (const RdmaCmFile* const channel = file->as_rdma_cm(); channel != nullptr) {
-      events = std::max(events, channel->events_of_destroyed(thread.native_tid()));
+      events = std::max(events, channel->events_of_destroyed(thread.native.tid));
     }
   }
   const std::uint64_t context = process.region().slot(thread.slot()).context_address;
@@ -138,7 +139,7 @@ WaitReason HangCauses::of_sleep(Thread& thread) const {
   visit_contexts(process, [&](DeviceContext& context, const hca::Inspection& all) {
     for (const hca::CompletionQueueState& cq : all.cqs) {
       const auto channel = context.channel(cq.channel);
-      if (channel == nullptr || !std::ranges::count(thread.waiting_on(), VirtualFilePtr(channel))) continue;
+      if (channel == nullptr || !std::ranges::count(thread.wait.files(), VirtualFilePtr(channel))) continue;
       clauses.push_back(sleep_on(process, cq, all, wait.verb == WaitingVerb::kGetCqEvent));
     }
   });
@@ -160,8 +161,8 @@ WaitReason HangCauses::of_sleep(Thread& thread) const {
 }
 
 std::uint32_t HangCauses::tcp_peer_of(Thread& thread) const {
-  if (thread.waiting_on().size() != 1) return 0;
-  const TcpSocket* const socket = thread.waiting_on().front()->as_tcp_socket();
+  if (thread.wait.files().size() != 1) return 0;
+  const TcpSocket* const socket = thread.wait.files().front()->as_tcp_socket();
   if (socket == nullptr || socket->state() != TcpSocket::State::kConnected) return 0;
   for (const auto& process : processes_) {
     if (!process->alive || process.get() == &thread.process()) continue;
@@ -232,7 +233,7 @@ WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> que
     if (polled.context < 1 || polled.context > process.contexts().size()) continue;
     DeviceContext& context = *process.contexts()[polled.context - 1];
     if (!context.is_open() || context.owner() != process.pid()) continue;
-    const hca::Inspection all = context.hca().inspect(context.handle());
+    const hca::Inspection all = context.hca().inspector().inspect(context.handle());
     const auto cq = std::ranges::find(all.cqs, polled.number, &hca::CompletionQueueState::number);
     if (cq == all.cqs.end() || cq->waiting != 0) continue;
     std::vector<Clause> of_queue = why_empty(*cq, all);

@@ -29,8 +29,8 @@ bool IdleWatch::finds_hang(Instant next_event) {
   for (const auto& process : processes_.all()) {
     if (!process->alive || process->stopped_by != 0) continue;
     for (const auto& thread : process->threads()) {
-      if (thread->state() == Thread::State::kDead || thread->parked() != nullptr) continue;
-      const Instant until = thread->next_event_time(), since = thread->blocked_since();
+      if (thread->state() == Thread::State::kDead || thread->parking.loop() != nullptr) continue;
+      const Instant until = thread->next_event_time(), since = thread->wait.since();
       if (thread->state() != Thread::State::kBlocked) has_fired = true;
       else if (until == kNever) has_fired = has_fired || since > next_look_ - most;
       else if (until - since > most) longest = std::max(longest, until);

@@ -69,14 +69,14 @@ void ParkingLot::check_watched(const Process& ran) {
   for (Process* const process : processes_.on_host(ran.host_index())) {
     if (!process->alive) continue;
     for (auto& thread : process->threads()) {
-      if (thread->parked() != nullptr && watched_bytes_changed(*thread)) thread->unpark();
+      if (thread->parking.loop() != nullptr && watched_bytes_changed(*thread)) thread->unpark();
     }
   }
 }
 
 bool ParkingLot::watched_bytes_changed(Thread& thread) {
-  const PresentBytes now(thread.process().memory(), thread.parked()->watched);
-  const std::vector<spin::ByteRun>& watched = thread.parked()->watched;
+  const PresentBytes now(thread.process().memory(), thread.parking.loop()->watched);
+  const std::vector<spin::ByteRun>& watched = thread.parking.loop()->watched;
   for (std::size_t i = 0; i < watched.size(); ++i) {
     if (!now.equal(i, watched[i])) return true;
   }
@@ -102,7 +102,7 @@ bool changes(const ProcessMemory& memory, const ProcessMemory::Written& written,
 void ParkingLot::check_reads_beside(Thread& thread, const ProcessMemory::Written& written) {
   constexpr auto kCheck = protocol::Check::kWriteTarget;
   Process& process = thread.process();
-  const Parked& parked = *thread.parked();
+  const Parked& parked = *thread.parking.loop();
   if ((run_.options.checks & check_bit(kCheck)) == 0 || parked.kind != Parked::Kind::kSpin ||
       written.bytes.size() <= 1)
     return;
@@ -123,9 +123,9 @@ void ParkingLot::check_reads_beside(Thread& thread, const ProcessMemory::Written
 
 void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Written& written) {
   for (auto& thread : process.threads()) {
-    if (thread->parked() == nullptr || thread->parked()->is_shown) continue;
-    thread->note_write(written.address, written.bytes.size());
-    const auto& watched = thread->parked()->watched;
+    if (thread->parking.loop() == nullptr || thread->parking.loop()->is_shown) continue;
+    thread->parking.note_write(written.address, written.bytes.size());
+    const auto& watched = thread->parking.loop()->watched;
     if (std::ranges::none_of(watched,
                              [&](const auto& run) { return changes(process.memory(), written, run); }))
       continue;
@@ -156,9 +156,9 @@ bool ParkingLot::may_be_elsewhere(const ProcessMemory& memory, std::uint64_t add
 // bytes have changed.
 void ParkingLot::check_shared(Process& process) {
   for (auto& thread : process.threads()) {
-    const Parked* const parked = thread->parked();
+    const Parked* const parked = thread->parking.loop();
     if (parked == nullptr || parked->is_shown || !parked->shared_has_changed(process.memory())) continue;
-    thread->note_write_elsewhere();
+    thread->parking.note_write_elsewhere();
     thread->unpark();
   }
 }
@@ -168,7 +168,7 @@ std::optional<Answer> ParkingLot::park_poll(Thread& thread, const request::Poll&
   // Calls that found nothing and whose answers are still valid.
   const KnownCalls known = thread.empty_calls.still_empty(poll.known_calls);
   const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
-  const bool was_parked = thread.take_unparked();
+  const bool was_parked = thread.parking.take_unparked();
   if (run_.options.mode != Mode::kSlices || thread.signals.has_deliverable() ||
       !processes_.is_alone(thread, run_.engine.now()))
     return go_on;
@@ -194,7 +194,7 @@ std::optional<Answer> ParkingLot::park_poll(Thread& thread, const request::Poll&
 bool ParkingLot::wake_who_changes(Thread& thread, std::span<const spin::ByteRun> watched) {
   bool any = false;
   for (auto& other : thread.process().threads()) {
-    if (other.get() == &thread || other->parked() == nullptr || !other->parked()->changes(watched)) continue;
+    if (other.get() == &thread || other->parking.loop() == nullptr || !other->parking.loop()->changes(watched)) continue;
     other->unpark();
     any = true;
   }
@@ -203,7 +203,7 @@ bool ParkingLot::wake_who_changes(Thread& thread, std::span<const spin::ByteRun>
 
 bool ParkingLot::is_watched(Thread& thread, const Parked& parked) {
   return std::ranges::any_of(thread.process().threads(), [&](const auto& other) {
-    return other.get() != &thread && other->parked() != nullptr && parked.changes(other->parked()->watched);
+    return other.get() != &thread && other->parking.loop() != nullptr && parked.changes(other->parking.loop()->watched);
   });
 }
 
@@ -218,7 +218,7 @@ bool ParkingLot::shows_something(Process& process, const SeenPoll& poll) const {
 
 // Restores, for the rest of the turn, the content that memory had when the turn began, where the rest of the
 // turn reads it. Keeps the present content in changed_in_turn_. Returns whether it wrote anything.
-bool ParkingLot::restore_turn_start_memory(Thread& thread, const Thread::Turn& turn) {
+bool ParkingLot::restore_turn_start_memory(Thread& thread, const ThreadParking::Turn& turn) {
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
   const std::vector<spin::ByteRun>& watched = turn.parked->watched;
@@ -244,7 +244,7 @@ bool ParkingLot::restore_turn_start_memory(Thread& thread, const Thread::Turn& t
   return !as_it_began.empty();
 }
 
-ParkingLot::TurnStart ParkingLot::start_turn(Thread& thread, const Thread::Turn& turn) {
+ParkingLot::TurnStart ParkingLot::start_turn(Thread& thread, const ThreadParking::Turn& turn) {
   const bool is_as_parked = turn.parked->is_as_parked_before(turn.looks, thread.process().memory().epoch());
   const bool shows_past = !is_as_parked && restore_turn_start_memory(thread, turn);
   // signals are delivered with the poll that is due
@@ -253,7 +253,7 @@ ParkingLot::TurnStart ParkingLot::start_turn(Thread& thread, const Thread::Turn&
   const auto polls = static_cast<std::int64_t>(2 * turn.parked->looks.size()) + protocol::kPollsAlone;
   const bool goes_on =
       !shows_past && changed_in_turn_.empty() && !turn.parked->reads_clocks() && !thread.signals.has_deliverable();
-  if (goes_on) thread.take_unparked();  // the poll that is due is among those it makes itself
+  if (goes_on) thread.parking.take_unparked();  // the poll that is due is among those it makes itself
   return {{.result = polls, .repeats = turn.parked->known_calls}, goes_on};
 }
 

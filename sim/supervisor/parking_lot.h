@@ -56,7 +56,7 @@ class ParkingLot {
     bool goes_on = false;
   };
   // Memory that has changed since the turn and that its rest reads shows its former content until end_turn().
-  TurnStart start_turn(Thread& thread, const Thread::Turn& turn);
+  TurnStart start_turn(Thread& thread, const ThreadParking::Turn& turn);
   // Restores the present content of memory.
   void end_turn(Process& process) {
     if (!changed_in_turn_.empty()) [[unlikely]]
@@ -78,7 +78,7 @@ class ParkingLot {
   static bool is_watched(Thread& thread, const Parked& parked);
   // Whether the completion queue entry of the poll is visible.
   bool shows_something(Process& process, const SeenPoll& poll) const;
-  bool restore_turn_start_memory(Thread& thread, const Thread::Turn& turn);
+  bool restore_turn_start_memory(Thread& thread, const ThreadParking::Turn& turn);
   void restore_present(Process& process);
 
   const RunContext& run_;

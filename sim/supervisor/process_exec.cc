@@ -104,7 +104,7 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
       continue;
     }
     if (closes) continue;
-    const int copy = parts_.kernel.take_descriptor(process, thread.native_tid(), fd);
+    const int copy = parts_.kernel.take_descriptor(process, thread.native.tid, fd);
     if (copy >= 0)
       inherited.real.emplace_back(fd, copy);
     else if (cause == 0 && errno != EBADF)
@@ -180,7 +180,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
     region->header().dispositions[signal] = protocol::kSignalIgnored;
     request.ignored_signals.push_back(signal);
   }
-  const std::string status = fmt::format("{}/task/{}/status", folder, thread.native_tid());
+  const std::string status = fmt::format("{}/task/{}/status", folder, thread.native.tid);
   const std::uint64_t mask = process.region().slot(thread.slot()).signal_mask;
   request.signal_mask = mask & ~protocol::kReservedSignals;
   region->slot(0).signal_mask = mask;

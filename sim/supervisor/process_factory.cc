@@ -234,7 +234,7 @@ void ProcessFactory::begin(Process& process, LaunchedProcess launched,
   parts_.code.report_unpatched(process);
   parts_.watch.note_other_layout(process);
   Thread* const first = make_thread(process);
-  first->set_native_tid(launched.pid);
+  first->native.tid = launched.pid;
   first->scheduling = scheduling;
   first->credentials = credentials;
   first->publish_credentials();

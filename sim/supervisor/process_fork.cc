@@ -20,14 +20,14 @@ namespace verbatim::supervisor {
 std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked& forked) {
   Process& parent = thread.process();
   // vfork: the child has released the parent, or a signal is pending, which waits for that
-  if (thread.retried()) {
+  if (thread.wait.is_retried()) {
     thread.stop_waiting();
     for (const auto& child : parts_.processes.all()) {
-      if (child->pid() == thread.copy_pid() && child->alive && child->family().holds_parent)
+      if (child->pid() == thread.call().copy_pid && child->alive && child->family().holds_parent)
         return hold(thread, *child);
     }
     thread.finish_call();
-    return Answer{thread.copy_pid()};
+    return Answer{thread.call().copy_pid};
   }
   const auto fail = [&](const char* why) {
     parts_.report.finish(Outcome::kMachine, parts_.report.title(parent) + " could not fork: " + why);
@@ -38,7 +38,7 @@ std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked
   const bool known = std::ranges::any_of(parts_.processes.all(), [&](const auto& other) {
     return other->alive && other->native_pid() == native;
   });
-  if (known || thread.copy_pid() == 0 || forked.pid != thread.copy_pid() ||
+  if (known || thread.call().copy_pid == 0 || forked.pid != thread.call().copy_pid ||
       number_of(field_of(fmt::format("/proc/{}/status", native), "PPid"), 10) !=
           static_cast<std::uint64_t>(getpid())) {
     parts_.lifetimes.kill_corrupt(parent);
@@ -63,7 +63,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   Process& parent = thread.process();
   const auto native = static_cast<pid_t>(forked.native);
   region->close_fd();
-  headers_.fill(*region, thread.copy_pid(), parent.pid(), parent.host_index());
+  headers_.fill(*region, thread.call().copy_pid, parent.pid(), parent.host_index());
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
@@ -71,8 +71,8 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   region->header().descriptor_limit = parent.files().limit();
   region->header().gate = parent.region().header().gate;
   Process& child = parts_.processes.add(std::make_unique<Process>(
-      parent.program(), thread.copy_pid(), parent.host(), parent.host_index(), parent.name(),
-      Rng(run_.options.seed, fmt::format("process/{}/random", thread.copy_pid())), std::move(region)));
+      parent.program(), thread.call().copy_pid, parent.host(), parent.host_index(), parent.name(),
+      Rng(run_.options.seed, fmt::format("process/{}/random", thread.call().copy_pid)), std::move(region)));
   child.set_native_pid(native);
   adopt(child);
   child.set_patches(std::make_unique<code::CodePatches>(*parent.patches()));
@@ -96,7 +96,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
                                                                       std::memory_order_relaxed);
   }
   Thread* const first = make_thread(child, thread.slot());
-  first->set_native_tid(native);
+  first->native.tid = native;
   first->scheduling = thread.scheduling;
   first->credentials = thread.credentials;
   child.limits = parent.limits;
@@ -106,7 +106,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   first->publish_credentials();
   child_slot.context_address = parent.region().slot(thread.slot()).context_address;
   child_slot.signal_mask = parent.region().slot(thread.slot()).signal_mask;
-  first->set_clear_tid(forked.clear_tid);
+  first->clear_tid = forked.clear_tid;
   first->set_request(request::Spend{});
   first->run_at(run_.engine.now() + Duration(parent.host().costs.wake_up_ps) +
                 first->delays.choose(kAfterWait));

@@ -39,7 +39,7 @@ bool is_zombie(pid_t pid) {
 
 void ProcessLifetimes::end_thread(Thread& thread) {
   Process& process = thread.process();
-  const pid_t native_tid = thread.native_tid();
+  const pid_t native_tid = thread.native.tid;
   constexpr int kTries = 100'000;
   for (int i = 0; i < kTries && syscall(SYS_tgkill, process.native_pid(), native_tid, 0) == 0; ++i) {
     if (native_tid == process.native_pid() && is_zombie(native_tid)) break;
@@ -50,7 +50,7 @@ void ProcessLifetimes::end_thread(Thread& thread) {
   if (process.memory().reached_through() == native_tid) {
     for (const auto& other : process.threads()) {
       if (other->state() == Thread::State::kDead) continue;
-      process.memory().reach_through(other->native_tid());
+      process.memory().reach_through(other->native.tid);
       break;
     }
   }

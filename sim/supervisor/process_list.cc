@@ -64,7 +64,7 @@ bool ProcessList::is_alone(Thread& thread, Instant now) const {
     if (!process->alive) continue;
     for (const auto& other : process->threads()) {
       if (other.get() == &thread || other->state() != Thread::State::kPending) continue;
-      if (other->requests<request::Poll>() ? other->is_unparked() : other->next_event_time() < soon) return false;
+      if (other->requests<request::Poll>() ? other->parking.is_unparked() : other->next_event_time() < soon) return false;
     }
   }
   return true;
@@ -77,7 +77,7 @@ void ProcessList::stall_host(Thread& late, Instant from, Instant until, Instant 
   for (Process* const process : on_host_[host]) {
     if (!process->alive) continue;
     for (const auto& thread : process->threads()) {
-      if (thread->parked() != nullptr && thread->parked()->kind == Parked::Kind::kPoll) thread->unpark();
+      if (thread->parking.loop() != nullptr && thread->parking.loop()->kind == Parked::Kind::kPoll) thread->unpark();
     }
   }
 }
@@ -86,7 +86,7 @@ bool ProcessList::has_parked_thread(std::size_t host) const {
   for (Process* const process : on_host_[host]) {
     if (!process->alive) continue;
     for (const auto& thread : process->threads()) {
-      if (thread->parked() != nullptr) return true;
+      if (thread->parking.loop() != nullptr) return true;
     }
   }
   return false;

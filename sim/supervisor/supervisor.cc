@@ -256,7 +256,7 @@ void Supervisor::Impl::end_at(Instant end) {
   waits_.report(false);
   for (const auto& process : processes_.all()) {
     for (const auto& thread : process->threads()) {
-      if (thread->parked() != nullptr) times_.of(*thread).parked += end - run_.engine.now();
+      if (thread->parking.loop() != nullptr) times_.of(*thread).parked += end - run_.engine.now();
     }
   }
 }

@@ -81,7 +81,7 @@ bool Terminals::is_read(const Seat& seat, bool alone) const {
         TerminalFile* const end = file->as_terminal();
         return end != nullptr && &end->terminal() == seat.terminal.get();
       };
-      const std::vector<VirtualFilePtr>& files = thread->waiting_on();
+      const std::vector<VirtualFilePtr>& files = thread->wait.files();
       if (std::ranges::any_of(files, is_terminal) && (!alone || std::ranges::all_of(files, is_terminal)))
         return true;
     }

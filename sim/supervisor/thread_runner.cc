@@ -75,7 +75,7 @@ void ThreadRunner::handle(Thread& thread, const request::Spend& spend) {
 }
 
 void ThreadRunner::handle(Thread& thread, const request::Poll& poll) {
-  if (const auto turn = thread.take_turn()) return parts_.token.finish_turn(thread, *turn);
+  if (const auto turn = thread.parking.take_turn()) return parts_.token.finish_turn(thread, *turn);
   resume_with(thread, parts_.lot.park_poll(thread, poll));
 }
 

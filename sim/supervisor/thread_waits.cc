@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/core/time_text.h"
+#include "sim/hca/inspector.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/hang_causes.h"
 #include "sim/supervisor/machine/code_place.h"
@@ -57,7 +58,7 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
                        wait + " since " + time_text(since) + reason.text(for_ever ? end : ""),
                        std::move(reason.explanation), reason.cause, std::move(reason.waits_for), since});
       };
-      if (const Parked* parked = thread->parked()) {
+      if (const Parked* parked = thread->parking.loop()) {
         const bool polls = parked->kind == Parked::Kind::kPoll;
         if (polls && !parked->queues.empty()) {
           add("polls completion queue" + numbers_of(parked->queues), parked->since,
@@ -70,7 +71,7 @@ std::vector<BlockedThread> ThreadWaits::blocked_threads(bool for_ever) const {
               ", and nothing can change it any more");
         }
       } else if (thread->state() == Thread::State::kBlocked) {
-        add("waits in " + thread->waits_for(), thread->blocked_since(), causes.of_sleep(*thread));
+        add("waits in " + thread->wait.what(), thread->wait.since(), causes.of_sleep(*thread));
       } else if (const auto* poll = std::get_if<request::Poll>(&thread->request());
                  poll != nullptr && thread->state() == Thread::State::kPending) {
         const PolledQueue polled = poll->seen.queue;
@@ -132,7 +133,7 @@ class ThreadWaits::Held final : public HeldRun {
       if (!process->alive) continue;
       for (const auto& context : process->contexts()) {
         if (!context->is_open() || context->owner() != process->pid()) continue;
-        all.push_back({waits_.report_.title(*process), context->hca().inspect(context->handle())});
+        all.push_back({waits_.report_.title(*process), context->hca().inspector().inspect(context->handle())});
       }
     }
     return all;

@@ -40,10 +40,10 @@ bool takes_placements(const Thread& thread) {
 // two context switches. A thread that is woken from its own CPU must preempt its waker, which otherwise
 // enters the kernel once more to sleep. SCHED_BATCH has the first property (sched(7)).
 void set_preempting(Thread& thread, bool preempts) {
-  if (thread.native_tid() <= 0) return;
+  if (thread.native.tid <= 0) return;
   const sched_param none{};
-  sched_setscheduler(thread.native_tid(), preempts ? SCHED_OTHER : SCHED_BATCH, &none);
-  thread.is_batch = !preempts;  // not retried: where it is refused the run is only slower
+  sched_setscheduler(thread.native.tid, preempts ? SCHED_OTHER : SCHED_BATCH, &none);
+  thread.native.is_batch = !preempts;  // not retried: where it is refused the run is only slower
 }
 
 Thread* live_thread_at(Process& process, std::uint32_t slot) {
@@ -161,10 +161,10 @@ bool TokenKeeper::adopt_thread(Process& process) {
   if (made == nullptr) return true;
   const auto tid = static_cast<pid_t>(process.region().slot(made->slot()).native_tid);
   const bool known = std::any_of(process.threads().begin(), process.threads().end(), [&](const auto& other) {
-    return other->state() != Thread::State::kDead && other->native_tid() == tid;
+    return other->state() != Thread::State::kDead && other->native.tid == tid;
   });
   if (!known && tid > 0 && syscall(SYS_tgkill, process.native_pid(), tid, 0) == 0) {
-    made->set_native_tid(tid);
+    made->native.tid = tid;
     return true;
   }
   if (tid == 0) {
@@ -180,7 +180,7 @@ bool TokenKeeper::adopt_thread(Process& process) {
 bool TokenKeeper::wait_for_message(Process& process) {
   // In a process that has just started, the first thread holds the token.
   const bool first = running_ == nullptr || &running_->process() != &process;
-  const auto tid = first ? process.native_pid() : running_->native_tid();
+  const auto tid = first ? process.native_pid() : running_->native.tid;
   std::function<bool()> while_held;
   if (run_.options.while_held) while_held = [&] { return parts_.waits.report_holding(process, running_); };
   switch (wait_.wait(process.region(), process.native_pid(), tid, process.attached, while_held)) {
@@ -224,17 +224,14 @@ TokenKeeper::Taken TokenKeeper::take(Thread& thread, const request::Timed& asked
   second_core_->note_answer(parts_.times.token_returned(thread, running_ == &thread, polls));
   if (!take_slice(thread)) return Taken::kScheduled;
   thread.set_request(asked);
-  if (const auto* made = request::arguments_of(asked)) {
-    thread.call().number = made->number;
-    std::ranges::copy(made->arguments, thread.call().arguments);
-  }
+  if (const PendingCall* const made = request::arguments_of(asked)) thread.call() = *made;
   counts_.count(asked);
   const Instant due = slice_.end + cost_of(thread, slot);
   if (const Duration late = thread.delays.take_stall(); late != Duration::zero())
     parts_.processes.stall_host(thread, due - late, due, run_.engine.now());
   thread.requests<request::Access>() ? parts_.places.note_access(thread, due)
                                      : parts_.places.report_lateness(thread, due);
-  thread.set_called_at(due);
+  thread.call().called_at = due;
   parts_.events.note_command(thread.source(), thread.requests<request::Command>());
   if (may_answer_ahead(thread, due)) return answer_ahead(thread, due);
   thread.run_at(std::max(due, run_.engine.now()));
@@ -363,7 +360,7 @@ bool TokenKeeper::take_slice(Thread& thread) {
   slice_.end = clock;
   ran_ahead_ = std::max(ran_ahead_, clock);
   ran_until_[host] = std::max(clock, ran_until_[host]);
-  thread.queue_doorbells(doorbells);
+  thread.doorbells.add(doorbells);
   return true;
 }
 
@@ -415,7 +412,7 @@ void TokenKeeper::resume(Thread& thread, const Answer& answer) {
 
 // Memory that has changed since and that the rest of the turn reads shows its old content until the poll that
 // is due; that poll then returns the token. Without such memory the thread continues.
-void TokenKeeper::finish_turn(Thread& thread, const Thread::Turn& turn) {
+void TokenKeeper::finish_turn(Thread& thread, const ThreadParking::Turn& turn) {
   const ParkingLot::TurnStart begun = parts_.lot.start_turn(thread, turn);
   Horizon::Bounds until{turn.due, {}};
   if (begun.goes_on) until = parts_.horizon.of(thread.process());
@@ -426,9 +423,9 @@ void TokenKeeper::finish_turn(Thread& thread, const Thread::Turn& turn) {
 
 void TokenKeeper::catch_up_parked_siblings(Thread& thread) {
   for (const auto& other : thread.process().threads()) {
-    if (other->parked() == nullptr || !other->parked()->reads_clocks()) continue;
+    if (other->parking.loop() == nullptr || !other->parking.loop()->reads_clocks()) continue;
     other->unpark();
-    if (const auto turn = other->take_turn()) finish_turn(*other, *turn);
+    if (const auto turn = other->parking.take_turn()) finish_turn(*other, *turn);
     if (!thread.process().alive || parts_.report.is_finished()) return;
   }
 }
@@ -465,7 +462,7 @@ void TokenKeeper::give_token(Thread& thread, protocol::ThreadSlot* before) {
   // The thread will get the token again soon, and a futex wake-up would take longer than yielding until then.
   constexpr std::uint32_t kYields = 8;
   slot.yields = second_core_->is_used() && two_alternate_ ? kYields : 0;
-  if (second_core_->is_used() != thread.is_batch) set_preempting(thread, !second_core_->is_used());
+  if (second_core_->is_used() != thread.native.is_batch) set_preempting(thread, !second_core_->is_used());
   parts_.times.token_given();
   wait_.give(region, thread.slot(), before);
 }

@@ -77,7 +77,7 @@ class TokenKeeper {
   void resume(Thread& thread, const Answer& answer);
   // The thread executes the rest of a skipped turn itself, in the past (ParkingLot::start_turn): its polls
   // find nothing, and it takes no virtual time of its own beyond the turn's.
-  void finish_turn(Thread& thread, const Thread::Turn& turn);
+  void finish_turn(Thread& thread, const ThreadParking::Turn& turn);
   // `thread` is about to run. Threads of its process whose turns take virtual time, and whose memory it may
   // read, first do what they would have done until now.
   void catch_up_parked_siblings(Thread& thread);

@@ -88,7 +88,7 @@ void return_memory(Process& child, const ProcessList& processes) {
   if (!parent->has_own_contexts() && std::ranges::count_if(parent->threads(), lives) == 1)
     return_variables(child, *parent);
   for (const auto& thread : parent->threads()) {
-    if (thread->state() == Thread::State::kDead || thread->copy_pid() != child.pid()) continue;
+    if (thread->state() == Thread::State::kDead || thread->call().copy_pid != child.pid()) continue;
     const std::uint64_t context = parent->region().slot(thread->slot()).context_address;
     const std::uint64_t at = context + offsetof(ucontext_t, uc_mcontext.gregs) + REG_RSP * sizeof(greg_t);
     const auto stack_pointer = parent->memory().load<std::uint64_t>(at);

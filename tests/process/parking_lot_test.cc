@@ -130,7 +130,7 @@ struct ParkingLotTest : ::testing::Test, ThreadOwner {
     auto parked = lot.find_spin(thread, poke);
     ASSERT_TRUE(parked) << why_not_parked(thread.process());
     lot.park_spin(thread, poke, std::move(*parked), engine.now());
-    ASSERT_NE(thread.parked(), nullptr);
+    ASSERT_NE(thread.parking.loop(), nullptr);
   }
 
   // The thread's poll is due: ibv_poll_cq(queue, 1, completion), from the loop that continues at `code`, with
@@ -152,7 +152,7 @@ struct ParkingLotTest : ::testing::Test, ThreadOwner {
     thread.set_request(polled);
     return lot.park_poll(thread, polled);
   }
-  bool is_parked(const Thread& thread) const { return thread.parked() != nullptr; }
+  bool is_parked(const Thread& thread) const { return thread.parking.loop() != nullptr; }
 
   // Writes like the adapter.
   void place(Process& process, int* word, int value) {
@@ -252,8 +252,8 @@ TEST_F(ParkingLotTest, a_poll_loop_resumes_with_its_first_look_after_the_wake_up
   Thread& thread = add_thread(add_process());
   EXPECT_FALSE(poll(thread, parking_one_return)) << why_not_parked(thread.process());
   ASSERT_TRUE(is_parked(thread));
-  EXPECT_EQ(thread.parked()->turn, kPollCost);
-  EXPECT_TRUE(thread.parked()->polls(1, 7));
+  EXPECT_EQ(thread.parking.loop()->turn, kPollCost);
+  EXPECT_TRUE(thread.parking.loop()->polls(1, 7));
   at(Instant(kPollCost * 9 + Duration(1)), [&] { thread.wake(); });
   EXPECT_FALSE(is_parked(thread));
   engine.run_until(Instant(kPollCost * 20));
@@ -304,7 +304,7 @@ TEST_F(ParkingLotTest, no_poll_is_parked_until_the_host_stalls) {
   const Instant from(std::chrono::microseconds(3)), until(std::chrono::milliseconds(20));
   processes.stall_host(late, from, until, engine.now());
   EXPECT_FALSE(is_parked(thread)) << "it looks at its own times until the stall, and at the end of it";
-  thread.take_unparked();
+  thread.parking.take_unparked();
   EXPECT_TRUE(poll(thread, parking_one_return));
   EXPECT_EQ(processes.stalls().next(0, engine.now()), from);
   EXPECT_EQ(processes.stalls().end_of(0, from - Duration(1)), from - Duration(1));
@@ -338,10 +338,10 @@ TEST_F(ParkingLotTest, a_turn_that_is_completed_in_the_past_finds_memory_as_it_w
   Process& process = add_process();
   Thread& thread = add_thread(process);
   ASSERT_FALSE(poll(thread, parking_two_return, &word)) << why_not_parked(process);
-  ASSERT_EQ(thread.parked()->turn, 2 * kPollCost);
+  ASSERT_EQ(thread.parking.loop()->turn, 2 * kPollCost);
   at(Instant(kPollCost * 4 + Duration(1)), [&] { place(process, &word, 1); });
   ASSERT_FALSE(is_parked(thread));
-  const auto turn = thread.take_turn();
+  const auto turn = thread.parking.take_turn();
   ASSERT_TRUE(turn);
   EXPECT_EQ(turn->start, Instant(kPollCost * 4));
   EXPECT_EQ(turn->due, Instant(kPollCost * 5));
@@ -357,7 +357,7 @@ TEST_F(ParkingLotTest, a_turn_without_changed_memory_goes_on) {
   Thread& thread = add_thread(process);
   ASSERT_FALSE(poll(thread, parking_two_return, &word));
   at(Instant(kPollCost * 4 + Duration(1)), [&] { thread.wake(); });
-  const auto turn = thread.take_turn();
+  const auto turn = thread.parking.take_turn();
   ASSERT_TRUE(turn);
   EXPECT_TRUE(lot.start_turn(thread, *turn).goes_on);
 }

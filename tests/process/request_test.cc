@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 #include <memory>
 
@@ -49,10 +50,10 @@ TEST_F(RequestTest, a_system_call_has_all_its_arguments) {
   slot->number = 42;
   slot->request = protocol::Request::kSystemCall;
   const auto asked = std::get<Timed>(decode(*slot));
-  const CallArguments* const call = arguments_of(asked);
+  const PendingCall* const call = arguments_of(asked);
   ASSERT_NE(call, nullptr);
   EXPECT_EQ(call->number, 42u);
-  EXPECT_EQ(call->arguments, (std::array<std::int64_t, 6>{1, 2, 3, 4, 5, -6}));
+  EXPECT_EQ(std::to_array(call->arguments), (std::array<std::int64_t, 6>{1, 2, 3, 4, 5, -6}));
   EXPECT_EQ(arguments_of(Spend{}), nullptr);
 }
 

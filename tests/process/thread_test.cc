@@ -76,7 +76,7 @@ TEST_F(ThreadTest, a_blocked_thread_runs_once_after_the_first_wake_up) {
   const auto file = std::make_shared<AnyFile>();
   thread().block({file}, at_ps(5000), "any file");
   EXPECT_EQ(thread().state(), Thread::State::kBlocked);
-  EXPECT_EQ(thread().waits_for(), "any file");
+  EXPECT_EQ(thread().wait.what(), "any file");
   engine_.run_until(at_ps(1000));
   file->change();
   engine_.run_until(at_ps(1300));
@@ -84,7 +84,7 @@ TEST_F(ThreadTest, a_blocked_thread_runs_once_after_the_first_wake_up) {
   EXPECT_EQ(thread().next_event_time(), at_ps(1700)) << "a later wake-up changes nothing";
   engine_.run_until(at_ps(9000));
   EXPECT_EQ(due, std::vector<std::int64_t>{1700});
-  EXPECT_EQ(thread().blocked_since(), at_ps(0));
+  EXPECT_EQ(thread().wait.since(), at_ps(0));
   thread().stop_waiting();
   file->change();
   EXPECT_EQ(thread().next_event_time(), kNever) << "it waits for nothing";
@@ -100,7 +100,7 @@ TEST_F(ThreadTest, a_wake_up_by_an_adapter_takes_longer) {
 
 TEST_F(ThreadTest, a_wait_ends_at_its_deadline) {
   thread().block({}, at_ps(5000), "an event");
-  EXPECT_EQ(thread().deadline(), at_ps(5000));
+  EXPECT_EQ(thread().wait.deadline(), at_ps(5000));
   engine_.run_until(at_ps(5000));
   EXPECT_EQ(due, std::vector<std::int64_t>{5000});
   thread().wake();
@@ -147,11 +147,11 @@ TEST_F(ThreadTest, a_host_may_stall_with_a_rare_delay_only) {
 
 TEST_F(ThreadTest, what_is_due_while_the_host_stalls_happens_at_the_end) {
   call(SYS_nanosleep, 0);
-  thread().set_called_at(at_ps(1000));
+  thread().call().called_at = at_ps(1000);
   thread().run_at(at_ps(1000));
   engine_.run_until(at_ps(1000));
   thread().postpone(at_ps(9000));
-  EXPECT_EQ(thread().called_at(), at_ps(9000));
+  EXPECT_EQ(thread().call().called_at, at_ps(9000));
   due.clear();
   engine_.run();
   EXPECT_EQ(due, std::vector<std::int64_t>{9000});
@@ -159,7 +159,7 @@ TEST_F(ThreadTest, what_is_due_while_the_host_stalls_happens_at_the_end) {
   thread().block({}, at_ps(20'000), "an event");
   engine_.run_until(at_ps(20'000));
   thread().postpone(at_ps(30'000));
-  EXPECT_EQ(thread().called_at(), at_ps(9000));
+  EXPECT_EQ(thread().call().called_at, at_ps(9000));
   EXPECT_EQ(thread().state(), Thread::State::kBlocked);
 }
 
@@ -226,17 +226,17 @@ TEST_F(ThreadTest, a_late_store_waits_in_the_store_buffer_if_loads_follow_it) {
 TEST_F(ThreadTest, doorbells_ring_at_their_times) {
   const protocol::QueuedDoorbell bells[] = {
       {.time_ps = 400, .value = 7}, {.time_ps = 400, .value = 8}, {.time_ps = 900, .value = 9}};
-  thread().queue_doorbells(bells);
+  thread().doorbells.add(bells);
   EXPECT_EQ(thread().next_event_time(), at_ps(400));
   engine_.run();
   EXPECT_EQ(rung, (std::vector<std::pair<std::int64_t, std::uint64_t>>{{400, 7}, {400, 8}, {900, 9}}));
-  thread().queue_doorbells(std::span(bells, 0));
+  thread().doorbells.add(std::span(bells, 0));
   EXPECT_EQ(thread().next_event_time(), kNever);
 }
 
 TEST_F(ThreadTest, a_dead_thread_has_no_events) {
   const protocol::QueuedDoorbell bell{.time_ps = 400};
-  thread().queue_doorbells(std::span(&bell, 1));
+  thread().doorbells.add(std::span(&bell, 1));
   thread().run_at(at_ps(300));
   thread().hold(std::nullopt);
   thread().die();

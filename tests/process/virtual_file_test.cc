@@ -72,7 +72,7 @@ TEST(VirtualFile, is_of_at_most_one_kind) {
 TEST(VirtualFile, ends_with_its_last_descriptor) {
   PlainFile file;
   CountingWaiter waiter;
-  file.add_waiter(waiter);
+  file.wait_queue.add(waiter);
   file.add_descriptor();
   file.add_descriptor();
   file.drop_descriptor();
@@ -81,22 +81,22 @@ TEST(VirtualFile, ends_with_its_last_descriptor) {
   file.drop_descriptor();
   EXPECT_EQ(file.closes, 1);
   EXPECT_EQ(waiter.wakes, 1) << "the last close wakes threads that wait";
-  file.remove_waiter(waiter);
+  file.wait_queue.remove(waiter);
 }
 
 TEST(VirtualFile, wakes_each_waiter_once_for_a_change) {
   PlainFile file;
   CountingWaiter waiter;
-  file.add_waiter(waiter);
-  file.add_waiter(waiter);
-  const std::uint64_t before = file.generation();
+  file.wait_queue.add(waiter);
+  file.wait_queue.add(waiter);
+  const std::uint64_t before = file.wait_queue.generation();
   file.change();
   EXPECT_EQ(waiter.wakes, 1) << "added twice";
-  EXPECT_EQ(file.generation(), before + 1);
-  file.remove_waiter(waiter);
+  EXPECT_EQ(file.wait_queue.generation(), before + 1);
+  file.wait_queue.remove(waiter);
   file.change();
   EXPECT_EQ(waiter.wakes, 1);
-  EXPECT_EQ(file.generation(), before + 2);
+  EXPECT_EQ(file.wait_queue.generation(), before + 2);
 }
 
 TEST(VirtualFile, of_a_pipe_reads_asynchronously_what_was_written) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "sim/hca/inspector.h"
 #include "verbs_shim/protocol/checks.h"
 
 namespace verbatim::cli {
@@ -26,7 +27,7 @@ void ContactChecks::add_to(config::Simulation& simulation, std::uint32_t checks)
     add(remote_races_.emplace(tracer, protocol::kChecks[static_cast<std::size_t>(kRemoteRace)].name, std::move(adapters)));
   if ((checks & check_bit(protocol::Check::kLateReceive)) != 0) {
     const auto waits_for_ever = [&simulation](std::size_t adapter, std::uint32_t qpn) {
-      return simulation.hca(adapter).waits_for_ever(qpn);
+      return simulation.hca(adapter).inspector().waits_for_ever(qpn);
     };
     add(late_receives_.emplace(unnamed, waits_for_ever));
     for (std::size_t i = 0; i < all.size(); ++i) {

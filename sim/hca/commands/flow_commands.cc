@@ -63,7 +63,7 @@ int Hca::Impl::create_flow(Context& context, protocol::CreateFlow& command) {
     return refuse(ENOMEM, "all of ", adapter.profile.max_flow, " flow rules are in use");
   }
   if (flow->counters != nullptr) ++flow->counters->flows;
-  ++qp->flows;
+  ++qp->uses.flows;
   adapter.steering.flows.add(*flow);
   command.handle = take_handle(context);
   context.objects.flows[command.handle] = std::move(flow);
@@ -74,7 +74,7 @@ void Hca::Impl::close_flow(Context& context, std::uint32_t handle) {
   const auto it = context.objects.flows.find(handle);
   Flow& flow = *it->second;
   adapter.steering.flows.remove(flow);
-  --flow.qp.get()->flows;
+  --flow.qp.get()->uses.flows;
   if (flow.counters != nullptr) --flow.counters->flows;
   for (const Flow::Point& point : flow.points) --point.counters->flows;
   context.objects.flows.erase(it);

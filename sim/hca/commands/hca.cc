@@ -88,12 +88,10 @@ void Hca::ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std:
   impl_->ring_doorbell(context, kind, number, value, call_time);
 }
 
-std::optional<std::uint32_t> Hca::empty_completion_queue(std::uint32_t context, std::uint32_t handle) {
-  return impl_->empty_completion_queue(context, handle);
-}
+const Inspector& Hca::inspector() const { return impl_->inspector; }
 
-bool Hca::is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length) {
-  return impl_->is_registered(context, start, length);
+void Hca::report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place) {
+  impl_->report_end_of_region(context, handle, std::move(place));
 }
 
 Instant Hca::next_effect() const { return impl_->next_effect(); }
@@ -230,22 +228,11 @@ CompletionQueue* Hca::Impl::find_cq_by_number(const Context& context, std::uint3
   return cq != nullptr && &cq->context == &context ? cq : nullptr;
 }
 
-std::optional<std::uint32_t> Hca::Impl::empty_completion_queue(std::uint32_t number, std::uint32_t handle) {
-  if (adapter.has_failed) return handle;
-  Context* const context = find_context(number);
-  const CompletionQueue* const cq = context == nullptr ? nullptr : find_cq(*context, handle);
-  if (cq == nullptr || &cq->context != context || !cq->is_empty()) return std::nullopt;
-  return cq->number();
-}
-
-bool Hca::Impl::is_registered(std::uint32_t number, host::ProgramAddress start, std::uint64_t length) {
-  Context* const context = find_context(number);
-  if (context == nullptr) return false;
-  return std::ranges::any_of(context->objects.mrs, [&](const auto& entry) {
-    const MemoryRegion& region = *entry.second;
-    const bool overlaps = region.start <= start ? start - region.start < region.length : region.start - start < length;
-    return region.context == context && region.dm == 0 && overlaps;
-  });
+void Hca::Impl::report_end_of_region(std::uint32_t number, std::uint32_t handle, std::function<std::string()> place) {
+  const Context* const context = find_context(number);
+  if (context == nullptr) return;
+  const auto region = context->objects.mrs.find(handle);
+  if (region != context->objects.mrs.end()) adapter.diagnoses.on_end_of_region(region->second->key, std::move(place));
 }
 
 Instant Hca::Impl::next_effect() const {

@@ -18,6 +18,7 @@
 #include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/hca/freedom.h"
 #include "sim/hca/hca.h"
+#include "sim/hca/inspector.h"
 #include "sim/hca/slot.h"
 #include "sim/hca/stages/pipeline.h"
 
@@ -31,6 +32,7 @@ class Hca::Impl {
 
   const std::string device_name;
   Adapter adapter;
+  const Inspector inspector{adapter, contexts_};
   FailingCalls* failing_calls = nullptr;
   ComponentId host{};  // argument of failing_calls
 
@@ -40,16 +42,7 @@ class Hca::Impl {
   void keep_memory(std::uint32_t context);
   void close(std::uint32_t context);
   void execute(std::span<std::byte> mailbox);
-  std::optional<std::uint32_t> empty_completion_queue(std::uint32_t number, std::uint32_t handle);
-  bool is_registered(std::uint32_t context, host::ProgramAddress start, std::uint64_t length);
   Instant next_effect() const;
-  Inspection inspect(std::uint32_t context);
-  std::vector<Inspection> inspect_all();
-  Inspection inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle);
-  Duration least_patience() const;
-  SleptOn slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread, bool by_courtesy);
-  bool waits_for_ever(std::uint32_t qpn) const;
-  RegionUse use_of_region(std::uint32_t context, std::uint32_t handle);
   void report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place);
   void ring_doorbell(std::uint32_t context, protocol::DoorbellKind kind, std::uint32_t number,
                      std::uint64_t value, Duration call_time);
@@ -231,7 +224,7 @@ class Hca::Impl {
   Pool<CompletionQueue> cq_pool_;
   Pool<QueuePair> qp_pool_;
   Pool<SharedReceiveQueue> srq_pool_;
-  std::map<std::uint32_t, Ref<Context>> contexts_;
+  Inspector::Contexts contexts_;
   std::map<std::uint32_t, std::shared_ptr<Arena>> arenas_;  // by process
   std::map<std::uint32_t, Ref<CompletionQueue>> cqs_;       // by number
   struct XrcDomain {

@@ -369,7 +369,7 @@ int Hca::Impl::destroy_qp(Context& context, protocol::DestroyObject& command) {
   QueuePair* qp = find_qp(context, command.handle);
   if (qp == nullptr) return no_object_to_destroy("queue pair", command.handle);
   if (qp->is_datagram() && adapter.multicast.has_member(*qp)) return refuse(EBUSY, "it is attached to a multicast group");
-  if (qp->flows > 0) return refuse(EBUSY, qp->flows, " flow rules send frames to it");
+  if (qp->uses.flows > 0) return refuse(EBUSY, qp->uses.flows, " flow rules send frames to it");
   adapter.completions.settle(qp->number);
   command.events_reported = qp->async_events_reported;
   command.async_events_reported = qp->async_events_reported;

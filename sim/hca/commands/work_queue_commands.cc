@@ -124,7 +124,7 @@ void Hca::Impl::close_wq(Context& context, std::uint32_t handle) {
 int Hca::Impl::destroy_wq(Context& context, protocol::DestroyObject& command) {
   QueuePair* wq = find_wq(context, command.handle);
   if (wq == nullptr) return no_object_to_destroy("work queue", command.handle);
-  if (wq->tables > 0) return refuse(EBUSY, "it is in ", wq->tables, " indirection tables");
+  if (wq->uses.tables > 0) return refuse(EBUSY, "it is in ", wq->uses.tables, " indirection tables");
   adapter.completions.settle(wq->number);
   command.events_reported = command.async_events_reported = wq->async_events_reported;
   context.program.listener->on_queue_destroyed(wq->params.cookie);
@@ -146,7 +146,7 @@ int Hca::Impl::create_rwq_table(Context& context, protocol::CreateRwqTable& comm
     if (wq == nullptr) return no_object("work queue", command.queues[i]);
     table.queues.push_back(wq->self);
   }
-  for (const Ref<QueuePair>& wq : table.queues) ++wq.get()->tables;
+  for (const Ref<QueuePair>& wq : table.queues) ++wq.get()->uses.tables;
   ++table_count_;
   command.handle = command.number = take_handle(context);
   context.objects.tables[command.handle] = std::move(table);
@@ -155,7 +155,7 @@ int Hca::Impl::create_rwq_table(Context& context, protocol::CreateRwqTable& comm
 
 void Hca::Impl::close_table(Context& context, std::uint32_t handle) {
   const auto it = context.objects.tables.find(handle);
-  for (const Ref<QueuePair>& wq : it->second.queues) --wq.get()->tables;
+  for (const Ref<QueuePair>& wq : it->second.queues) --wq.get()->uses.tables;
   context.objects.tables.erase(it);
   --table_count_;
 }

@@ -86,7 +86,7 @@ struct Adapter : AdapterBase {
   GeneralServices services;
   NumberTable<Ref<QueuePair>> qps;                        // by number
   std::map<std::uint32_t, Ref<SharedReceiveQueue>> srqs;  // by number
-  std::vector<MemoryPiece> scratch_pieces;                // result of QueuePair::find_pieces()
+  std::vector<MemoryPiece> scratch_pieces;                // result of find_pieces()
 };
 
 }  // namespace verbatim::hca

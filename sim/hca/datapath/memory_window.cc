@@ -13,13 +13,13 @@ void unbind(Adapter& adapter, MemoryWindow& window) {
   if (window.region == nullptr) return;
   adapter.payloads.release_bytes(window.region->start, window.region->length);  // no write through the window follows
   --window.region->windows;
-  if (QueuePair* qp = window.qp.get(); qp != nullptr) --qp->windows;
+  if (QueuePair* qp = window.qp.get(); qp != nullptr) --qp->uses.windows;
   window.region = nullptr;
   window.qp = {};
 }
 
 void unbind_windows_of(QueuePair& qp) {
-  if (qp.windows == 0) return;
+  if (qp.uses.windows == 0) return;
   for (const auto& [handle, window] : qp.context.objects.mws) {
     if (window->qp.get() == &qp) unbind(qp.adapter, *window);
   }
@@ -66,7 +66,7 @@ WcStatus bind_window(Adapter& adapter, QueuePair& qp, const SendWork& work) {
   ++region->windows;
   if (!is_type1) {
     window.qp = qp.self;
-    ++qp.windows;
+    ++qp.uses.windows;
   }
   return WcStatus::kSuccess;
 }

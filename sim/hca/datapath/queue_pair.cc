@@ -1,7 +1,6 @@
 #include "sim/hca/datapath/queue_pair.h"
 
 #include <atomic>
-#include <cstring>
 #include <utility>
 
 #include "sim/hca/datapath/adapter.h"
@@ -254,70 +253,6 @@ void QueuePair::renew_pacer() {
   const protocol::AddressVector& path = attributes.path;
   pacer = line ? adapter.congestion.make_pacer(*line, path.static_rate, path.service_level, adapter.address.roce) : nullptr;
   limited_since = kNever;
-}
-
-Context* QueuePair::answers_from(const Outgoing& response) const {
-  if (!is_xrc_receiver() && !context.objects.is_shared()) return &context;
-  // An XRC receiver, or a program that shares its opening, answers from the memory of the context that owns
-  // the key.
-  const MemoryRegion* region = adapter.keys.find(response.work);
-  return region != nullptr ? region->context : nullptr;
-}
-
-bool QueuePair::show_gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces,
-                            std::vector<host::TouchedBytes>& bytes) const {
-  Context* const answerer = outgoing.is_response ? answers_from(outgoing) : nullptr;
-  if (outgoing.is_response && answerer == nullptr) return false;
-  if (!needs_bytes(outgoing)) return true;
-  for (const GatherPiece& piece : pieces) {
-    const Context& owner = answerer != nullptr ? *answerer : owner_of(piece.key);
-    if (!is_on_adapter(piece.address)) bytes.push_back({owner.program.memory, piece.address, piece.length});
-  }
-  return true;
-}
-
-void QueuePair::gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces, std::span<std::byte> to) {
-  Context* const answerer = outgoing.is_response ? answers_from(outgoing) : nullptr;
-  if ((outgoing.is_response && answerer == nullptr) || !needs_bytes(outgoing)) {
-    std::memset(to.data(), 0, to.size());
-    return;
-  }
-  for (const GatherPiece& piece : pieces) {
-    Context& owner = answerer != nullptr ? *answerer : owner_of(piece.key);
-    if (!adapter.memory.gather(owner, piece.address, to.first(piece.length), piece.behind)) {
-      adapter.notifier.dma_fault(owner, piece.key, piece.address, piece.length);
-    }
-    to = to.subspan(piece.length);
-  }
-}
-
-QueuePair::FoundPieces QueuePair::find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length,
-                                              const Context& owner, std::uint32_t pd) {
-  std::vector<MemoryPiece>& pieces = adapter.scratch_pieces;
-  pieces.clear();
-  const bool is_allowed = list.visit(offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
-    const KeyCheck key = adapter.keys.check(sge.lkey, owner, pd, sge.va + skip, part, ib::kLocalWrite);
-    if (key.region == nullptr) {
-      pieces.push_back({0, 0, sge.lkey, nullptr});
-      return false;
-    }
-    pieces.push_back({key.address, part, sge.lkey, key.region->context});
-    return true;
-  });
-  return {pieces, is_allowed};
-}
-
-bool QueuePair::scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload,
-                        Incoming& incoming, Context& owner, std::uint32_t pd, MessageStream stream) {
-  if (payload.length == 0) return true;
-  const FoundPieces found = find_pieces(list, offset, payload.length, owner, pd);
-  if (!found.is_allowed) {
-    adapter.diagnoses.on_unplaceable(*this, list, offset, payload.length, owner, pd);
-    return false;
-  }
-  const auto times = adapter.payloads.write(owner, payload, found.pieces, stream);
-  incoming.release(times.left_adapter);
-  return true;
 }
 
 void QueuePair::set_state(QpState to) {

@@ -69,6 +69,20 @@ struct QueuePairOpening {
   std::uint32_t xrcd = 0;  // the opening of the domain
 };
 
+// A queue pair's place in the send pipeline.
+struct SendTurn {
+  bool is_scheduled = false;  // in the list of a lane
+  bool was_response = false;  // the last packet was a response
+  std::uint32_t acknowledgements_staged = 0;  // in the acknowledge stage
+};
+
+// Numbers of other objects that use a queue pair.
+struct QueuePairUses {
+  std::uint32_t windows = 0;  // memory windows of type 2 that are bound through it
+  std::uint32_t flows = 0;    // flow rules that deliver frames to it
+  std::uint32_t tables = 0;   // receive side scaling tables that contain this work queue
+};
+
 class QueuePair : public Connection, private LocalOperations, private ResponderSurroundings {
  public:
   QueuePair(Ref<QueuePair> self, Adapter& adapter, Context& context, const QueuePairParams& params,
@@ -91,12 +105,9 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   WorkQueue send_queue;
   ReceiveQueue own_receives;
   std::uint32_t ring_epoch = 0;  // counts resets: fetches of an earlier epoch are discarded
-  bool is_scheduled = false;     // in the send pipeline's list
-  std::uint32_t acknowledgements_staged = 0;  // in the acknowledge stage
+  SendTurn turn;
   std::uint32_t async_events_reported = 0;
-  std::uint32_t windows = 0;  // memory windows of type 2 that are bound through it
-  std::uint32_t flows = 0;    // flow rules that deliver frames to it
-  std::uint32_t tables = 0;   // receive side scaling tables that contain this work queue
+  QueuePairUses uses;
   std::uint32_t frame_options = 0;  // FrameOption; current, changed by modifications
   std::vector<QueuePairOpening> openings;  // XRC receiver: its openings, the oldest first
   std::unique_ptr<SourceSide> source;      // null: a program posts its requests
@@ -161,10 +172,10 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
     return is_response_next() ? service_level() : requester.next_service_level();
   }
   Outgoing next_packet() {
-    was_response_ = is_response_next();
-    Outgoing outgoing = was_response_ ? responder_driver.next_packet() : requester_driver.next_packet();
+    turn.was_response = is_response_next();
+    Outgoing outgoing = turn.was_response ? responder_driver.next_packet() : requester_driver.next_packet();
     if (pacer != nullptr) [[unlikely]] {
-      const bool is_windowed = !was_response_ && is_reliable() && pacer->wants_acknowledgements();
+      const bool is_windowed = !turn.was_response && is_reliable() && pacer->wants_acknowledgements();
       if (is_windowed) outgoing.packet = pacer->prepare(std::move(outgoing.packet));
       on_paced(*outgoing.packet);
     }
@@ -184,40 +195,6 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
       requester_driver.on_transmit(outgoing);
     }
   }
-  // Calls visit(GatherPiece) for each piece of the payload of a packet that next_packet() has just returned.
-  template <class Visit>
-  void visit_gather(const Outgoing& outgoing, Visit visit) const {
-    const std::uint32_t length = outgoing.packet->payload.length;
-    if (outgoing.is_response) return visit(GatherPiece{outgoing.address, length, outgoing.work});
-    requester.work_of(outgoing)->sges.visit(
-        outgoing.offset, length, [&](const protocol::Sge& sge, std::uint32_t skip, std::uint32_t part) {
-          visit(GatherPiece{sge.va + skip, part, sge.lkey, sge.length - skip - part});
-          return true;
-        });
-  }
-  // False: an earlier transmission of the packet has been acknowledged; the program may reuse its memory.
-  bool needs_bytes(const Outgoing& outgoing) const {
-    return outgoing.is_response || requester.work_of(outgoing) != nullptr;
-  }
-  // Appends the program memory that gather() will read to `bytes`; false: it is not known.
-  bool show_gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces,
-                   std::vector<host::TouchedBytes>& bytes) const;
-  // Reads the packet's payload from program memory now; zeros unless needs_bytes().
-  void gather(const Outgoing& outgoing, std::span<const GatherPiece> pieces, std::span<std::byte> to);
-
-  // Writes payload at byte `offset` of a scatter list in `owner`'s memory. False: the list's keys do not
-  // allow local writes, and nothing is written.
-  bool scatter(const ScatterList& list, std::uint64_t offset, const ib::Payload& payload, Incoming& incoming,
-               Context& owner, std::uint32_t pd, MessageStream stream);
-  // The memory of a part of a scatter list; valid until the next call for any queue pair of the adapter.
-  // `is_allowed` is false if a key does not allow local writes; the last piece then has that key and no
-  // bytes.
-  struct FoundPieces {
-    std::span<const MemoryPiece> pieces;
-    bool is_allowed = false;
-  };
-  FoundPieces find_pieces(const ScatterList& list, std::uint64_t offset, std::uint32_t length, const Context& owner,
-                          std::uint32_t pd);
 
   // To SQE: a request of an unreliable queue pair failed. It receives, and cannot send until it is modified
   // (IBA 10.3.1.6).
@@ -246,8 +223,6 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   protocol::Cqe make_completion(std::uint64_t wr_id, ib::WcStatus status);
 
  private:
-  // The context whose program has the payload of a READ response; null: the key is unknown.
-  Context* answers_from(const Outgoing& response) const;
   // Lets the pacer check its window for the next packet.
   void judge_window();
   void on_paced(const ib::Packet& packet);
@@ -281,7 +256,7 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   std::uint32_t unused_receives() const override { return own_receives.unused(); }
   std::uint32_t placed_bytes(const ib::Packet& frame) const override;
   bool is_response_next() const {
-    return responses.has_packet() && (!was_response_ || !requester.has_packet());
+    return responses.has_packet() && (!turn.was_response || !requester.has_packet());
   }
 
   Context& target_owner() const;
@@ -289,7 +264,6 @@ class QueuePair : public Connection, private LocalOperations, private ResponderS
   Ref<SharedReceiveQueue> target_;
   bool drain_pending_ = false;  // SQ_DRAINED is to be raised
   bool flushed_before_ = false;  // a completion was flushed since the last reset; selects the vendor error
-  bool was_response_ = false;  // the last packet was a response
 };
 
 // Sets another target during its lifetime, for an answer to an earlier request.

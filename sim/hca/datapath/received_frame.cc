@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/payload_memory.h"
 #include "sim/hca/datapath/queue_pair.h"
 #include "sim/ib/bytes.h"
 #include "sim/ib/frame.h"
@@ -28,7 +29,7 @@ std::uint64_t room_behind(const ScatterList& list, std::uint32_t length) {
 // Writes that end within a cache line are padded to its end, as far as the scatter entry has room.
 std::uint32_t padding_behind(QueuePair& qp, const ScatterList& list, std::uint32_t length) {
   if ((qp.frame_options & kPadWrites) == 0 || length == 0) return 0;
-  const QueuePair::FoundPieces found = qp.find_pieces(list, length - 1, 1, qp.memory_owner(), qp.receive_pd());
+  const FoundPieces found = find_pieces(qp.adapter, list, length - 1, 1, qp.memory_owner(), qp.receive_pd());
   if (!found.is_allowed) return 0;
   const std::uint64_t line = qp.adapter.profile.cache_line_bytes;
   const std::uint64_t end = found.pieces.back().address + 1;

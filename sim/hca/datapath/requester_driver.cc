@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/payload_memory.h"
 #include "sim/hca/datapath/queue_pair.h"
 
 namespace verbatim::hca {
@@ -137,7 +138,7 @@ std::uint64_t RequesterDriver::place(Incoming& incoming, const Requester::Placem
   const ib::Packet& packet = *incoming.packet;
   const std::uint32_t pd = placement.is_own ? qp_.receive_pd() : qp_.params.pd;
   if (adapter.placements.is_limited() && !is_looked_up) [[unlikely]] {
-    const auto found = qp_.find_pieces(*placement.list, placement.offset, placement.length, qp_.context, pd);
+    const auto found = find_pieces(adapter, *placement.list, placement.offset, placement.length, qp_.context, pd);
     const std::uint64_t lookup = adapter.placements.begin(qp_.self, true, found.pieces, packet.trail.shared());
     if (lookup != 0) return lookup;
   }
@@ -146,7 +147,7 @@ std::uint64_t RequesterDriver::place(Incoming& incoming, const Requester::Placem
     const auto original = std::as_bytes(std::span(&packet.atomic_ack, 1));
     payload = {ib::PayloadBuffer::copy_of(original), 0, sizeof(packet.atomic_ack)};
   }
-  const bool allowed = qp_.scatter(*placement.list, placement.offset, payload, incoming, qp_.context, pd,
+  const bool allowed = scatter(qp_, *placement.list, placement.offset, payload, incoming, qp_.context, pd,
                                    message_stream(qp_.number, true));
   Actions actions;
   qp_.requester.on_placed(packet, allowed, now(), actions);

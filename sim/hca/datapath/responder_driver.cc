@@ -9,6 +9,7 @@
 
 #include "sim/hca/datapath/adapter.h"
 #include "sim/hca/datapath/late_receive.h"
+#include "sim/hca/datapath/payload_memory.h"
 #include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/datapath/receive_check.h"
 #include "sim/hca/datapath/received_frame.h"
@@ -181,8 +182,8 @@ std::uint64_t ResponderDriver::look_up(const ib::Packet& packet, const Responder
   const MemoryPiece piece{placement.address, placement.length, placement.key, nullptr};
   std::span<const MemoryPiece> pieces(&piece, placement.length > 0 ? 1 : 0);
   if (placement.receive != nullptr) {
-    pieces = qp_.find_pieces(placement.receive->sges, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd())
-                 .pieces;
+    const ScatterList& list = placement.receive->sges;
+    pieces = find_pieces(qp_.adapter, list, placement.offset, placement.length, qp_.memory_owner(), qp_.receive_pd()).pieces;
   }
   return qp_.adapter.placements.begin(qp_.self, false, pieces, packet.trail.shared());
 }
@@ -202,7 +203,7 @@ bool ResponderDriver::write(Incoming& incoming, const Responder::Placement& plac
         qp_.adapter.payloads.check_before_writes(ReceiveCheck::of(qp_, note, work, now()));
     }
     const bool is_placed =
-        qp_.scatter(work.sges, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
+        scatter(qp_, work.sges, placement.offset, payload, incoming, qp_.memory_owner(), qp_.receive_pd(), stream);
     qp_.adapter.payloads.check_before_writes(nullptr);
     return is_placed;
   }

@@ -7,6 +7,7 @@
 #include "sim/hca/adapter_base.h"
 #include "sim/hca/datapath/frame_steering.h"
 #include "sim/hca/datapath/general_services.h"
+#include "sim/hca/datapath/payload_memory.h"
 #include "sim/hca/datapath/payload_writer.h"
 #include "sim/hca/datapath/queue_pair.h"
 #include "sim/hca/datapath/receive_pipeline.h"
@@ -51,8 +52,8 @@ void SendPipeline::attach(fabric::Port& port) {
 }
 
 void SendPipeline::activate(QueuePair& qp) {
-  if (qp.is_scheduled || !qp.has_packet()) return;
-  qp.is_scheduled = true;
+  if (qp.turn.is_scheduled || !qp.has_packet()) return;
+  qp.turn.is_scheduled = true;
   enlist(qp);
   pump();
 }
@@ -85,7 +86,7 @@ void SendPipeline::end_turn(Lane& lane, QueuePair& qp, bool has_another) {
   if (has_another) {
     enlist(qp);
   } else {
-    qp.is_scheduled = false;
+    qp.turn.is_scheduled = false;
   }
 }
 
@@ -110,7 +111,7 @@ void SendPipeline::pump() {
     const auto number = static_cast<std::uint32_t>(lane - lanes_.data());
     QueuePair* qp = lane->active.front().qp.get();
     if (qp == nullptr || (qp != ready && !qp->has_packet())) {
-      if (qp != nullptr) qp->is_scheduled = false;
+      if (qp != nullptr) qp->turn.is_scheduled = false;
       take_turn(*lane);
       continue;
     }
@@ -150,7 +151,7 @@ void SendPipeline::put_off(Lane& lane, QueuePair& qp) {
   take_turn(lane);
   const Instant again = qp.pacer->next_check(adapter_.engine.now());
   if (again == kNever) {  // its window is full: an acknowledgement activates it
-    qp.is_scheduled = false;
+    qp.turn.is_scheduled = false;
     return;
   }
   paced_.add(again, qp.self);
@@ -161,7 +162,7 @@ void SendPipeline::on_paced() {
     QueuePair* const qp = ref.get();
     if (qp == nullptr) return;
     if (qp->has_packet()) return enlist(*qp);
-    qp->is_scheduled = false;
+    qp->turn.is_scheduled = false;
     qp->limited_since = kNever;
   });
   pump();
@@ -191,7 +192,7 @@ void SendPipeline::issue(Outgoing&& outgoing) {
   Gathered& gathered = gathering_.extend();
   gathered.begin(std::move(outgoing), adapter_.engine.now());
   if (gathered.complete) return advance();
-  gathered.outgoing.qp.get()->visit_gather(gathered.outgoing, [&gathered](const GatherPiece& piece) {
+  visit_gather(*gathered.outgoing.qp.get(), gathered.outgoing, [&gathered](const GatherPiece& piece) {
     if (gathered.piece.length == 0) {
       gathered.piece = piece;
       return;
@@ -266,7 +267,7 @@ void SendPipeline::release_writes_before(const Gathered& gathered) {
 }
 
 bool SendPipeline::needs_bytes(const Outgoing& outgoing) const {
-  return is_current(outgoing) && outgoing.qp.get()->needs_bytes(outgoing);
+  return is_current(outgoing) && hca::needs_bytes(*outgoing.qp.get(), outgoing);
 }
 
 void SendPipeline::on_cached(std::uint64_t number) {
@@ -282,7 +283,7 @@ host::Touch SendPipeline::touch_of(std::uint64_t cookie, std::vector<host::Touch
   const Gathered& gathered = gathering_[cookie - first_gathering_];
   const Outgoing& outgoing = gathered.outgoing;
   if (!is_current(outgoing) || outgoing.qp.get()->source != nullptr) return host::Touch::kUnseen;
-  return outgoing.qp.get()->show_gather(outgoing, gathered.pieces(), bytes) ? host::Touch::kRead : host::Touch::kUnknown;
+  return show_gather(*outgoing.qp.get(), outgoing, gathered.pieces(), bytes) ? host::Touch::kRead : host::Touch::kUnknown;
 }
 
 void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
@@ -294,7 +295,7 @@ void SendPipeline::on_dma_read(std::uint64_t cookie, Instant at_adapter) {
     ib::Packet& packet = *gathered.outgoing.packet;
     if (qp.source == nullptr) {
       packet.payload.buffer = ib::PayloadBuffer::allocate(packet.payload.length);
-      qp.gather(gathered.outgoing, gathered.pieces(), packet.payload.buffer.fill());
+      gather(qp, gathered.outgoing, gathered.pieces(), packet.payload.buffer.fill());
     }
     adapter_.tracer.record(adapter_.id, TraceEvent::kPayloadGathered, qp.number, packet.bth.psn.value,
                            packet.payload.length);
@@ -363,7 +364,7 @@ void SendPipeline::acknowledge(ib::PacketPtr packet, const Ref<QueuePair>& qp) {
   if (payloads_.holds_any()) [[unlikely]]
     decided = std::max(decided, payloads_.overtakable_until(message_stream(qp.get()->number, false)));
   packet->trail.add(decided, {adapter_.id, "acknowledgement held back"});
-  ++qp.get()->acknowledgements_staged;
+  ++qp.get()->turn.acknowledgements_staged;
   stage({std::move(packet), qp}, decided);
 }
 
@@ -388,7 +389,7 @@ void SendPipeline::on_acknowledged(Acknowledgement&& acknowledgement) {
   QueuePair* qp = acknowledgement.qp.get();
   if (qp == nullptr) return;
   if (!acknowledgement.is_notification()) [[likely]] {
-    --qp->acknowledgements_staged;
+    --qp->turn.acknowledgements_staged;
     if (is_left_out(acknowledgement)) {
       if (acknowledgement.packet->bth.becn) qp->owe_backward_mark();
       return;
@@ -425,7 +426,7 @@ void SendPipeline::on_datagram(ib::PacketPtr&& packet) {
 bool SendPipeline::is_left_out(const Acknowledgement& acknowledgement) {
   // IBA 9.7.5.1.2, 9.7.5.2.8: the next answer of any kind acknowledges all requests before it. It is in the
   // stage already: the requester's last request is never left without an answer.
-  if (acknowledgement.qp.get()->acknowledgements_staged == 0) return false;
+  if (acknowledgement.qp.get()->turn.acknowledgements_staged == 0) return false;
   if (ib::ack_kind(acknowledgement.packet->aeth.syndrome) != ib::AckKind::kAck) return false;
   return adapter_.profile.coalesce_acknowledgements ||
          adapter_.choices.choose(freedom::kAckCoalescing, adapter_.id, 2) != 0;

@@ -41,9 +41,9 @@ std::uint32_t EpollFile::readiness() const {
 
 // An epoll instance has become more ready if a file that it watches has.
 std::uint64_t EpollFile::generation_of(const Interest& interest, const VirtualFile& file) {
-  std::uint64_t generation = file.generation();
+  std::uint64_t generation = file.wait_queue.generation();
   if (interest.inner == nullptr) return generation;
-  for (const VirtualFilePtr& watched : interest.inner->watched()) generation += watched->generation();
+  for (const VirtualFilePtr& watched : interest.inner->watched()) generation += watched->wait_queue.generation();
   return generation;
 }
 

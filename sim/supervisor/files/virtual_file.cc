@@ -3,17 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "sim/core/check.h"
 
 namespace verbatim::supervisor {
-
-VirtualFile::~VirtualFile() {
-  if (follower_ != nullptr) remove_waiter(*follower_);
-  CHECK(waiters_.empty());
-}
 
 IoResult VirtualFile::read(std::size_t, std::vector<std::byte>&) { return -EINVAL; }
 IoResult VirtualFile::write(std::span<const std::byte>) { return -EINVAL; }
@@ -39,17 +33,6 @@ void VirtualFile::drop_descriptor() {
   if (--descriptors_ > 0) return;
   on_last_close();
   if (ends_waits_at_close()) notify();
-}
-
-void VirtualFile::add_waiter(Waiter& waiter) {
-  if (std::find(waiters_.begin(), waiters_.end(), &waiter) == waiters_.end()) waiters_.push_back(&waiter);
-}
-
-void VirtualFile::remove_waiter(Waiter& waiter) { std::erase(waiters_, &waiter); }
-
-void VirtualFile::notify() {
-  ++generation_;
-  for (Waiter* waiter : waiters_) waiter->wake(reports_adapter_events());
 }
 
 }  // namespace verbatim::supervisor

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/core/time.h"
+#include "sim/supervisor/files/wait_queue.h"
 
 namespace verbatim::supervisor {
 
@@ -26,22 +27,12 @@ class TcpSocket;
 class TerminalFile;
 class TerminalMaster;
 
-// A thread that waits for files, or another object that follows their changes.
-class Waiter {
- public:
-  // A file may have become ready. `by_adapter_event`: through an event of an adapter.
-  virtual void wake(bool by_adapter_event = false) = 0;
-
- protected:
-  ~Waiter() = default;
-};
-
 // Result of an operation: nullopt if it must wait, otherwise a value or -errno.
 using IoResult = std::optional<std::int64_t>;
 
 class VirtualFile {
  public:
-  virtual ~VirtualFile();
+  virtual ~VirtualFile() = default;
 
   // POLLIN, POLLOUT, POLLHUP, POLLERR, POLLRDHUP as poll(2) would report.
   virtual std::uint32_t readiness() const = 0;
@@ -114,14 +105,8 @@ class VirtualFile {
   // Timeouts of reads and writes (SO_RCVTIMEO, SO_SNDTIMEO); zero: none.
   Duration read_timeout{}, write_timeout{};
 
-  // Waiters are woken in the order in which they were added.
-  void add_waiter(Waiter& waiter);
-  void remove_waiter(Waiter& waiter);
-  // Optional waiter that is notified of every change as long as the file is open.
-  const std::shared_ptr<Waiter>& follower() const { return follower_; }
-  void set_follower(std::shared_ptr<Waiter> follower) { follower_ = std::move(follower); }
-  // Counts changes that may have made the file more ready; edge-triggered epoll compares it.
-  std::uint64_t generation() const { return generation_; }
+  // The threads that wait for the file, and its optional follower.
+  WaitQueue wait_queue;
   // Makes edge-triggered epoll report the file again.
   void report_again() { notify(); }
 
@@ -133,12 +118,9 @@ class VirtualFile {
   // event_wake_up.
   virtual bool reports_adapter_events() const { return false; }
   // The file's readiness has changed: waiters retry.
-  void notify();
+  void notify() { wait_queue.wake(reports_adapter_events()); }
 
  private:
-  std::vector<Waiter*> waiters_;
-  std::shared_ptr<Waiter> follower_;
-  std::uint64_t generation_ = 0;
   int descriptors_ = 0;
   bool nonblocking_ = false;
   std::uint64_t number_ = 0;

@@ -25,10 +25,10 @@ class AsyncContext::Poll final : public Waiter {
   Poll(AsyncContext& context, AsyncOrigin origin, const VirtualFilePtr& file, std::uint32_t events)
       : context_(context), origin_(std::move(origin)), open_(file), events_(events) {
     add_with_watched(files_, file);
-    for (const VirtualFilePtr& watched : files_) watched->add_waiter(*this);
+    for (const VirtualFilePtr& watched : files_) watched->wait_queue.add(*this);
   }
   ~Poll() {
-    for (const VirtualFilePtr& watched : files_) watched->remove_waiter(*this);
+    for (const VirtualFilePtr& watched : files_) watched->wait_queue.remove(*this);
   }
   Poll(const Poll&) = delete;
   Poll& operator=(const Poll&) = delete;

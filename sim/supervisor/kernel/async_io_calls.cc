@@ -166,7 +166,7 @@ std::int64_t load_request(CallContext& call, std::uint64_t address, AsyncRequest
     if (request.origin.notified == nullptr) return error;
   }
   // Written once, at the first try: the program may have changed or freed the iocb by a later one.
-  std::any& made = call.thread.arguments().made;
+  std::any& made = call.copies.made;
   constexpr std::uint32_t kNoKey = 0;
   if (!made.has_value() && !process.memory().store(address + offsetof(iocb, aio_key), kNoKey)) return -EFAULT;
   made = KeyWritten{};
@@ -235,7 +235,7 @@ CallOutcome sys_io_submit(CallContext& call, const ProgramOutput& output) {
     return {0, protocol::Action::kTransfers, {n, at - n}};
   };
   for (; at < count; ++at) {
-    if (at > static_cast<std::int64_t>(call.transferred)) call.thread.arguments().forget();
+    if (at > static_cast<std::int64_t>(call.transferred)) call.copies.forget();
     const auto pointer =
         call.load_argument<std::uint64_t>(call.address(2) + static_cast<std::uint64_t>(at) * sizeof(iocb*));
     if (!pointer) return answer(-EFAULT);

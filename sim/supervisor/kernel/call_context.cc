@@ -12,7 +12,7 @@ namespace verbatim::supervisor {
 
 std::optional<Instant> CallContext::load_deadline(std::uint64_t address, int* error) const {
   *error = 0;
-  if (thread.retried()) return thread.deadline();
+  if (is_retry()) return deadline();
   if (address == 0) return kNever;
   const auto timeout = process.memory().load<timespec>(address);
   if (!timeout) *error = -EFAULT;
@@ -42,7 +42,7 @@ CallOutcome CallContext::wait_or_give_up(std::vector<VirtualFilePtr> files, bool
                                          const std::string& call) const {
   const auto done = static_cast<std::int64_t>(transferred);
   Instant deadline = timeout > Duration::zero() ? later(now(), timeout) : kNever;
-  if (thread.retried()) deadline = thread.deadline();
+  if (is_retry()) deadline = this->deadline();
   if (dont_wait || now() >= deadline) return Answer{done > 0 ? done : -EAGAIN};
   return wait_for(std::move(files), deadline, call);
 }

@@ -49,7 +49,9 @@ class CallContext {
         table(services.table),
         number(thread.call().number),
         arguments(thread.call().arguments),
-        transferred(thread.call().transferred) {}
+        transferred(thread.call().transferred),
+        copies(thread.call().copies),
+        pending_open(thread.call().pending_open) {}
 
   Thread& thread;
   Process& process;  // of the thread
@@ -59,7 +61,13 @@ class CallContext {
 
   const std::uint32_t number;
   const std::int64_t (&arguments)[6];
-  std::uint64_t& transferred;  // see PendingCall
+  // State of the earlier tries, see CurrentCall.
+  std::uint64_t& transferred;
+  ArgumentCopies& copies;
+  CurrentCall::PendingOpen& pending_open;
+  bool is_retry() const { return thread.wait.is_retried(); }
+  // Deadline of the earlier tries.
+  Instant deadline() const { return thread.wait.deadline(); }
 
   // Argument `i` by its type in the kernel.
   int as_int(int i) const { return static_cast<int>(arguments[i]); }
@@ -91,7 +99,7 @@ class CallContext {
 
   // Reads a structure that an argument refers to; later tries get the first copy (tasks/argument_copies.h).
   bool read_argument(std::uint64_t address, std::span<std::byte> to) const {
-    return thread.arguments().read(process.memory(), address, to);
+    return copies.read(process.memory(), address, to);
   }
   template <class T>
   std::optional<T> load_argument(std::uint64_t address) const {

@@ -48,7 +48,7 @@ bool is_stream(const VirtualFile& file) { return S_ISSOCK(file.mode()) && !file.
 }  // namespace
 
 bool CallFailures::occurs(Thread& thread, std::string_view site) {
-  return calls_ != nullptr && calls_->choose(site, thread.component(), thread.process().host().component);
+  return calls_ != nullptr && calls_->choose(site, thread.source(), thread.process().host().component);
 }
 
 bool CallFailures::interrupts(Thread& thread) {
@@ -69,7 +69,7 @@ std::uint64_t CallFailures::readable_now(Thread& thread, VirtualFile& file, std:
   if (dont_wait && (is_pipe || there > 0) && occurs(thread, freedom::kWouldBlock)) {
     most = 0;
   } else if (!whole && there > 1 && occurs(thread, freedom::kShortTransfer)) {
-    most = calls_->choose_part(freedom::kShortBytes, thread.component(), there);
+    most = calls_->choose_part(freedom::kShortBytes, thread.source(), there);
   }
   if (most != limit) file.report_again();
   return most;
@@ -86,7 +86,7 @@ std::uint64_t CallFailures::writable_now(Thread& thread, VirtualFile& file, std:
   if (occurs(thread, freedom::kWouldBlock)) {
     most = 0;
   } else if (length > (is_pipe ? PIPE_BUF : 1) && occurs(thread, freedom::kShortTransfer)) {
-    most = calls_->choose_part(freedom::kShortBytes, thread.component(), length);
+    most = calls_->choose_part(freedom::kShortBytes, thread.source(), length);
   }
   if (most != length) file.report_again();
   return most;

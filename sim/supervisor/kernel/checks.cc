@@ -82,28 +82,31 @@ void Checks::report_note(Process& process, const protocol::VerbNote& note, std::
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
   // A thread with a deadline polls again by itself.
-  if (deadline != kNever || thread.retried() || thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp)) return;
+  if (deadline != kNever || thread.wait.is_retried() || thread.process().contexts().empty() ||
+      !is_on(Check::kMissedWakeUp)) {
+    return;
+  }
   for (const VirtualFilePtr& file : files) {
-    check_wait(thread, file, &hca::Hca::slept_on, "sleeps until", now);
+    check_wait(thread, file, &hca::Inspector::slept_on, "sleeps until", now);
   }
 }
 
 void Checks::after_read(Thread& thread, const VirtualFilePtr& file, Instant now) {
   // A thread that does not block, or has blocked, does not depend on the event, and neither does one with another
   // event.
-  if (thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp) || file->nonblocking() || thread.retried() ||
+  if (thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp) || file->nonblocking() || thread.wait.is_retried() ||
       file->readiness() != 0)
     return;
-  check_wait(thread, file, &hca::Hca::would_sleep_on, "waits for", now);
+  check_wait(thread, file, &hca::Inspector::would_sleep_on, "waits for", now);
 }
 
 void Checks::check_wait(Thread& thread, const VirtualFilePtr& file,
-                        hca::SleptOn (hca::Hca::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
+                        hca::SleptOn (hca::Inspector::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
                         Instant now) {
   Process& process = thread.process();
   for (const auto& context : process.contexts()) {
     if (!context->is_open() || context->owner() != process.pid()) continue;
-    const hca::SleptOn slept = (context->hca().*find)(context->handle(), context->known_channel(file), thread.tid());
+    const hca::SleptOn slept = (context->hca().inspector().*find)(context->handle(), context->known_channel(file), thread.tid());
     if (slept.cq == 0) continue;
     report(process, Check::kMissedWakeUp, slept.armed_from,
            fmt::format("thread {} {} the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
@@ -149,7 +152,7 @@ void Checks::before_command(Thread& thread, DeviceContext& context, std::span<co
     return check_region(thread, context, destroy.handle, now);
   }
   if (type != CommandType::kDestroyCq && type != CommandType::kDestroyQp) return;
-  const hca::Inspection one = context.hca().inspect_one(context.handle(), type == CommandType::kDestroyCq, destroy.handle);
+  const hca::Inspection one = context.hca().inspector().inspect_one(context.handle(), type == CommandType::kDestroyCq, destroy.handle);
   for (const auto& cq : one.cqs) keep(thread.process(), cq);
   for (const auto& qp : one.qps) keep(thread.process(), qp);
 }
@@ -176,7 +179,7 @@ void Checks::after_command(Thread& thread, DeviceContext& context, std::span<con
 
 void Checks::check_region(Thread& thread, DeviceContext& context, std::uint32_t handle, Instant now) {
   if (!is_on(Check::kRegionInUse)) return;
-  const hca::RegionUse use = context.hca().use_of_region(context.handle(), handle);
+  const hca::RegionUse use = context.hca().inspector().use_of_region(context.handle(), handle);
   if (use.sends + use.receives == 0) return;
   Process& process = thread.process();
   const protocol::ThreadSlot& slot = process.region().slot(thread.slot());
@@ -209,7 +212,7 @@ void Checks::before_failure_of_copy(Process& process, Process& original, int cod
 void Checks::before_exit(Process& process, int code, Instant now) {
   for (const auto& context : process.contexts()) {
     if (!context->is_open() || context->owner() != process.pid()) continue;
-    const hca::Inspection all = context->hca().inspect(context->handle());
+    const hca::Inspection all = context->hca().inspector().inspect(context->handle());
     for (const auto& cq : all.cqs) keep(process, cq);
     for (const auto& qp : all.qps) keep(process, qp);
     if (code != 0 || !is_on(Check::kLeak)) continue;

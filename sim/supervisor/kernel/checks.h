@@ -16,7 +16,7 @@
 
 #include "sim/core/trace.h"
 #include "sim/hca/hca.h"
-#include "sim/hca/inspection.h"
+#include "sim/hca/inspector.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/spec/options.h"
 #include "sim/supervisor/spec/queue_figures.h"
@@ -64,7 +64,7 @@ class Checks {
   // Reports a wait for an event of `file`, a completion channel, if `find` finds a queue whose completions need not
   // raise it.
   void check_wait(Thread& thread, const VirtualFilePtr& file,
-                  hca::SleptOn (hca::Hca::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
+                  hca::SleptOn (hca::Inspector::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
                   Instant now);
   void keep(Process& process, const hca::CompletionQueueState& cq);
   void keep(Process& process, const hca::QueuePairState& qp);

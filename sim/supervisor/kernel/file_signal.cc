@@ -22,7 +22,7 @@ FileSignal::FileSignal(Engine& engine, ComponentId source, VirtualFile& file, Se
 void FileSignal::set_async(bool async, int descriptor) {
   if (async) descriptor_ = descriptor;
   is_async_ = async;
-  async ? file_.add_waiter(*this) : file_.remove_waiter(*this);
+  async ? file_.wait_queue.add(*this) : file_.wait_queue.remove(*this);
 }
 
 void FileSignal::wake(bool) {

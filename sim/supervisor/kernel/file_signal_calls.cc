@@ -29,14 +29,14 @@ Thread* thread_of(Process& process, const FileSignal::Owner& owner) {
 }  // namespace
 
 bool is_async(const VirtualFile& file) {
-  const auto* signal = static_cast<const FileSignal*>(file.follower().get());
+  const auto* signal = static_cast<const FileSignal*>(file.wait_queue.follower().get());
   return signal != nullptr && signal->is_async();
 }
 
 namespace {
 
 FileSignal& signal_of(CallContext& call, VirtualFile& file) {
-  if (file.follower() == nullptr) {
+  if (file.wait_queue.follower() == nullptr) {
     const std::size_t host = call.process.host_index();
     const auto send = [&table = call.table, host](const FileSignal::Owner& owner, int signal,
                                                   const SignalOrigin& origin) {
@@ -48,10 +48,10 @@ FileSignal& signal_of(CallContext& call, VirtualFile& file) {
                                                            : signal_thread(*thread, signal, origin);
       }
     };
-    file.set_follower(
+    file.wait_queue.set_follower(
         std::make_shared<FileSignal>(call.services.engine, call.process.host().component, file, send));
   }
-  return static_cast<FileSignal&>(*file.follower());
+  return static_cast<FileSignal&>(*file.wait_queue.follower());
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ std::optional<Instant> futex_deadline(CallContext& call, std::uint64_t address,
 
 // A retry after sleeping: woken, timed out, or still asleep.
 CallOutcome futex_slept(CallContext& call, FutexTable& futexes, bool woken) {
-  if (!woken && call.now() < call.thread.deadline())
-    return call.wait_for({}, call.thread.deadline(), "futex");
+  if (!woken && call.now() < call.deadline())
+    return call.wait_for({}, call.deadline(), "futex");
   futexes.forget(call.thread);
   return Answer{woken ? 0 : -ETIMEDOUT};
 }
@@ -214,7 +214,7 @@ void release_robust_locks(FutexTable& futexes, Thread& thread) {
   };
   void* head_address = nullptr;
   std::size_t size = 0;
-  if (syscall(SYS_get_robust_list, thread.native_tid(), &head_address, &size) != 0 || head_address == nullptr) return;
+  if (syscall(SYS_get_robust_list, thread.native.tid, &head_address, &size) != 0 || head_address == nullptr) return;
   const auto first = reinterpret_cast<std::uint64_t>(head_address);
   const auto head = memory.load<Head>(first);
   if (!head) return;

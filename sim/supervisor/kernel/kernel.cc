@@ -52,8 +52,8 @@ Kernel::~Kernel() = default;
 CallOutcome Kernel::execute(Thread& thread) {
   thread.stop_waiting();
   CallContext call = state_->context_of(thread);
-  call.process.set_calling_thread(thread.native_tid());
-  const bool was_blocked = thread.retried();
+  call.process.set_calling_thread(thread.native.tid);
+  const bool was_blocked = thread.wait.is_retried();
   CallOutcome outcome = dispatch(call, *state_);
   if (!outcome && thread.signals.has_deliverable() && call.transferred > 0) {
     outcome = Answer{static_cast<std::int64_t>(call.transferred)};  // bytes already moved are not moved again
@@ -91,7 +91,7 @@ Answer Kernel::refuse(Thread& thread) {
 
 CallOutcome Kernel::command(Thread& thread) {
   CallContext call = state_->context_of(thread);
-  call.process.set_calling_thread(thread.native_tid());
+  call.process.set_calling_thread(thread.native.tid);
   return execute_command(call);
 }
 

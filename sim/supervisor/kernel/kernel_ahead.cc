@@ -25,7 +25,7 @@ Kernel::Concerns Kernel::concerns(Thread& thread) const {
   const auto of_file = [&](int argument) {
     const VirtualFilePtr file = thread.process().files().at(call.arguments[argument]);
     if (file == nullptr) return Concerns::kCaller;
-    if (file->reaches_beyond_host() || file->follower() != nullptr) return Concerns::kAnybody;
+    if (file->reaches_beyond_host() || file->wait_queue.follower() != nullptr) return Concerns::kAnybody;
     return file->tree_path().empty() ? Concerns::kWaiting : Concerns::kCaller;
   };
   const protocol::SystemCall& row = protocol::system_call(call.number);

@@ -144,7 +144,7 @@ CallOutcome sys_get_robust_list(CallContext& call) {
   if (meant == nullptr) return Answer{-ESRCH};
   void* head = nullptr;
   std::size_t size = 0;
-  if (syscall(SYS_get_robust_list, meant->native_tid(), &head, &size) != 0) return Answer{-errno};
+  if (syscall(SYS_get_robust_list, meant->native.tid, &head, &size) != 0) return Answer{-errno};
   ProcessMemory& memory = call.process.memory();
   const bool stored = memory.store(call.address(2), size) && memory.store(call.address(1), head);
   return Answer{stored ? 0 : -EFAULT};

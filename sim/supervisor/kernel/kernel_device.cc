@@ -76,10 +76,10 @@ bool needs_raw_packets(std::span<const std::byte> mailbox, CommandType type) {
 // neighbour discovery has timed out, uninterruptible by signals (rdma_addr_find_l2_eth_by_grh).
 CallOutcome await_neighbour(CallContext& call, std::span<std::byte> mailbox) {
   constexpr std::int64_t kNeighbourDiscoveryNs = 1'000'000'000;
-  const bool begins = !call.thread.retried();
+  const bool begins = !call.is_retry();
   call.thread.stop_waiting();
-  if (begins || call.now() < call.thread.deadline()) {
-    const Instant deadline = begins ? add_ns(call.now(), kNeighbourDiscoveryNs) : call.thread.deadline();
+  if (begins || call.now() < call.deadline()) {
+    const Instant deadline = begins ? add_ns(call.now(), kNeighbourDiscoveryNs) : call.deadline();
     return call.wait_for({}, deadline, "neighbour discovery");
   }
   call.thread.finish_call();
@@ -138,7 +138,7 @@ std::shared_ptr<DeviceContext> use_device(CallContext& call, std::shared_ptr<Dev
       },
       [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
         for (auto& thread : process.threads()) {
-          const Parked* parked = thread->parked();
+          const Parked* parked = thread->parking.loop();
           if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
           if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
         }
@@ -252,7 +252,7 @@ CallOutcome execute_command(CallContext& call) {
     return Answer{-EINVAL};
   }
   std::vector<std::byte> mailbox(shared.begin(), shared.begin() + size);
-  if (call.thread.retried()) return await_neighbour(call, mailbox);
+  if (call.is_retry()) return await_neighbour(call, mailbox);
   CommandHeader header;
   std::memcpy(&header, mailbox.data(), sizeof header);
   Answer answer{0};

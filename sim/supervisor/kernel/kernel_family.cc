@@ -46,8 +46,8 @@ CallOutcome copy_process(CallContext& call) {
       return Answer{-EINVAL};
     }
   }
-  call.thread.set_copy_pid(call.table.new_pid());
-  return Answer{call.thread.copy_pid(), protocol::Action::kForkProcess, {0, 0}};
+  call.thread.call().copy_pid = call.table.new_pid();
+  return Answer{call.thread.call().copy_pid, protocol::Action::kForkProcess, {0, 0}};
 }
 
 namespace {

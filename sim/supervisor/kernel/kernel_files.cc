@@ -35,7 +35,7 @@ CallOutcome sys_pipe(CallContext& call) {
 // fifo(7): opening one end waits for the other, unless O_NONBLOCK is given.
 CallOutcome open_fifo(CallContext& call, const std::string& path, int flags) {
   const int mode = flags & O_ACCMODE;
-  const Thread::PendingOpen pending = call.thread.pending_open;
+  const CurrentCall::PendingOpen pending = call.pending_open;
   std::shared_ptr<Pipe> pipe;
   if (pending.end == nullptr) {
     struct stat status;
@@ -52,10 +52,10 @@ CallOutcome open_fifo(CallContext& call, const std::string& path, int flags) {
   const std::uint64_t partners = mode == O_RDONLY ? end->pipe().writers_ever : end->pipe().readers_ever;
   const bool met = pending.end != nullptr && pending.partners != partners;
   if (alone && !met && (flags & O_NONBLOCK) == 0) {
-    call.thread.pending_open = {end, partners};
+    call.pending_open = {end, partners};
     return call.wait_for({end}, kNever, "open of a named pipe");
   }
-  call.thread.pending_open = {};
+  call.pending_open = {};
   return call.install(end, (flags & O_NONBLOCK) != 0);
 }
 

@@ -44,7 +44,7 @@ std::optional<PassedFile> file_to_pass(CallContext& call, RealDescriptors& descr
 
 std::optional<Sending> load_sending(CallContext& call, RealDescriptors& descriptors, const msghdr& header,
                                     int flags, int* error) {
-  if (const auto* made = std::any_cast<Sending>(&call.thread.arguments().made)) {
+  if (const auto* made = std::any_cast<Sending>(&call.copies.made)) {
     *error = 0;
     return *made;
   }
@@ -81,7 +81,7 @@ std::optional<Sending> load_sending(CallContext& call, RealDescriptors& descript
     at += CMSG_ALIGN(part.cmsg_len);
   }
   *error = 0;
-  call.thread.arguments().made = sending;
+  call.copies.made = sending;
   return sending;
 }
 
@@ -283,7 +283,7 @@ CallOutcome sys_sendmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
   const std::uint64_t count = std::min(static_cast<std::uint64_t>(call.flags(2) & 0xffffffff), kMaxMessages);
   const bool dont_wait = (call.flags(3) & MSG_DONTWAIT) != 0 || socket->nonblocking();
   std::uint64_t& done = call.transferred;
-  std::uint64_t& moved = call.thread.arguments().moved;
+  std::uint64_t& moved = call.copies.moved;
   while (done < count || moved > 0) {
     const auto result = [&](std::int64_t error) {
       return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
@@ -310,7 +310,7 @@ CallOutcome sys_sendmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
     if (moved == 0) ++done;
     if (!process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(moved + sent))) return result(-EFAULT);
     if (!is_part) {
-      call.thread.arguments().forget();
+      call.copies.forget();
     } else if (dont_wait) {
       return result(0);
     } else {
@@ -326,7 +326,7 @@ CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
   const std::uint64_t count = std::min(static_cast<std::uint64_t>(call.flags(2) & 0xffffffff), kMaxMessages);
   std::uint64_t& done = call.transferred;
   Duration timeout = socket->read_timeout;
-  if (!call.thread.retried() && a[4] != 0) {
+  if (!call.is_retry() && a[4] != 0) {
     const auto limit = process.memory().load<timespec>(call.address(4));
     if (!limit || !valid(*limit)) return Answer{limit ? -EINVAL : -EFAULT};
     timeout = Duration(std::max<std::int64_t>(to_ns(*limit), 1) * 1000);
@@ -356,7 +356,7 @@ CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
     if (error != 0) break;
     const bool stored = store_message(call, descriptors, at, *header, message, a[3], received) &&
                         process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(*n));
-    call.thread.arguments().forget();
+    call.copies.forget();
     if (!stored) error = -EFAULT;
     done += stored ? 1 : 0;
   }

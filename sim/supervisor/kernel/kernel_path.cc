@@ -380,7 +380,7 @@ CallOutcome sys_open(CallContext& call, HostTrees& trees) {
   const protocol::PathCall& row = *protocol::path_call(call.number);
   const int flags =
       call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : static_cast<int>(call.arguments[row.flags]);
-  if (call.thread.pending_open.end != nullptr)
+  if (call.pending_open.end != nullptr)
     return open_fifo(call, {}, flags);  // found by an earlier try; the path may have changed
   int error;
   const auto path = whole_path(call, row.paths[0], &error);

@@ -57,7 +57,7 @@ CallOutcome sys_msgsnd(CallContext& call) {
   MessageQueue::Message message{*type, std::vector<std::byte>(size)};
   if (size > 0 && !call.read_argument(from + kTypeSize, message.bytes)) return Answer{-EFAULT};
   const auto queue = call.host.sysv_ipc.queues.find(call.as_int(0));
-  if (queue == nullptr) return Answer{call.thread.retried() ? -EIDRM : -EINVAL};
+  if (queue == nullptr) return Answer{call.is_retry() ? -EIDRM : -EINVAL};
   if (!queue->permissions.allow(call.thread.credentials, 0222)) return Answer{-EACCES};
   if (!queue->has_room(size)) {
     if ((call.flags(3) & IPC_NOWAIT) != 0) return Answer{-EAGAIN};
@@ -77,7 +77,7 @@ CallOutcome sys_msgrcv(CallContext& call) {
   if (call.as_int(0) < 0 || a[2] < 0) return Answer{-EINVAL};
   if (copies && ((call.flags(4) & MSG_EXCEPT) != 0 || waits)) return Answer{-EINVAL};
   const auto queue = call.host.sysv_ipc.queues.find(call.as_int(0));
-  if (queue == nullptr) return Answer{call.thread.retried() ? -EIDRM : -EINVAL};
+  if (queue == nullptr) return Answer{call.is_retry() ? -EIDRM : -EINVAL};
   if (!queue->permissions.allow(call.thread.credentials, 0444)) return Answer{-EACCES};
   const auto found = queue->find(a[3], a[4]);
   if (found == queue->messages.end()) {

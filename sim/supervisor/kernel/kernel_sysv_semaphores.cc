@@ -63,8 +63,8 @@ CallOutcome sys_semop(CallContext& call) {
     return Answer{-EFAULT};
   Instant deadline = kNever;
   const bool has_limit = call.number == SYS_semtimedop && a[3] != 0;
-  if (call.thread.retried()) {
-    deadline = call.thread.deadline();
+  if (call.is_retry()) {
+    deadline = call.deadline();
   } else if (has_limit) {
     const auto timeout = process.memory().load<timespec>(call.address(3));
     if (!timeout) return Answer{-EFAULT};
@@ -72,7 +72,7 @@ CallOutcome sys_semop(CallContext& call) {
     deadline = add_ns(call.now(), to_ns(*timeout));
   }
   const auto set = call.host.sysv_ipc.semaphores.find(call.as_int(0));
-  if (set == nullptr) return Answer{call.thread.retried() ? -EIDRM : -EINVAL};
+  if (set == nullptr) return Answer{call.is_retry() ? -EIDRM : -EINVAL};
   set->stop_awaiting(call.thread);
   const auto highest = std::ranges::max(operations, {}, &Operation::number).number;
   if (highest >= set->values.size()) return Answer{-EFBIG};

@@ -195,10 +195,10 @@ CallOutcome read_terminal(CallContext& call, const std::shared_ptr<TerminalFile>
     file->bytes_seen = there;
     return wait(kNever);
   }
-  const bool goes_on = call.thread.retried() && file->bytes_seen == there && call.thread.deadline() != kNever;
+  const bool goes_on = call.is_retry() && file->bytes_seen == there && call.deadline() != kNever;
   file->bytes_seen = there;
-  if (goes_on && call.now() >= call.thread.deadline()) return take();
-  return wait(goes_on ? call.thread.deadline() : later(call.now(), time));
+  if (goes_on && call.now() >= call.deadline()) return take();
+  return wait(goes_on ? call.deadline() : later(call.now(), time));
 }
 
 namespace {

@@ -27,7 +27,7 @@ CallOutcome sys_clone(CallContext& call, const MakeThread& make_thread) {
   made->publish_credentials();
   call.process.thread_in_making = made;
   call.process.region().slot(made->slot()).native_tid = 0;
-  if ((call.flags(0) & CLONE_CHILD_CLEARTID) != 0) made->set_clear_tid(call.address(3));
+  if ((call.flags(0) & CLONE_CHILD_CLEARTID) != 0) made->clear_tid = call.address(3);
   made->set_request(request::Attach{});
   made->run_at(call.now() + Duration(call.process.host().costs.wake_up_ps) +
                made->delays.choose(kAfterWait));
@@ -35,14 +35,14 @@ CallOutcome sys_clone(CallContext& call, const MakeThread& make_thread) {
 }
 
 CallOutcome sys_set_tid_address(CallContext& call) {
-  call.thread.set_clear_tid(call.address(0));
+  call.thread.clear_tid = call.address(0);
   return Answer{call.thread.tid()};
 }
 
 void end_thread(FutexTable& futexes, Thread& thread) {
-  if (thread.clear_tid() == 0) return;
-  thread.process().memory().store(thread.clear_tid(), std::uint32_t{0});
-  wake_futex_word(futexes, thread.process(), thread.clear_tid());
+  if (thread.clear_tid == 0) return;
+  thread.process().memory().store(thread.clear_tid, std::uint32_t{0});
+  wake_futex_word(futexes, thread.process(), thread.clear_tid);
 }
 
 void release_robust_locks(FutexTable& futexes, Process& process) {

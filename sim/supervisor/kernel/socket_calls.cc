@@ -107,7 +107,7 @@ CallOutcome sys_connect(CallContext& call, const std::shared_ptr<Socket>& socket
   if (!name) return Answer{error};
   if (const int refusal = error_of_socket_name(call, *name, false); refusal != 0) return Answer{refusal};
   VirtualFilePtr blocker;
-  const IoResult result = socket->connect(call.process, *name, call.thread.retried(), blocker);
+  const IoResult result = socket->connect(call.process, *name, call.is_retry(), blocker);
   if (result) return Answer{*result};
   return call.wait_for({blocker}, kNever, "connect");
 }

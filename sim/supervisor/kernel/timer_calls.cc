@@ -143,7 +143,7 @@ void store_remaining_time(CallContext& call) {
   const auto address = call.address(by_clock ? 3 : 1);
   if (address == 0 || (by_clock && (call.flags(1) & TIMER_ABSTIME) != 0)) return;
   const Duration rest =
-      call.thread.deadline() > call.now() ? call.thread.deadline() - call.now() : Duration::zero();
+      call.deadline() > call.now() ? call.deadline() - call.now() : Duration::zero();
   call.process.memory().store(address, to_timespec(rest));
 }
 

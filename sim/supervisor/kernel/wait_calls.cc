@@ -73,8 +73,8 @@ CallOutcome sys_poll(CallContext& call) {
     if (VirtualFilePtr file = process.files().at(entry.fd)) add_with_watched(files, std::move(file));
   }
   Instant deadline = kNever;
-  if (call.thread.retried()) {
-    deadline = call.thread.deadline();
+  if (call.is_retry()) {
+    deadline = call.deadline();
   } else if (call.number == SYS_ppoll) {
     int error;
     const auto loaded = call.load_deadline(call.address(2), &error);
@@ -132,8 +132,8 @@ CallOutcome sys_select(CallContext& call) {
     }
   }
   Instant deadline = kNever;
-  if (call.thread.retried()) {
-    deadline = call.thread.deadline();
+  if (call.is_retry()) {
+    deadline = call.deadline();
   } else if (a[4] != 0 && call.number == SYS_select) {
     const auto timeout = process.memory().load<timeval>(call.address(4));
     if (!timeout) return Answer{-EFAULT};
@@ -203,8 +203,8 @@ CallOutcome sys_epoll_wait(CallContext& call) {
   if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
   const bool ready = epoll->readiness() != 0;
   Instant deadline = kNever;
-  if (call.thread.retried()) {
-    deadline = call.thread.deadline();
+  if (call.is_retry()) {
+    deadline = call.deadline();
   } else if (call.number == SYS_epoll_pwait2) {
     const auto loaded = call.load_deadline(call.address(3), &error);
     if (!loaded) return Answer{error};
@@ -231,9 +231,9 @@ CallOutcome sys_epoll_wait(CallContext& call) {
 CallOutcome sys_sleep(CallContext& call) {
   const auto& a = call.arguments;
   const bool by_clock = call.number == SYS_clock_nanosleep;
-  if (call.thread.retried()) {
-    if (call.now() >= call.thread.deadline()) return Answer{0};
-    return call.wait_for({}, call.thread.deadline(), "sleep");
+  if (call.is_retry()) {
+    if (call.now() >= call.deadline()) return Answer{0};
+    return call.wait_for({}, call.deadline(), "sleep");
   }
   const auto loaded = call.process.memory().load<timespec>(call.address(by_clock ? 2 : 0));
   if (!loaded) return Answer{-EFAULT};
@@ -243,7 +243,7 @@ CallOutcome sys_sleep(CallContext& call) {
     ns = ns_until(a[0], *loaded, call.now(), call.epoch_ns());
   if (ns <= 0) return Answer{0};
   const bool is_absolute = by_clock && (call.flags(1) & TIMER_ABSTIME) != 0;
-  return call.wait_for({}, add_ns(is_absolute ? call.now() : call.thread.called_at(), ns), "sleep");
+  return call.wait_for({}, add_ns(is_absolute ? call.now() : call.thread.call().called_at, ns), "sleep");
 }
 
 // The call has found nothing, or has slept. Stores the files and memory that decide its result, for the
@@ -260,7 +260,7 @@ void keep_empty_call(CallContext& call, Answer& answer) {
   if (protocol::is_sleep(call.number, a)) {
     timespec asked;
     std::memcpy(&asked, memory.data(), sizeof asked);
-    slept = call.now() - call.thread.called_at();
+    slept = call.now() - call.thread.call().called_at;
     // A process that was stopped meanwhile has slept longer.
     if (slept != add_ns(Instant{}, std::max<std::int64_t>(to_ns(asked), 0)) - Instant{}) return;
     answer.arguments[0] = to_ps(slept);

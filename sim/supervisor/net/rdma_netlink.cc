@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/hca/inspector.h"
 #include "sim/supervisor/net/adapter_queries.h"
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/net/netlink_message.h"
@@ -86,7 +87,7 @@ class Answers {
   }
 
   void add_resources(std::uint32_t index) {
-    const std::vector<hca::Inspection> contexts = host_.devices[index]->inspect_all();
+    const std::vector<hca::Inspection> contexts = host_.devices[index]->inspector().inspect_all();
     std::uint64_t pds = 0, cqs = 0, qps = 0, mrs = 0, srqs = 0;
     for (const hca::Inspection& context : contexts) {
       pds += context.domains;
@@ -116,7 +117,7 @@ class Answers {
   // As fill_res_qp_entry() of Linux.
   void add_queue_pairs(std::uint32_t index, std::optional<std::uint32_t> number) {
     std::vector<Owned<hca::QueuePairState>> found;
-    for (const hca::Inspection& context : host_.devices[index]->inspect_all()) {
+    for (const hca::Inspection& context : host_.devices[index]->inspector().inspect_all()) {
       for (const hca::QueuePairState& qp : context.qps) {
         if (!number || *number == qp.number) found.push_back({qp, context.process});
       }
@@ -139,7 +140,7 @@ class Answers {
 
   // As fill_res_cq_entry() of Linux: each queue pair uses the queues of its two directions.
   void add_completion_queues(std::uint32_t index, std::optional<std::uint32_t> number) {
-    const std::vector<hca::Inspection> contexts = host_.devices[index]->inspect_all();
+    const std::vector<hca::Inspection> contexts = host_.devices[index]->inspector().inspect_all();
     std::vector<Owned<hca::CompletionQueueState>> found;
     std::map<std::uint32_t, std::uint64_t> uses;
     for (const hca::Inspection& context : contexts) {

@@ -8,7 +8,7 @@ namespace verbatim::supervisor {
 bool EmptyCall::is_still_empty() const {
   for (std::size_t i = 0; i < files.size(); ++i) {
     const VirtualFilePtr file = files[i].lock();
-    if (file == nullptr || file->generation() != generations[i]) return false;
+    if (file == nullptr || file->wait_queue.generation() != generations[i]) return false;
   }
   return repeats;
 }
@@ -56,7 +56,7 @@ std::uint32_t EmptyCalls::keep_result(std::int64_t result, Duration slept, std::
   call.memory = std::move(memory);
   for (const VirtualFilePtr& file : files) {
     call.files.push_back(file);
-    call.generations.push_back(file->generation());
+    call.generations.push_back(file->wait_queue.generation());
   }
   call.repeats = true;
   const auto place = static_cast<std::uint32_t>(last_ + 1);

@@ -169,15 +169,15 @@ bool Parked::may_change(const ProcessMemory& memory, std::span<const spin::Memor
 void show_growth(Process& process, std::span<const spin::MemoryRange> accessed) {
   if (process.analyst() != nullptr) process.analyst()->write_followed();
   for (auto& thread : process.threads()) {
-    const Parked* const parked = thread->parked();
-    if (parked != nullptr && parked->may_change(process.memory(), accessed)) thread->show_growth();
+    const Parked* const parked = thread->parking.loop();
+    if (parked != nullptr && parked->may_change(process.memory(), accessed)) thread->parking.show_growth();
   }
 }
 
 void show_growth(Process& process) {
   if (process.analyst() != nullptr) process.analyst()->write_followed();
   for (auto& thread : process.threads()) {
-    if (thread->parked() != nullptr) thread->show_growth();
+    if (thread->parking.loop() != nullptr) thread->parking.show_growth();
   }
 }
 

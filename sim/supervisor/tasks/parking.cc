@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "sim/hca/inspector.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/tasks/analysed_memory.h"
 #include "sim/supervisor/tasks/mapped_twice.h"
@@ -414,7 +415,7 @@ std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollL
     if (number < 1 || number > opened.size() || !opened[number - 1]->is_open()) return std::nullopt;
     DeviceContext& device = *opened[number - 1];
     if (device.owner() != process_.pid()) return std::nullopt;
-    const auto empty = device.hca().empty_completion_queue(device.handle(), queue.handle);
+    const auto empty = device.hca().inspector().empty_completion_queue(device.handle(), queue.handle);
     if (!empty) {
       shows_something_ = true;
       return std::nullopt;
@@ -464,7 +465,7 @@ bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
   const auto is_registered = [this](std::uint64_t address, std::uint64_t size) {
     return std::ranges::any_of(process_.contexts(), [&](const auto& context) {
       return context->is_open() && context->owner() == process_.pid() &&
-             context->hca().is_registered(context->handle(), address, size);
+             context->hca().inspector().is_registered(context->handle(), address, size);
     });
   };
   const auto any = [&](const auto& places, const auto& size) {

@@ -7,7 +7,7 @@
 // - A poll loop looks at t, t + c, t + 2c, … (c: cost of an empty poll). It resumes at the first look at or
 //   after the change. A spin takes no virtual time and resumes at the time of the change. A turn that polls
 //   several queues may end with any of its looks: the thread that resumes first executes the earlier polls of
-//   that turn, which find nothing (Thread::Turn).
+//   that turn, which find nothing (ThreadParking::Turn).
 // - Growing values change by a constant each turn (sim/supervisor/spin/growth.h). Another thread or an
 //   adapter that accesses the program's memory meanwhile finds the values of that time. The thread resumes
 //   with those of its turn; its registers are in the frame of the poll (protocol::kPollFrame). A loop proven

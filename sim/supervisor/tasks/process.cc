@@ -122,7 +122,7 @@ void Process::set_environment(const std::vector<std::string>& variables) {
 const Credentials& Process::credentials() const {
   static const Credentials kOfNobody;
   for (const auto& thread : threads_) {
-    if (thread->native_tid() == calling_tid_ && thread->state() != Thread::State::kDead) return thread->credentials;
+    if (thread->native.tid == calling_tid_ && thread->state() != Thread::State::kDead) return thread->credentials;
   }
   return threads_.empty() ? kOfNobody : threads_.front()->credentials;
 }

@@ -11,9 +11,9 @@ namespace {
 std::uint64_t unsigned_of(std::int64_t argument) { return static_cast<std::uint64_t>(argument); }
 std::uint32_t low_of(std::int64_t argument) { return static_cast<std::uint32_t>(argument); }
 
-CallArguments arguments_in(const protocol::ThreadSlot& slot) {
-  CallArguments call{.number = slot.number};
-  std::ranges::copy(slot.arguments, call.arguments.begin());
+PendingCall arguments_in(const protocol::ThreadSlot& slot) {
+  PendingCall call{.number = slot.number};
+  std::ranges::copy(slot.arguments, call.arguments);
   return call;
 }
 
@@ -102,7 +102,7 @@ Any decode(const protocol::ThreadSlot& slot) {
   return Timed();
 }
 
-const CallArguments* arguments_of(const Timed& request) {
+const PendingCall* arguments_of(const Timed& request) {
   if (const auto* call = std::get_if<SystemCall>(&request)) return call;
   if (const auto* command = std::get_if<Command>(&request)) return command;
   return std::get_if<RefusedCall>(&request);

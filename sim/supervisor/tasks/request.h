@@ -2,11 +2,11 @@
 // read again for them. Fields are those of protocol::Request; none has been checked.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <variant>
 
 #include "sim/core/time.h"
+#include "sim/supervisor/tasks/pending_call.h"
 #include "sim/supervisor/tasks/seen_poll.h"
 #include "verbs_shim/protocol/accesses.h"
 #include "verbs_shim/protocol/changing_code.h"
@@ -85,13 +85,9 @@ struct Access {
   std::uint64_t size = 0;
   protocol::AccessLateness lateness{};
 };
-struct CallArguments {
-  std::uint32_t number = 0;
-  std::array<std::int64_t, 6> arguments{};
-};
-struct Command : CallArguments {};  // the command is in the mailbox; arguments[0]: its size in bytes
-struct SystemCall : CallArguments {};
-struct RefusedCall : CallArguments {};  // a system call that is not simulated
+struct Command : PendingCall {};  // the command is in the mailbox; arguments[0]: its size in bytes
+struct SystemCall : PendingCall {};
+struct RefusedCall : PendingCall {};  // a system call that is not simulated
 struct Forked {
   std::uint32_t pid = 0;      // virtual
   std::int64_t native = 0;    // native pid or -errno
@@ -124,7 +120,7 @@ template <class... Cases>
 Match(Cases...) -> Match<Cases...>;
 
 // Arguments of a command or system call; nullptr: it is neither.
-const CallArguments* arguments_of(const Timed& request);
+const PendingCall* arguments_of(const Timed& request);
 
 // Cost of a call as the shim states it, limited to a plausible range.
 Duration modelled_cost(Duration stated);

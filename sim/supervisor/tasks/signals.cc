@@ -18,7 +18,7 @@ namespace {
 // A signal set of one thread in /proc/PID/task/TID/status: SigBlk, SigPnd or ShdPnd.
 std::uint64_t native_set(Thread& thread, std::string_view name) {
   Process& process = thread.process();
-  const pid_t tid = thread.native_tid();
+  const pid_t tid = thread.native.tid;
   InputStream status(fmt::format("/proc/{}/task/{}/status", process.native_pid(), tid));
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(name)) return std::stoull(line.substr(name.size() + 1), nullptr, 16);

@@ -321,7 +321,7 @@ void add_threads(VirtualTree& tree, Process& process, Thread& viewer, const Proc
     if (thread->state() == Thread::State::kDead) continue;
     const std::string task = fmt::format("{}/task/{}", folder, thread->tid());
     const std::string native_task =
-        fmt::format("{}/task/{}", native, thread->native_tid());
+        fmt::format("{}/task/{}", native, thread->native.tid);
     const bool running = thread.get() == &viewer;
     const std::uint32_t tid = thread->tid();
     tree.add_file(task + "/status", [&process, tid, native_task, running] {

@@ -1,9 +1,12 @@
-#include "sim/hca/inspection.h"
+#include "sim/hca/inspector.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "sim/hca/commands/hca_impl.h"
+#include "sim/hca/datapath/adapter.h"
+#include "sim/hca/datapath/completion_queue.h"
+#include "sim/hca/datapath/queue_pair.h"
+#include "sim/hca/datapath/shared_receive_queue.h"
 #include "sim/ib/addressee.h"
 
 namespace verbatim::hca {
@@ -80,9 +83,20 @@ QueuePairState state_of(QueuePair& qp) {
   return state;
 }
 
+template <class Object>
+Object* find(const std::map<std::uint32_t, Ref<Object>>& objects, std::uint32_t handle) {
+  const auto it = objects.find(handle);
+  return it == objects.end() ? nullptr : it->second.get();
+}
+
 }  // namespace
 
-Inspection Hca::Impl::inspect(std::uint32_t number) {
+const Context* Inspector::find_context(std::uint32_t number) const {
+  const Context* const context = find(contexts_, number);
+  return context == nullptr || context->has_left() ? nullptr : context;
+}
+
+Inspection Inspector::inspect(std::uint32_t number) const {
   Inspection inspection;
   const Context* const context = find_context(number);
   if (context == nullptr || context->arena == nullptr) return inspection;
@@ -101,7 +115,7 @@ Inspection Hca::Impl::inspect(std::uint32_t number) {
   return inspection;
 }
 
-std::vector<Inspection> Hca::Impl::inspect_all() {
+std::vector<Inspection> Inspector::inspect_all() const {
   std::vector<Inspection> all;
   for (const auto& [number, context] : contexts_) {
     if (context.get()->program.process != 0) all.push_back(inspect(number));
@@ -109,18 +123,18 @@ std::vector<Inspection> Hca::Impl::inspect_all() {
   return all;
 }
 
-Inspection Hca::Impl::inspect_one(std::uint32_t number, bool is_cq, std::uint32_t handle) {
+Inspection Inspector::inspect_one(std::uint32_t number, bool is_cq, std::uint32_t handle) const {
   Inspection inspection;
-  Context* const context = find_context(number);
+  const Context* const context = find_context(number);
   if (context == nullptr || context->arena == nullptr) return inspection;
-  const CompletionQueue* cq = is_cq ? find_cq(*context, handle) : nullptr;
-  QueuePair* qp = is_cq ? nullptr : find_qp(*context, handle);
+  const CompletionQueue* cq = is_cq ? find(context->objects.cqs, handle) : nullptr;
+  QueuePair* qp = is_cq ? nullptr : find(context->objects.qps, handle);
   if (cq != nullptr && &cq->context == context) inspection.cqs.push_back(state_of(*cq));
   if (qp != nullptr && &qp->context == context && qp->params.scaling == nullptr) inspection.qps.push_back(state_of(*qp));
   return inspection;
 }
 
-Duration Hca::Impl::least_patience() const {
+Duration Inspector::least_patience() const {
   Duration least = patience_of(kLongestTimeout, 1);
   for (const auto& [number, context] : contexts_) {
     if (context.get() == nullptr) continue;
@@ -133,7 +147,7 @@ Duration Hca::Impl::least_patience() const {
   return least;
 }
 
-SleptOn Hca::Impl::slept_on(std::uint32_t number, std::uint32_t channel, std::uint32_t thread, bool by_courtesy) {
+SleptOn Inspector::find_armed(std::uint32_t number, std::uint32_t channel, std::uint32_t thread, bool by_courtesy) const {
   const Context* const context = find_context(number);
   if (context == nullptr || channel == 0) return {};
   for (const auto& [handle, ref] : context->objects.cqs) {
@@ -142,7 +156,7 @@ SleptOn Hca::Impl::slept_on(std::uint32_t number, std::uint32_t channel, std::ui
     const CompletionQueue::Asked& asked = cq.asked();
     if (asked.at == kNever || asked.solicited_only || cq.record().armed_by != thread) continue;
     if (by_courtesy) {
-      const bool is_raised = adapter.engine.now() >= cq.last_event() + adapter.profile.event_latency;
+      const bool is_raised = adapter_.engine.now() >= cq.last_event() + adapter_.profile.event_latency;
       if (!asked.is_courtesy || !is_raised || cq.written() != asked.written_before) continue;
     }
     const std::uint32_t old = asked.written_before - cq.consumed();
@@ -151,12 +165,30 @@ SleptOn Hca::Impl::slept_on(std::uint32_t number, std::uint32_t channel, std::ui
   return {};
 }
 
-bool Hca::Impl::waits_for_ever(std::uint32_t qpn) const {
-  const QueuePair* const qp = adapter.qp_by_number({qpn});
+bool Inspector::waits_for_ever(std::uint32_t qpn) const {
+  const QueuePair* const qp = adapter_.qp_by_number({qpn});
   return qp == nullptr || qp->attributes.rnr_retry == kEndlessRnrRetry;
 }
 
-RegionUse Hca::Impl::use_of_region(std::uint32_t number, std::uint32_t handle) {
+std::optional<std::uint32_t> Inspector::empty_completion_queue(std::uint32_t number, std::uint32_t handle) const {
+  if (adapter_.has_failed) return handle;
+  const Context* const context = find_context(number);
+  const CompletionQueue* const cq = context == nullptr ? nullptr : find(context->objects.cqs, handle);
+  if (cq == nullptr || &cq->context != context || !cq->is_empty()) return std::nullopt;
+  return cq->number();
+}
+
+bool Inspector::is_registered(std::uint32_t number, host::ProgramAddress start, std::uint64_t length) const {
+  const Context* const context = find_context(number);
+  if (context == nullptr) return false;
+  return std::ranges::any_of(context->objects.mrs, [&](const auto& entry) {
+    const MemoryRegion& region = *entry.second;
+    const bool overlaps = region.start <= start ? start - region.start < region.length : region.start - start < length;
+    return region.context == context && region.dm == 0 && overlaps;
+  });
+}
+
+RegionUse Inspector::use_of_region(std::uint32_t number, std::uint32_t handle) const {
   const Context* const context = find_context(number);
   if (context == nullptr) return {};
   const auto region = context->objects.mrs.find(handle);
@@ -191,30 +223,5 @@ RegionUse Hca::Impl::use_of_region(std::uint32_t number, std::uint32_t handle) {
   }
   return use;
 }
-
-void Hca::Impl::report_end_of_region(std::uint32_t number, std::uint32_t handle, std::function<std::string()> place) {
-  const Context* const context = find_context(number);
-  if (context == nullptr) return;
-  const auto region = context->objects.mrs.find(handle);
-  if (region != context->objects.mrs.end()) adapter.diagnoses.on_end_of_region(region->second->key, std::move(place));
-}
-
-Inspection Hca::inspect(std::uint32_t context) const { return impl_->inspect(context); }
-std::vector<Inspection> Hca::inspect_all() const { return impl_->inspect_all(); }
-Inspection Hca::inspect_one(std::uint32_t context, bool is_cq, std::uint32_t handle) const {
-  return impl_->inspect_one(context, is_cq, handle);
-}
-Duration Hca::least_patience() const { return impl_->least_patience(); }
-SleptOn Hca::slept_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const {
-  return impl_->slept_on(context, channel, thread, false);
-}
-SleptOn Hca::would_sleep_on(std::uint32_t context, std::uint32_t channel, std::uint32_t thread) const {
-  return impl_->slept_on(context, channel, thread, true);
-}
-void Hca::report_end_of_region(std::uint32_t context, std::uint32_t handle, std::function<std::string()> place) {
-  impl_->report_end_of_region(context, handle, std::move(place));
-}
-bool Hca::waits_for_ever(std::uint32_t qpn) const { return impl_->waits_for_ever(qpn); }
-RegionUse Hca::use_of_region(std::uint32_t context, std::uint32_t handle) const { return impl_->use_of_region(context, handle); }
 
 }  // namespace verbatim::hca

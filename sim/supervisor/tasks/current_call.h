@@ -1,0 +1,43 @@
+// The call that a thread makes, and the state of its tries: a blocked call is retried (kernel/kernel.h).
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/engine.h"
+#include "sim/supervisor/files/virtual_file.h"
+#include "sim/supervisor/tasks/argument_copies.h"
+#include "sim/supervisor/tasks/pending_call.h"
+
+namespace verbatim::supervisor {
+
+struct CurrentCall : PendingCall {
+  // A FIFO that the thread waits to open.
+  struct PendingOpen {
+    VirtualFilePtr end;          // nullptr: none
+    std::uint64_t partners = 0;  // number of partners when the wait began
+  };
+
+  CurrentCall& operator=(const PendingCall& made) {
+    PendingCall::operator=(made);
+    return *this;
+  }
+
+  Instant called_at{};  // now, or earlier while a turn that was skipped is completed
+
+  // Kept until the call is answered.
+  std::uint64_t transferred = 0;  // bytes moved by earlier tries: a blocking write or recv of everything
+  ArgumentCopies copies;
+  PendingOpen pending_open;
+
+  // Virtual pid of the last child that the thread was about to create; 0: none. Kept after the call.
+  std::uint32_t copy_pid = 0;
+
+  // The call is answered.
+  void finish() {
+    transferred = 0;
+    copies.forget();
+    pending_open = {};
+  }
+};
+
+}  // namespace verbatim::supervisor

@@ -1,0 +1,71 @@
+#include "sim/supervisor/tasks/thread_parking.h"
+
+#include <algorithm>
+
+#include "sim/supervisor/tasks/parking.h"
+#include "sim/supervisor/tasks/process.h"
+
+namespace verbatim::supervisor {
+
+ThreadParking::ThreadParking(const Engine& engine, const Timer& timer, Process& process, std::uint32_t slot)
+    : engine_(engine), timer_(timer), process_(process), slot_(slot) {}
+
+ThreadParking::~ThreadParking() = default;
+
+void ThreadParking::begin(Parked loop, Duration* total) {
+  total_ = total;
+  loop_ = std::make_unique<Parked>(std::move(loop));
+}
+
+void ThreadParking::note_write(std::uint64_t address, std::uint64_t length) { loop_->note_write(address, length); }
+void ThreadParking::note_write_elsewhere() { loop_->note_write_elsewhere(); }
+
+void ThreadParking::count_time() { *total_ += engine_.now() - loop_->since; }
+
+void ThreadParking::cancel() {
+  if (loop_ == nullptr) return;
+  count_time();
+  loop_.reset();
+}
+
+// Number of the look that is due, counted from the one at which the thread was parked.
+std::int64_t ThreadParking::looks() const {
+  const std::int64_t look = loop_->look_due(engine_.now());
+  // A look at the current time has already been made if the event that caused the wake-up is ordered after
+  // the thread's timer.
+  return loop_->time_of(look) == engine_.now() && engine_.has_passed(timer_) ? look + 1 : look;
+}
+
+void ThreadParking::show_growth() {
+  if (loop_ != nullptr && loop_->growing != nullptr && !loop_->is_shown)
+    loop_->show(process_.memory(), looks() - (loop_->reads_clocks() ? 1 : 0));
+}
+
+Instant ThreadParking::end() {
+  count_time();
+  Instant when = std::max(engine_.now(), loop_->since);
+  if (loop_->turn > Duration::zero()) {
+    const std::int64_t due = looks();
+    const bool takes_time = loop_->reads_clocks();
+    // A loop with clocks may be between two looks, after the last one.
+    const bool is_between = takes_time && loop_->time_of(due) != engine_.now();
+    when = is_between ? engine_.now() : loop_->time_of(due);
+    // The thread resumes at the beginning of this turn, or of the turn before it if turns recompute values
+    // for which only bounds are known.
+    std::int64_t from = loop_->beginning(due - (is_between ? 1 : 0));
+    if (takes_time && loop_->growing->remakes) from = loop_->beginning(std::max<std::int64_t>(from - 1, 0));
+    const std::int64_t shown = takes_time ? from : due;
+    loop_->show(process_.memory(), shown);
+    loop_->is_shown = true;  // keeps show() from restoring an earlier turn while registers are written
+    loop_->show_registers(process_, process_.region().slot(slot_), shown);
+    loop_->is_shown = false;
+    if (process_.analyst() != nullptr) process_.analyst()->note_skipped(*loop_, from);
+    const Instant start = loop_->time_of(from);
+    if (start != when) turn_ = Turn{start, when, shown, std::move(loop_)};
+  }
+  loop_.reset();
+  is_unparked_ = true;
+  return when;
+}
+
+}  // namespace verbatim::supervisor
