@@ -133,7 +133,7 @@ void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Writte
     thread->unpark();
   }
   // The process itself may have mapped the same memory at another address.
-  const auto waits = [](const auto& thread) { return thread->parked() != nullptr && !thread->parked()->is_shown; };
+  const auto waits = [](const auto& thread) { return thread->parking.loop() != nullptr && !thread->parking.loop()->is_shown; };
   const bool is_elsewhere =
       std::ranges::any_of(process.threads(), waits) && may_be_elsewhere(process.memory(), written.address, written.bytes.size());
   for (Process* const other : processes_.on_host(process.host_index())) {
