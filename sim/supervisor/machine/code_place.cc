@@ -2,11 +2,15 @@
 
 #include <elf.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <array>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 #include "sim/supervisor/code/line_table.h"
@@ -20,6 +24,36 @@ namespace {
 std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
   return mapped_file_at(lines_of_mappings(native_pid), address);
 }
+
+// Lines of calls in files as they are now. Reading a large file's line table takes tens of milliseconds, and a program may
+// repeat a mistake thousands of times.
+class KnownLines {
+ public:
+  // Line of the call that returns to `address`; nullopt: the file has no line information for it.
+  std::optional<std::string> line_at(const MappedFile& file, std::uint64_t address) {
+    struct stat status {};
+    if (::stat(file.path.c_str(), &status) != 0) return std::nullopt;
+    const Call call{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, file.first, address};
+    if (const auto known = lines_.find(call); known != lines_.end()) return known->second;
+    if (lines_.size() >= kMost) lines_.clear();
+    return lines_.emplace(call, read_line(file, address)).first->second;
+  }
+
+ private:
+  using Call = std::tuple<dev_t, ino_t, std::int64_t, std::int64_t, std::uint64_t, std::uint64_t>;
+  static constexpr std::size_t kMost = 4096;
+
+  static std::optional<std::string> read_line(const MappedFile& file, std::uint64_t address) {
+    const std::vector<char> content = content_of_file(file.path);
+    const auto bytes = std::as_bytes(std::span(content));
+    if (bytes.size() < sizeof(Elf64_Ehdr)) return std::nullopt;
+    const bool is_fixed = reinterpret_cast<const Elf64_Ehdr*>(content.data())->e_type == ET_EXEC;
+    // The call instruction precedes its return address.
+    return code::source_line(bytes, (is_fixed ? address : address - file.first) - 1);
+  }
+
+  std::map<Call, std::optional<std::string>> lines_;
+};
 
 std::string text_of(const MappedFile& file, std::uint64_t address) {
   return fmt::format("{}+{:#x}", file.path.substr(file.path.rfind('/') + 1), address - file.first);
@@ -75,12 +109,8 @@ std::string place_of_call(pid_t native_pid, std::uint64_t address) {
   if (address == 0) return "";
   const auto file = file_at(native_pid, address);
   if (!file) return fmt::format("{:#x}", address);
-  const std::vector<char> content = content_of_file(file->path);
-  const auto bytes = std::as_bytes(std::span(content));
-  if (bytes.size() < sizeof(Elf64_Ehdr)) return text_of(*file, address);
-  const bool is_fixed = reinterpret_cast<const Elf64_Ehdr*>(content.data())->e_type == ET_EXEC;
-  // The call instruction precedes its return address.
-  const auto line = code::source_line(bytes, (is_fixed ? address : address - file->first) - 1);
+  static KnownLines known;
+  const auto line = known.line_at(*file, address);
   return line ? *line : text_of(*file, address);
 }
 

@@ -340,8 +340,10 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
   if (proof.period_ps != 0) {
     proof.alternating = proof.changed;
   } else {
+    // Each poll has its own return address at the stack pointer, which only the thread reads.
+    constexpr std::uint64_t kReturnAddress = 8;
     for (const PollPoint& poll : std::span(proof.polls).subspan(1))
-      add_other_values(poll.accesses->written, proof.writes, proof.alternating);
+      add_other_values(without(poll.accesses->written, stack, stack + kReturnAddress), proof.writes, proof.alternating);
     proof.alternating = MemoryView::merged(std::move(proof.alternating));
   }
   for (const ByteRun& run : proof.reads) {
