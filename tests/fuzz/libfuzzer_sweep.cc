@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/cli/command.h"
 #include "tests/support/verbatim_run.h"
@@ -11,10 +14,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class LibFuzzer : public ::testing::TestWithParam<const char*> {};
+// All targets of CMakeLists.txt.
+std::vector<std::string> targets() {
+  std::istringstream names(FUZZ_TARGETS);
+  std::vector<std::string> all;
+  for (std::string name; names >> name;) all.push_back(name);
+  return all;
+}
+
+class LibFuzzer : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LibFuzzer, finds_nothing_in_two_minutes) {
-  const std::string name = GetParam();
+  const std::string& name = GetParam();
   if (cli::run_command({"clang++-14", "--version"}).code != 0) GTEST_SKIP() << "there is no clang++-14";
   const std::string build = VERBATIM_BINARY_DIR "/fuzzers";
   const auto configured = cli::run_command(
@@ -51,10 +62,8 @@ TEST_P(LibFuzzer, finds_nothing_in_two_minutes) {
     std::printf("%s: %s\n", name.c_str(), end.substr(done).c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(FuzzSweep, LibFuzzer,
-                         ::testing::Values("fuzz_config", "fuzz_adapters", "fuzz_management", "fuzz_packets", "fuzz_rdma_cm",
-                                           "fuzz_supervisor", "fuzz_recording", "fuzz_replay_file", "fuzz_session", "fuzz_trace"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(FuzzSweep, LibFuzzer, ::testing::ValuesIn(targets()),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace verbatim

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <random>
 
-#include "tests/cli/command.h"
+#include "tests/golden/other_build.h"
 #include "tests/golden/surroundings.h"
 
 namespace verbatim::golden {
@@ -73,38 +73,22 @@ TEST(GoldenSweep, where_a_facility_is_missing) {
   }
 }
 
-// Simulator, shim and programs built by another compiler or with other optimisation.
-struct Build {
-  const char* name;
-  const char *c, *cxx, *optimisation;
-  friend void PrintTo(const Build& build, std::ostream* out) { *out << build.name; }
-};
+class OtherBuilds : public ::testing::TestWithParam<OtherBuild> {};
 
-class OtherBuild : public ::testing::TestWithParam<Build> {};
-
-TEST_P(OtherBuild, gives_the_same_digests) {
-  const Build& build = GetParam();
-  if (cli::run_command({build.cxx, "--version"}).code != 0) GTEST_SKIP() << "there is no " << build.cxx;
-  const std::string folder = std::string(VERBATIM_BINARY_DIR) + "/golden-" + build.name;
-  const std::string flags = std::string("=") + build.optimisation;
-  const auto configured = cli::run_command(
-      {"cmake", "-S", VERBATIM_SOURCE_DIR, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-       std::string("-DCMAKE_C_COMPILER=") + build.c, std::string("-DCMAKE_CXX_COMPILER=") + build.cxx,
-       "-DCMAKE_CXX_FLAGS_DEBUG" + flags, "-DCMAKE_C_FLAGS_DEBUG" + flags});
-  ASSERT_EQ(configured.code, 0) << configured.out << configured.err;
-  const auto built = cli::run_command({"cmake", "--build", folder, "--target", "golden", "--parallel", "2"});
-  ASSERT_EQ(built.code, 0) << built.out << built.err;
-  const std::string programs = folder + "/tests/golden/programs";
-  expect_golden({.request = {.program = folder + "/verbatim"}, .programs = programs + "/O2"});
-  expect_golden({.request = {.options = {"--call-by-call"}, .program = folder + "/verbatim"},
-                 .programs = programs + "/O0"});
+TEST_P(OtherBuilds, give_the_same_digests) {
+  const OtherBuild& other = GetParam();
+  if (!has_compiler(other)) GTEST_SKIP() << "there is no " << other.cxx;
+  ASSERT_EQ(other.build(), "");
+  expect_golden({.request = {.program = other.program()}, .programs = other.programs("O2")});
+  expect_golden({.request = {.options = {"--call-by-call"}, .program = other.program()},
+                 .programs = other.programs("O0")});
 }
 
-INSTANTIATE_TEST_SUITE_P(GoldenSweep, OtherBuild,
-                         ::testing::Values(Build{"gcc_O2", "gcc", "g++", "-O2"},
-                                           Build{"gcc_O0", "gcc", "g++", "-O0"},
-                                           Build{"clang_O2", "clang-14", "clang++-14", "-O2"},
-                                           Build{"clang_O0", "clang-14", "clang++-14", "-O0"}),
+// clang++ with -O0 is tested by other_build_test in every run of tools/test.
+INSTANTIATE_TEST_SUITE_P(GoldenSweep, OtherBuilds,
+                         ::testing::Values(OtherBuild{"gcc_O2", "gcc", "g++", "-O2"},
+                                           OtherBuild{"gcc_O0", "gcc", "g++", "-O0"},
+                                           OtherBuild{"clang_O2", "clang-14", "clang++-14", "-O2"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
