@@ -1,7 +1,5 @@
 // Bounds of both 64-bit halves of a vector register. Compilers keep seconds and their fraction in one.
-#include <algorithm>
 
-#include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/growth.h"
 
 namespace verbatim::spin {
