@@ -38,7 +38,7 @@ const Object& program_table() {
                                "start: path, and the file it is a copy of, relative to this file"}),
        bind<&P::background>({.key = "background",
                              .kind = Kind::kBoolean,
-                             .doc = "SIGTERM ends it once all programs without this mark have ended"}),
+                             .doc = "SIGTERM ends it, a latency of the management network after the end of all programs without this mark"}),
        bind<&P::kill>({.key = "kill",
                        .kind = Kind::kDuration,
                        .doc = "virtual time at which SIGKILL ends it; left out: never",

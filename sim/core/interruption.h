@@ -13,7 +13,7 @@ class Interruption {
   // Called in a signal handler; does not return. `was_slow`: the process had kForcedEndMs to end by itself
   // and did not.
   using End = void (*)(bool was_slow);
-  static constexpr int kForcedEndMs = 1500;
+  static constexpr int kForcedEndMs = 4000;
 
   // Until the process ends, an interrupting signal calls `end`: at once if no Watch exists, else after
   // kForcedEndMs.

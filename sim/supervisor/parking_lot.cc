@@ -65,6 +65,7 @@ void ParkingLot::begin_slice(Process& process) {
 }
 
 void ParkingLot::check_watched(const Process& ran) {
+  private_pages_ = {};
   for (Process* const process : processes_.on_host(ran.host_index())) {
     if (!process->alive) continue;
     for (auto& thread : process->threads()) {
@@ -131,9 +132,24 @@ void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Writte
     check_reads_beside(*thread, written);
     thread->unpark();
   }
+  // The process itself may have mapped the same memory at another address.
+  const auto waits = [](const auto& thread) { return thread->parking.loop() != nullptr && !thread->parking.loop()->is_shown; };
+  const bool is_elsewhere =
+      std::ranges::any_of(process.threads(), waits) && may_be_elsewhere(process.memory(), written.address, written.bytes.size());
   for (Process* const other : processes_.on_host(process.host_index())) {
-    if (other != &process && other->alive) check_shared(*other);
+    if (other == &process ? is_elsewhere : other->alive) check_shared(*other);
   }
+}
+
+// True if the bytes may have other addresses too. A private page has one.
+bool ParkingLot::may_be_elsewhere(const ProcessMemory& memory, std::uint64_t address, std::uint64_t length) {
+  constexpr std::uint64_t kPage = spin::MemoryView::kPageSize, kAtOnce = 64;
+  if (length == 0) return false;
+  const std::uint64_t first = address / kPage, end = (address + length - 1) / kPage + 1;
+  PrivatePages& known = private_pages_;
+  if (known.of == &memory && known.first <= first && end <= known.end) return false;
+  known = {&memory, first, first + memory.private_pages(first, std::max(end - first, kAtOnce))};
+  return known.end < end;
 }
 
 // Memory that the process may share has been written: unparks its threads whose watched shared
@@ -141,8 +157,9 @@ void ParkingLot::on_memory_written(Process& process, const ProcessMemory::Writte
 void ParkingLot::check_shared(Process& process) {
   for (auto& thread : process.threads()) {
     const Parked* const parked = thread->parking.loop();
-    if (parked != nullptr && !parked->is_shown && parked->shared_has_changed(process.memory()))
-      thread->unpark();
+    if (parked == nullptr || parked->is_shown || !parked->shared_has_changed(process.memory())) continue;
+    thread->parking.note_write_elsewhere();
+    thread->unpark();
   }
 }
 

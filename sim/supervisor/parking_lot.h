@@ -69,6 +69,7 @@ class ParkingLot {
   void park(Thread& thread, Parked parked);
   void check_reads_beside(Thread& thread, const ProcessMemory::Written& written);
   static void check_shared(Process& process);
+  bool may_be_elsewhere(const ProcessMemory& memory, std::uint64_t address, std::uint64_t length);
   static bool watched_bytes_changed(Thread& thread);
   // Unparks parked threads whose skipped turns would change what `thread` is about to watch; their turns are
   // executed instead. Values that change from turn to turn are private to the process.
@@ -85,6 +86,12 @@ class ParkingLot {
   ThreadTimes& times_;
   Checks& checks_;
   KnownLoops loops_;
+  // Pages that were found private since a program has run.
+  struct PrivatePages {
+    const ProcessMemory* of = nullptr;
+    std::uint64_t first = 0, end = 0;
+  };
+  PrivatePages private_pages_;
   // Present content of memory that shows its former content to a thread that finishes a turn.
   std::vector<spin::ByteRun> changed_in_turn_;
 };

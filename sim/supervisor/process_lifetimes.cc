@@ -57,11 +57,12 @@ void ProcessLifetimes::end_thread(Thread& thread) {
 }
 
 // kSupervisor: this class ends every slice before its time, on every host.
-ProcessLifetimes::ProcessLifetimes(const RunContext& run, const Parts& parts)
+ProcessLifetimes::ProcessLifetimes(const RunContext& run, const Parts& parts, Duration slice_lead)
     : run_(run),
       parts_(parts),
-      background_kill_(Timer::of<&ProcessLifetimes::kill_background>(run.engine, run.hosts.front().component,
-                                                                     EventClass::kSupervisor, this)) {}
+      slice_lead_(slice_lead),
+      background_end_(Timer::of<&ProcessLifetimes::on_background_time>(run.engine, run.hosts.front().component,
+                                                                       EventClass::kSupervisor, this)) {}
 
 void ProcessLifetimes::end(Process& process) {
   RunReport& report = parts_.report;
@@ -80,7 +81,7 @@ void ProcessLifetimes::end(Process& process) {
     if (terminals_->note_end(process)) report.finish();
   }
   end_background();
-  if (background_kill_.scheduled() && !parts_.processes.any_alive()) background_kill_.cancel();
+  if (background_end_.scheduled() && !parts_.processes.any_alive()) background_end_.cancel();
 }
 
 void ProcessLifetimes::reap(Process& process) {
@@ -129,24 +130,31 @@ void ProcessLifetimes::kill_all() {
   parts_.memory.write_behind().flush();
   for (auto& process : parts_.processes.all()) {
     // An exception has ended a start: there is no process yet, and kill(-1) would signal every process of the user.
+    if (process->alive && process->native_pid() > 0) ::kill(process->native_pid(), SIGKILL);
+  }
+  for (auto& process : parts_.processes.all()) {
     if (!process->alive || process->native_pid() <= 0) continue;
     parts_.report.finish();
-    ::kill(process->native_pid(), SIGKILL);
     reap(*process);
   }
 }
 
 void ProcessLifetimes::end_background() {
-  if (background_terminated_ || !parts_.processes.is_foreground_over()) return;
-  background_terminated_ = true;
-  if (parts_.processes.any_alive()) background_kill_.schedule_after(kBackgroundGrace);
-  for (const auto& process : parts_.processes.all()) {
-    if (process->alive) send_signal(*process, SIGTERM);
-  }
+  if (background_ != Background::kNeeded || !parts_.processes.is_foreground_over()) return;
+  background_ = Background::kAwaitsTerm;
+  if (parts_.processes.any_alive()) background_end_.schedule_after(slice_lead_);
 }
 
-void ProcessLifetimes::kill_background() {
+void ProcessLifetimes::on_background_time() {
   const auto& all = parts_.processes.all();
+  if (background_ == Background::kAwaitsTerm) {
+    background_ = Background::kAwaitsKill;
+    background_end_.schedule_after(kBackgroundGrace);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i]->alive) send_signal(*all[i], SIGTERM);
+    }
+    return;
+  }
   for (std::size_t i = 0; i < all.size(); ++i) {
     Process& process = *all[i];
     if (!process.alive) continue;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -21,7 +22,7 @@ class Terminals;
 class Thread;
 struct SignalOrigin;
 
-// Virtual time that background programs have for their end.
+// Virtual time from SIGTERM to SIGKILL for background programs.
 inline constexpr Duration kBackgroundGrace = std::chrono::seconds(10);
 
 class ProcessLifetimes {
@@ -33,7 +34,8 @@ class ProcessLifetimes {
     MachineWatch& watch;
     RunMemory& memory;
   };
-  ProcessLifetimes(const RunContext& run, const Parts& parts);
+  // `slice_lead`: Horizon::furthest_lead().
+  ProcessLifetimes(const RunContext& run, const Parts& parts, Duration slice_lead);
 
   // Programs have terminals with a user: the end of the last session leader ends the run.
   void use(Terminals& terminals) { terminals_ = &terminals; }
@@ -65,17 +67,18 @@ class ProcessLifetimes {
   void stop(Process& process, int signal);
   void go_on(Process& process);
   void notify_parent(Process& process, int status);
-  // Sends SIGTERM to background programs when all others have ended, and SIGKILL to those that have not ended after
-  // kBackgroundGrace.
+  // All other programs have ended: background programs get SIGTERM slice_lead_ later, and SIGKILL kBackgroundGrace after
+  // that. Threads of other hosts may have been executed up to slice_lead_ ahead of now.
   void end_background();
-  void kill_background();
+  void on_background_time();
 
   const RunContext& run_;
   const Parts parts_;
   Terminals* terminals_ = nullptr;
   std::function<void(std::size_t)> on_program_end_;
-  bool background_terminated_ = false;
-  Timer background_kill_;
+  const Duration slice_lead_;
+  enum class Background : std::uint8_t { kNeeded, kAwaitsTerm, kAwaitsKill } background_ = Background::kNeeded;
+  Timer background_end_;
 };
 
 }  // namespace verbatim::supervisor

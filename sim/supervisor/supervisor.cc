@@ -140,7 +140,7 @@ class Supervisor::Impl final : public ProcessTable {
   ParkingLot lot_{run_, processes_, times_, kernel_.checks()};
   ClockFollower clocks_{run_, slices_, lot_};
   ImmediateAnswers answers_{run_, {kernel_, code_, watch_, files_, lot_}};
-  ProcessLifetimes lifetimes_{run_, {report_, processes_, kernel_, watch_, memory_}};
+  ProcessLifetimes lifetimes_{run_, {report_, processes_, kernel_, watch_, memory_}, horizon_.furthest_lead()};
   TokenKeeper token_{run_,
                      {report_, processes_, horizon_, slices_, kernel_, memory_, lot_, times_, code_, answers_,
                       lifetimes_, watch_, places_, waits_}};

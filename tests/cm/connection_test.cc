@@ -49,11 +49,11 @@ TEST(Connection, is_established_and_ended_by_seven_datagrams) {
 class AnyDatagram : public testing::TestWithParam<Case> {};
 
 TEST_P(AnyDatagram, may_go_wrong_once) {
-  const auto [number, fate, late_ms] = GetParam();
+  const Case& given = GetParam();
   const Outcome outcome = outcome_of([&](TwoHosts& hosts) {
-    hosts.wire.late = std::chrono::milliseconds(late_ms);
-    hosts.wire.fate = [number = number, fate = fate](std::size_t at, const ib::Mad&) {
-      return at == number ? fate : Fate::kArrives;
+    hosts.wire.late = std::chrono::milliseconds(given.late_ms);
+    hosts.wire.fate = [&given](std::size_t at, const ib::Mad&) {
+      return at == given.number ? given.fate : Fate::kArrives;
     };
   });
   EXPECT_EQ(outcome.client, kClientSees);
@@ -61,7 +61,7 @@ TEST_P(AnyDatagram, may_go_wrong_once) {
   // 12.9.7.2).
   std::vector<EventType> server = outcome.server;
   constexpr std::size_t kRtu = 4;
-  if (number == kRtu && fate != Fate::kTwice) {
+  if (given.number == kRtu && given.fate != Fate::kTwice) {
     EXPECT_THAT(server, ElementsAre(EventType::kConnectRequest, EventType::kDisconnected, EventType::kTimeWaitExit));
   } else {
     EXPECT_EQ(server, kServerSees);

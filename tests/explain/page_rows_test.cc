@@ -50,9 +50,9 @@ TEST(PageRows, texts_with_numbers_of_all_lengths) {
     ASSERT_EQ(rows["text"][i], picture.strings[row.text]);
     ASSERT_EQ(rows["note"][i], picture.strings[row.note]);
   }
-  EXPECT_EQ(blocks.index["special"], Json::parse("[1, 0, 0]"));
+  EXPECT_EQ(blocks.index["special"], nlohmann::ordered_json::parse("[1, 0, 0]"));
   EXPECT_EQ(blocks.index["starts"][1], static_cast<std::int64_t>(kBlockRows * kBlockRows));
-  EXPECT_EQ(blocks.index["meets"], Json::parse("[[0, 1]]"));
+  EXPECT_EQ(blocks.index["meets"], nlohmann::ordered_json::parse("[[0, 1]]"));
   // Texts that differ only in numbers share one entry.
   EXPECT_LT(blocks.index["texts"].size(), 10u);
 }

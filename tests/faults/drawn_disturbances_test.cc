@@ -58,7 +58,7 @@ TEST(DrawnDisturbances, both_delays_of_a_run_together_stay_below_the_patience_of
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     DisturbedLine usual(seed), line(seed);
     usual.drawn.set_patience([] { return Duration::zero(); });
-    line.drawn.set_patience([] { return kPatience; });
+    line.drawn.set_patience([=] { return kPatience; });
     usual.send(kPackets, kConnected, kProgram);
     line.send(kPackets, kConnected, kProgram);
     EXPECT_LT(line.simulation.engine.now() - usual.simulation.engine.now(), kPatience / 2);

@@ -13,6 +13,7 @@
 
 #include "verbs_shim/protocol/gate_calls.h"
 #include "verbs_shim/protocol/passing_calls.h"
+#include "verbs_shim/runtime/runtime.h"
 
 namespace verbatim::shim {
 

@@ -8,11 +8,11 @@
 enum { kPage = 4096 };
 
 static void* const kPlaces[] = {
-    (void*)0x200200044000,  // code
-    (void*)0x200200120000,  // data of replaced code
-    (void*)0x200200180000,  // the region
-    (void*)0x202000000000,  // the heap
-    (void*)0x200200000000,  // stacks of handlers
+    (void*)0x2d0200044000,  // code
+    (void*)0x2d0200120000,  // data of replaced code
+    (void*)0x2d0200180000,  // the region
+    (void*)0x2d2000000000,  // the heap
+    (void*)0x2d0200000000,  // stacks of handlers
 };
 
 static void refused(const char* call, long result) {

@@ -222,7 +222,8 @@ int main() {
   ibv_port_attr port;
   if (ibv_query_port(context, 1, &port) != 0) fail("port");
   std::vector<char> memory(2 * kPairs * 2 * kSlot);
-  ibv_mr* const mr = ibv_reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE);
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
+  ibv_mr* const mr = ibv_reg_mr(pd, memory.data(), memory.size(), kAccess);
   std::vector<Connection> connections;
   for (std::uint64_t i = 0; i < 2 * kPairs; ++i) {
     ibv_qp_init_attr attributes{};

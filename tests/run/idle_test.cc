@@ -85,11 +85,11 @@ TEST(Idle, a_wall_limit_holds_for_each_run_of_seeds) {
   EXPECT_THAT(result.out, HasSubstr("seed 1: exit code 4: the limit of 1 s of wall time was reached at "));
 }
 
-RunReport run_in_background(const std::string& name, std::vector<std::string> options = {}) {
+RunReport run_in_background(const std::string& name, std::vector<std::string> options = {}, const std::string& client = "sleep 1") {
   const support::TemporaryFolder folder;
   const std::string path = folder.path() + "/scenario.json";
   std::ofstream(path) << R"({"topology": ")" VERBATIM_SOURCE_DIR R"(/topologies/two_hosts.json", "programs": [
-    {"host": "server", "command": )" + nlohmann::json(which(name)).dump() + R"(, "background": true}, {"host": "client", "command": "sleep 1"}]})";
+    {"host": "server", "command": )" + nlohmann::json(which(name)).dump() + R"(, "background": true}, {"host": "client", "command": ")" + client + "\"}]}";
   return support::run({.scenario = path, .options = std::move(options)});
 }
 
@@ -108,6 +108,15 @@ TEST(Idle, a_background_program_that_ends_at_SIGTERM_is_not_killed) {
   EXPECT_EQ(result.code, 0) << result.story();
   EXPECT_THAT(result.err, Not(HasSubstr("SIGKILL")));
   EXPECT_LT(result.virtual_ms(), 1'001);
+}
+
+// Its thread runs ahead of the client's end, which it cannot know.
+TEST(Idle, a_busy_background_program_gets_SIGTERM_at_the_same_time_in_both_modes) {
+  const RunReport result = run_in_background("busy_until_asked", {}, "sleep 0.001");
+  EXPECT_EQ(result.code, 0) << result.story();
+  const RunReport other = run_in_background("busy_until_asked", {"--call-by-call"}, "sleep 0.001");
+  EXPECT_EQ(other.output("server"), result.output("server"));
+  EXPECT_EQ(other.digest(), result.digest());
 }
 
 }  // namespace

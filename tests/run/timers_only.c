@@ -10,6 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+static volatile sig_atomic_t is_asked_to_end;
+static void note_request(int signal) {
+  (void)signal;
+  is_asked_to_end = 1;
+}
 static void nothing(int signal) { (void)signal; }
 
 static void* sleeps_and_ends(void* unused) {
@@ -27,6 +32,15 @@ static void sleep_repeatedly(void) {
 
 int main(int argc, char** argv) {
   const char* which = argc > 1 ? argv[1] : "";
+  // until SIGTERM, with calls all the time that need no other host
+  if (strcmp(which, "busy_until_asked") == 0) {
+    struct timespec now;
+    signal(SIGTERM, note_request);
+    while (!is_asked_to_end) getppid();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    printf("%ld.%09ld\n", (long)now.tv_sec, now.tv_nsec);
+    return 0;
+  }
   // without end
   if (strcmp(which, "timerfd") == 0) {
     const int timer = timerfd_create(CLOCK_MONOTONIC, 0);

@@ -53,7 +53,7 @@ void add(std::uint8_t* at, unsigned size, std::uint64_t step, std::uint64_t turn
 }
 
 struct Outcome {
-  int compared = 0, growing = 0, refused = 0, groups = 0, past_turns = 0, compared_values = 0;
+  int compared = 0, growing = 0, growing_vectors = 0, refused = 0, groups = 0, past_turns = 0, compared_values = 0;
   std::map<const Template*, int> uses;
 };
 
@@ -65,12 +65,15 @@ std::uint64_t small_step(Rng& rng) {
   return static_cast<std::uint64_t>(kSteps[rng.below(std::size(kSteps))]);
 }
 
+enum class Mix { kAll, kVectors };
+
 // One random turn: compares Growth's predictions of turns 1, 2, … to their execution.
-void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
-  Generator generator(rng, rng.chance(1, 8));
+void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
+  const bool by_vectors = mix == Mix::kVectors;
+  Generator generator(rng, by_vectors || rng.chance(1, 8), by_vectors ? 3 : 16);
   std::vector<std::uint8_t> bytes;
   std::vector<const Template*> used;
-  for (std::uint64_t i = 0, n = 1 + rng.below(4); i < n; ++i) {
+  for (std::uint64_t i = 0, n = 1 + rng.below(by_vectors ? 8 : 4); i < n; ++i) {
     const std::vector<std::uint8_t> one = generator.instruction();
     bytes.insert(bytes.end(), one.begin(), one.end());
     if (generator.used() != nullptr) used.push_back(generator.used());
@@ -96,6 +99,9 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   start.registers.flags = rng.next() & kArithmeticFlags;
   start.registers.rip = address(code_page);
   start.vectors.known = ~0u;
+  if (by_vectors) {
+    for (auto& lane : start.vectors.lane) lane = {interesting(rng), rng.next(), rng.next(), rng.next()};
+  }
   const std::uint64_t end = start.registers.rip + bytes.size();
 
   // First run without growth. Some of the memory that is read before it is written will grow.
@@ -108,16 +114,20 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   std::array<std::uint8_t, kBufferSize> first;
   std::copy(std::begin(buffer), std::end(buffer), first.begin());
   for (const ByteRun& run : machine.view.reads()) {
-    const unsigned size = run.bytes.size() >= 8 ? 8 : run.bytes.size() >= 4 ? 4 : 1;
-    if (run.address < address(buffer) || run.address >= address(buffer + kBufferSize) || rng.chance(1, 3)) continue;
-    const GrowingCell cell{run.address, static_cast<std::uint8_t>(size), small_step(rng) & size_mask(size)};
-    if (cell.step == 0) continue;
-    std::uint8_t* const at = buffer + (cell.address - address(buffer));
-    add(at, size, cell.step, 1);
-    for (unsigned i = 0; i < size; ++i) {
-      if (at[i] != first[at + i - buffer]) changed.push_back({cell.address + i, {at[i]}});
+    if (run.address < address(buffer) || run.address >= address(buffer + kBufferSize)) continue;
+    const std::size_t pieces = by_vectors ? std::max<std::size_t>(run.bytes.size() / 8, 1) : 1;
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const unsigned size = run.bytes.size() >= 8 ? 8 : run.bytes.size() >= 4 ? 4 : 1;
+      if (rng.chance(1, 3)) continue;
+      const GrowingCell cell{run.address + 8 * piece, static_cast<std::uint8_t>(size), small_step(rng) & size_mask(size)};
+      if (cell.step == 0) continue;
+      std::uint8_t* const at = buffer + (cell.address - address(buffer));
+      add(at, size, cell.step, 1);
+      for (unsigned i = 0; i < size; ++i) {
+        if (at[i] != first[at + i - buffer]) changed.push_back({cell.address + i, {at[i]}});
+      }
+      cells.push_back(cell);
     }
-    cells.push_back(cell);
   }
   std::copy(first.begin(), first.end(), std::begin(buffer));
 
@@ -152,7 +162,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
   const std::uint64_t turns = growth.turns();
   const std::vector<Comparison> compared = comparisons.found();
   const std::vector<TurnGroup> groups = groups_of(growth, grows);
-  bool grew = false;
+  bool grew = false, vectors_grew = false;
   // Executes the turn with the assumed values at the turns that `turn_of` gives for their sources, and with other values of
   // compared memory if `changes`.
   const auto check = [&](const auto& turn_of, bool changes, const std::string& name) {
@@ -193,6 +203,18 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
       grew |= step.step != 0;
       ASSERT_EQ(machine.state().registers.gpr[i], grown(step, turn.registers.gpr[i], turn_of(step.sources)))
           << "register " << i << " in " << text;
+    }
+    for (unsigned i = 0; i < 16; ++i) {
+      if ((turn.vectors.known >> i & 1) == 0 || (turn.vectors.low_only >> i & 1) != 0) continue;
+      for (const unsigned half : {0u, 1u}) {
+        const Growth::GrowingHalf& grows_by = growth.vector(i)[half];
+        vectors_grew |= grows_by.step != 0;
+        ASSERT_EQ(machine.state().vectors.lane[i][half],
+                  turn.vectors.lane[i][half] + grows_by.step * turn_of(grows_by.sources))
+            << "half " << half << " of vector " << i << " in " << text;
+      }
+      for (const unsigned part : {2u, 3u})
+        ASSERT_EQ(machine.state().vectors.lane[i][part], turn.vectors.lane[i][part]) << "vector " << i << " in " << text;
     }
     for (const GrowingCell& cell : growth.cells()) {
       if (cell.address < address(buffer) || cell.address >= address(buffer + kBufferSize)) continue;
@@ -241,6 +263,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Outcome& outcome) {
     outcome.groups += groups.size() > 1;
     check(turn_of, rng.chance(1, 2), name + " of " + std::to_string(turns));
   }
+  outcome.growing_vectors += vectors_grew;
   if (!grew) return;
   ++outcome.growing;
   for (const Template* one : used) ++outcome.uses[one];
@@ -251,7 +274,7 @@ TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   SelfMemory memory;
   memory.mapped = buffer;
   Outcome outcome;
-  for (int i = 0; i < 60'000 && !HasFatalFailure(); ++i) compare_turn(rng, memory, outcome);
+  for (int i = 0; i < 60'000 && !HasFatalFailure(); ++i) compare_turn(rng, memory, Mix::kAll, outcome);
   EXPECT_GT(outcome.growing, 5'000);
   EXPECT_GT(outcome.compared, 20'000);
   EXPECT_GT(outcome.groups, 2'000) << "groups at turns of their own";
@@ -260,6 +283,16 @@ TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   for (const Template& one : kInteger) {
     EXPECT_GT(outcome.uses[&one], 5) << ZydisMnemonicGetString(one.mnemonic) << " in form " << static_cast<int>(one.form);
   }
+}
+
+TEST(Growth, halves_of_vectors_grow_as_said) {
+  Rng rng(4, "tests/spin/growth");
+  SelfMemory memory;
+  memory.mapped = buffer;
+  Outcome outcome;
+  for (int i = 0; i < 60'000 && !HasFatalFailure(); ++i) compare_turn(rng, memory, Mix::kVectors, outcome);
+  EXPECT_GT(outcome.growing_vectors, 2'000);
+  EXPECT_GT(outcome.growing, 5'000);
 }
 
 // A byte of memory compared to a constant: the first turn with another outcome, for every value and all

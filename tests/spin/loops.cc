@@ -238,7 +238,19 @@ void poll_keeping_nothing(LoopState* s) {
 void poll_inserting(LoopState* s) {
   while (s->poll(s->cq[0], 1, s->wc) == 0) {
     s->iterations = s->iterations + 1;
-    asm volatile("pxor %%xmm5, %%xmm5\n pinsrq $1, %0, %%xmm5" : : "r"(s->iterations) : "xmm5");
+    asm volatile("pxor %%xmm5, %%xmm5\n pinsrd $1, %k0, %%xmm5" : : "r"(s->iterations) : "xmm5");
+  }
+}
+
+// Two counters that are next to each other in memory, as GCC stores them.
+void poll_packing(LoopState* s) {
+  while (s->poll(s->cq[0], 1, s->wc) == 0) {
+    s->iterations = s->iterations + 1;
+    s->counter = s->counter - 3;
+    asm volatile("movq %0, %%xmm5\n pinsrq $1, %1, %%xmm5\n movdqu %%xmm5, %2"
+                 :
+                 : "r"(s->iterations), "r"(s->counter), "m"(s->block)
+                 : "xmm5", "memory");
   }
 }
 
@@ -470,6 +482,26 @@ void poll_reading_old_stack(LoopState* s) {
     asm volatile("movq $5, -256(%%rsp)" : : : "memory");
     if (s->poll(s->cq[1], 1, s->wc) != 0) break;
     asm volatile("mov -256(%%rsp), %%rax" : : : "rax", "memory");
+  }
+}
+
+// Data below a small stack.
+void poll_writing_below_stack(LoopState* s, long step) {
+  for (long i = 0; s->poll(s->cq[0], 1, s->wc) == 0; i += step) {
+    asm volatile("mov %0, -4096(%%rsp)" : : "r"(i) : "memory");
+  }
+}
+
+// `state` has a value of its own at each poll, and `lock` the same at both.
+void poll_alternating(LoopState* s) {
+  for (;;) {
+    s->state = 1;
+    s->lock = 1;
+    s->lock = 0;
+    if (s->poll(s->cq[0], 1, s->wc) != 0) break;
+    s->state = 2;
+    s->toggle = 5;
+    if (s->poll(s->cq[1], 1, s->wc) != 0) break;
   }
 }
 

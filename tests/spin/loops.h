@@ -66,6 +66,7 @@ struct LoopState {
   void poll_reading_a_half(LoopState*);        \
   void poll_keeping_nothing(LoopState*);       \
   void poll_inserting(LoopState*);             \
+  void poll_packing(LoopState*);               \
   void poll_with_clock(LoopState*);            \
   void poll_timed(LoopState*, long end);        \
   void poll_yielding(LoopState*);              \
@@ -88,6 +89,8 @@ struct LoopState {
   void poll_reading_flags(LoopState*);         \
   void poll_reading_stack(LoopState*);         \
   void poll_reading_old_stack(LoopState*);     \
+  void poll_writing_below_stack(LoopState*, long step); \
+  void poll_alternating(LoopState*);           \
   void poll_popping_stack(LoopState*, long step);\
   void poll_popping_for_nothing(LoopState*); \
   void poll_storing_popped(LoopState*);      \

@@ -126,6 +126,13 @@ BOTH_LOOPS(PollLoop, other_values_that_change_are_not_proven, {
   EXPECT_EQ(prove_loop(poll_inserting).refusal.reason, Reason::kGrowingPart);
 })
 
+BOTH_LOOPS(PollLoop, two_counters_in_one_vector_are_proven, {
+  const Registers entry = first_poll(stack.call(poll_packing, address(&state)));
+  const PollLoopProof proof = prove(entry);
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  for (const int turns : {1, 2, 63}) expect_after(proof, entry, turns);
+})
+
 BOTH_LOOPS(PollLoop, counters_of_two_queues_differ_between_the_polls, {
   const Registers entry = first_poll(stack.call(poll_two_counting, address(&state)));
   const PollLoopProof proof = prove(entry);
@@ -247,6 +254,31 @@ BOTH_LOOPS(PollLoop, stack_below_a_poll_is_undefined,
 
 BOTH_LOOPS(PollLoop, stack_written_before_a_poll_is_undefined_after_it,
      { EXPECT_EQ(prove_loop(poll_reading_old_stack).refusal.reason, Reason::kStaleStack); })
+
+BOTH_LOOPS(PollLoop, data_below_the_stack_is_refused, {
+  for (const std::uint64_t step : {0, 3})
+    EXPECT_EQ(prove_loop(poll_writing_below_stack, step).refusal.reason, Reason::kBelowStack) << step;
+})
+
+// Another party that looks at memory between the polls finds the value of that time.
+BOTH_LOOPS(PollLoop, values_of_one_poll_only_are_alternating, {
+  const Registers entry = first_poll(stack.call(poll_alternating, address(&state)));
+  const PollLoopProof proof = prove(execute_in_place(entry, 2));
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  ASSERT_EQ(proof.polls.size(), 2u);
+  const auto has = [](const std::vector<MemoryRange>& ranges, const volatile void* object) {
+    return std::ranges::any_of(ranges, [&](const MemoryRange& range) { return address(object) - range.address < range.length; });
+  };
+  EXPECT_TRUE(has(proof.alternating, &state.state));
+  EXPECT_FALSE(has(proof.alternating, &state.lock));
+  EXPECT_FALSE(has(proof.alternating, &state.toggle));
+  EXPECT_TRUE(has(proof.changed, &state.state));
+  EXPECT_TRUE(has(proof.changed, &state.lock));
+  EXPECT_FALSE(has(proof.changed, &state.toggle)) << "it has this value already";
+  for (const int turns : {1, 2, 50}) {
+    for (const std::size_t poll : {0, 1}) expect_after(proof, entry, turns, poll);
+  }
+})
 
 // With recurring and with counting turns; the popped word had another value in the previous turn.
 BOTH_LOOPS(PollLoop, popped_word_that_nobody_has_written_is_unknown, {

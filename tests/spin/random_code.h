@@ -155,7 +155,9 @@ inline void fill(std::uint8_t (&buffer)[kBufferSize], Rng& rng, unsigned zeros) 
 
 class Generator {
  public:
-  Generator(Rng& rng, bool vectors) : rng_(rng), vectors_(vectors) {}
+  // `vector_registers`: number of them that instructions name, at most 16.
+  Generator(Rng& rng, bool vectors, unsigned vector_registers = 16)
+      : rng_(rng), vectors_(vectors), vector_registers_(vector_registers) {}
 
   // One instruction; empty if the encoder does not support the form.
   std::vector<std::uint8_t> instruction() {
@@ -403,7 +405,7 @@ class Generator {
   }
   void xmm(bool wide) {
     named(ZydisRegisterEncode(wide ? ZYDIS_REGCLASS_YMM : ZYDIS_REGCLASS_XMM,
-                              static_cast<ZyanU8>(rng_.below(16))));
+                              static_cast<ZyanU8>(rng_.below(vector_registers_))));
   }
   void memory(unsigned size) {
     ZydisEncoderOperand& operand = next();
@@ -440,6 +442,7 @@ class Generator {
 
   Rng& rng_;
   bool vectors_;
+  unsigned vector_registers_;
   const Template* used_ = nullptr;
   unsigned size_ = 8;
   ZydisEncoderRequest request_{};

@@ -40,6 +40,22 @@ static const struct wait_case* find(const char* name) {
   return NULL;
 }
 
+enum { kMirrorBytes = 4096 };
+
+// Receives the message into a page that is mapped at two addresses, as of a ring buffer whose end is followed by its beginning.
+static void receive_into_mirror(struct litmus* l) {
+  const int file = memfd_create("mirror", 0);
+  MUST(file >= 0 && ftruncate(file, kMirrorBytes) == 0);
+  void* const place = mmap(NULL, kMirrorBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  w.mirror = mmap(NULL, kMirrorBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  MUST(place != MAP_FAILED && (void*)w.mirror != MAP_FAILED);
+  const struct ibv_mr* const mr = ibv_reg_mr(l->pd, place, kMirrorBytes, IBV_ACCESS_LOCAL_WRITE);
+  MUST(mr != NULL);
+  struct ibv_sge sge = {.addr = (uintptr_t)place, .length = 4, .lkey = mr->lkey};
+  struct ibv_recv_wr wr = {.wr_id = 7, .sg_list = &sge, .num_sge = 1}, *bad;
+  MUST(ibv_post_recv(l->qp[0], &wr, &bad) == 0);
+}
+
 // The other end reads a counter in registered memory and changes it, while the loop that increments it waits.
 static void use_counter(struct litmus* l) {
   uint64_t* const mine = (uint64_t*)(l->memory + 512);
@@ -81,7 +97,7 @@ int main(int argc, char** argv) {
     tcp_write(l.tcp, "", 1);
     return 0;
   }
-  litmus_recv(&l, 0, 7, l.memory + 2048, 4);
+  strstr(argv[1], "mirror") != NULL ? receive_into_mirror(&l) : litmus_recv(&l, 0, 7, l.memory + 2048, 4);
   w.context = l.context;
   w.cq = l.recv_cq;
   w.flag = (volatile uint32_t*)l.memory;

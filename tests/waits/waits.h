@@ -20,6 +20,7 @@ struct waits {
   struct ibv_cq* cq;                  // gets one completion: the message
   struct ibv_cq* idle[kIdleQueues];   // never gets a completion
   volatile uint32_t* flag;            // written just before the message arrives
+  volatile uint32_t* mirror;          // the message, at another address than the adapter writes it to
   int tcp;                            // connected to the other end, which sends nothing
   int64_t wait_ns;                    // approximate arrival of the message
   struct ibv_wc wc;                   // the completion

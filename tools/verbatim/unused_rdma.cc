@@ -32,7 +32,7 @@ constexpr std::array kRdmaLibraries = {
 bool asks_for_tcp(std::string_view text) {
   constexpr std::string_view kTcp = "tcp";
   const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  return std::ranges::search(text, kTcp, same).size() != 0;
+  return std::search(text.begin(), text.end(), kTcp.begin(), kTcp.end(), same) != text.end();
 }
 
 bool environment_asks_for_tcp(const config::ProgramSpec& program) {

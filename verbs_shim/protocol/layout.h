@@ -8,11 +8,11 @@
 namespace verbatim::protocol {
 
 inline constexpr std::uint32_t kMagic = 0x62726556;  // "Verb"
-inline constexpr std::uint32_t kVersion = 29;
+inline constexpr std::uint32_t kVersion = 30;
 
 // Data that every process touches is within one block of 2 MiB, which one page of page table covers: such a
 // page costs a process more than ten pages of memory.
-inline constexpr std::uint64_t kShimBlock = 0x2002'0000'0000;
+inline constexpr std::uint64_t kShimBlock = 0x2d02'0000'0000;
 inline constexpr std::uint64_t kShimStackSize = 256 << 10;                // bytes per thread, see state.h
 inline constexpr std::uint64_t kShimStackEnd = kShimBlock + kShimStackSize;  // the first thread's stack; the others' are below
 inline constexpr std::uint64_t kRuntimeImage = kShimBlock + 0x04'0000;    // libverbatim_runtime.so
@@ -20,14 +20,14 @@ inline constexpr std::uint64_t kVerbsImage = kShimBlock + 0x0c'0000;      // lib
 inline constexpr std::uint64_t kMlx5Image = kShimBlock + 0x10'0000;       // libmlx5.so.1
 inline constexpr std::uint64_t kPatchDataAddress = kShimBlock + 0x12'0000;  // see patches.h
 inline constexpr std::uint64_t kRegionAddress = kShimBlock + 0x18'0000;
-inline constexpr std::uint64_t kAccessTablesAddress = 0x2010'0000'0000;  // see accesses.h; mapped only where
+inline constexpr std::uint64_t kAccessTablesAddress = 0x2d10'0000'0000;  // see accesses.h; mapped only where
                                                                          // threads may be late before
                                                                          // accesses
-inline constexpr std::uint64_t kShimHeapAddress = 0x2020'0000'0000;  // objects whose addresses the program gets
+inline constexpr std::uint64_t kShimHeapAddress = 0x2d20'0000'0000;  // objects whose addresses the program gets
 inline constexpr std::uint64_t kShimHeapSize = 1ull << 36;           // reserved, not committed
 inline constexpr std::uint64_t kSmallShimHeapSize = 1ull << 28;      // where the machine's limit does not allow the full size
 // Nothing else is mapped in between; calls of the program that change mappings there are refused.
-inline constexpr std::uint64_t kShimStart = 0x2000'0000'0000, kShimEnd = 0x2100'0000'0000;
+inline constexpr std::uint64_t kShimStart = 0x2d00'0000'0000, kShimEnd = 0x2e00'0000'0000;
 
 // Addresses of a program's own memory. A position-independent program is at two thirds of the address space,
 // as on Linux without randomization; the stack, at most kStackLimit, is at the end. Libraries and mappings

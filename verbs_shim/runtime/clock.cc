@@ -149,6 +149,6 @@ __attribute__((naked)) int verbatim_gettimeofday(timeval*, void*) noexcept {
 
 VERBATIM_EXPORT int gettimeofday(timeval* time, void* zone) noexcept __attribute__((alias("verbatim_gettimeofday")));
 
-time_t verbatim_time(time_t* seconds) noexcept __attribute__((alias("time"), copy(time)));
+time_t verbatim_time(time_t* seconds) noexcept __attribute__((alias("time")));
 
 }  // extern "C"

@@ -326,7 +326,8 @@ class SonicTables {
   // Notes the other tables of the same kind, which are not used.
   void name_others() {
     std::string names;
-    for (const auto& [name, entry] : config_.items()) {
+    for (const auto& table : config_.items()) {
+      const std::string& name = table.key();
       constexpr std::array<std::string_view, 9> kKinds = {"BUFFER_", "QUEUE", "WRED", "SCHEDULER", "DSCP_",
                                                           "DOT1P_",  "TC_",   "PFC",  "MAP_PFC"};
       if (known_.contains(name) ||

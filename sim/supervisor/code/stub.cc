@@ -193,7 +193,7 @@ std::vector<std::uint8_t> make_memory_map_stub(std::uint64_t site, std::uint64_t
   code.put({0x74, 0x0d});              // je 1f                    and its caller expects no flags
   code.put({0x48, 0x89, 0xc1});        // mov %rax, %rcx
   code.put({0x48, 0xc1, 0xe9, kShimShift});  // shr $40, %rcx
-  code.put({0x83, 0xf9, kShimPart});   // cmp $0x20, %ecx          the shim's libraries, which are not replaced
+  code.put({0x83, 0xf9, kShimPart});   // cmp $kShimPart, %ecx     the shim's libraries, which are not replaced
   code.put({0x74, 0x01});              // je 1f
   code.put({kInt3});
   code.put({kJump});                   // 1: jmp back

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 
 #include "sim/supervisor/tasks/process.h"
 
@@ -71,10 +70,10 @@ Thread* FutexTable::first(const FutexKey& key, bool* more) {
   const auto it = queues_.find(key);
   *more = false;
   if (it == queues_.end()) return nullptr;
-  auto asleep = std::views::filter(it->second, [](const Sleeper& sleeper) { return !sleeper.woken; });
-  const auto first = asleep.begin();
-  if (first == asleep.end()) return nullptr;
-  *more = std::next(first) != asleep.end();
+  const auto is_asleep = [](const Sleeper& sleeper) { return !sleeper.woken; };
+  const auto first = std::ranges::find_if(it->second, is_asleep);
+  if (first == it->second.end()) return nullptr;
+  *more = std::any_of(std::next(first), it->second.end(), is_asleep);
   return first->thread;
 }
 

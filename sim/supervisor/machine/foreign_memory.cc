@@ -124,21 +124,22 @@ std::size_t ForeignMemory::by_file(ProcessFile& file, Transfer transfer) {
   return 0;
 }
 
-bool ForeignMemory::are_private_pages(std::uint64_t first, std::uint64_t count) {
+std::uint64_t ForeignMemory::private_pages(std::uint64_t first, std::uint64_t count) {
   // 64 bits per page (Linux, admin-guide/mm/pagemap): bit 63 present, bit 61 file page or shared.
   constexpr std::uint64_t kPresent = 1ull << 63, kShared = 1ull << 61;
   constexpr std::size_t kMost = 64;
-  std::uint64_t entries[kMost];
-  while (count != 0) {
-    const std::size_t pages = std::min<std::uint64_t>(count, kMost), bytes = pages * sizeof *entries;
-    const std::size_t n =
-        by_file(page_map_, [&](int fd) { return pread(fd, entries, bytes, static_cast<off_t>(first * sizeof *entries)); });
+  std::uint64_t entries[kMost], found = 0;
+  while (found < count) {
+    const std::size_t pages = std::min<std::uint64_t>(count - found, kMost), bytes = pages * sizeof *entries;
+    const auto place = static_cast<off_t>((first + found) * sizeof *entries);
+    const std::size_t n = by_file(page_map_, [&](int fd) { return pread(fd, entries, bytes, place); });
     const auto is_private = [](std::uint64_t entry) { return (entry & (kPresent | kShared)) == kPresent; };
-    if (n != bytes || !std::ranges::all_of(std::span(entries).first(pages), is_private)) return false;
-    first += pages;
-    count -= pages;
+    const std::span read = std::span(entries).first(n / sizeof *entries);
+    const auto other = std::ranges::find_if_not(read, is_private);
+    found += static_cast<std::uint64_t>(other - read.begin());
+    if (other != read.end() || n != bytes) break;
   }
-  return true;
+  return found;
 }
 
 std::uint64_t ForeignMemory::permitted(host::ProgramAddress from, std::uint64_t most, unsigned rights) {

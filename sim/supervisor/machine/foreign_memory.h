@@ -52,8 +52,9 @@ class ForeignMemory {
   std::optional<ForeignMapping> mapping_at(host::ProgramAddress address);
   // Name of that mapping as in /proc/PID/maps: path of a file, "[stack]" and the like. "": no mapping, or no name.
   std::string name_at(host::ProgramAddress address);
-  // Whether `count` pages from page number `first` (address / 4096) are present, anonymous and not shared.
-  bool are_private_pages(std::uint64_t first, std::uint64_t count);
+  // Number of pages from page number `first` (address / 4096) on, at most `count`, that are present, anonymous and not
+  // shared.
+  std::uint64_t private_pages(std::uint64_t first, std::uint64_t count);
 
  private:
   // A file of /proc/PID, opened on first use. It refers to the program that was executed at that time.

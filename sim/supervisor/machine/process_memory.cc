@@ -32,7 +32,7 @@ bool ProcessMemory::is_in_region(host::ProgramAddress start, std::uint64_t lengt
 bool ProcessMemory::is_private(host::ProgramAddress start, std::uint64_t length) const {
   settle();
   const std::uint64_t first = start / kPage, last = (start + length - 1) / kPage;
-  return bytes_.are_private_pages(first, last - first + 1);
+  return bytes_.private_pages(first, last - first + 1) == last - first + 1;
 }
 
 std::vector<std::size_t> ProcessMemory::shared_among(std::span<const spin::ByteRun> runs) const {

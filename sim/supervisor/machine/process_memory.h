@@ -58,6 +58,8 @@ class ProcessMemory final : public host::ProgramMemory {
   static bool is_in_region(host::ProgramAddress start, std::uint64_t length);
   // Whether the pages are present, anonymous and not shared with other processes.
   bool is_private(host::ProgramAddress start, std::uint64_t length) const;
+  // Number of pages from `page` on, at most `most`, that are so apart from delayed writes.
+  std::uint64_t private_pages(std::uint64_t page, std::uint64_t most) const { return bytes_.private_pages(page, most); }
   // Indices of runs that other processes may write to: not private and not in the region.
   std::vector<std::size_t> shared_among(std::span<const spin::ByteRun> runs) const;
 

@@ -277,6 +277,7 @@ IoResult NetlinkSocket::connect(Process& process, Name, bool, VirtualFilePtr&) {
 }
 
 IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
+  if (protocol_ == NETLINK_KOBJECT_UEVENT) return -EPERM;
   if (port_ == 0) port_ = process.pid();
   const std::span<const std::byte> bytes = message.bytes;
   nlmsghdr request;

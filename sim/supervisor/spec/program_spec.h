@@ -32,7 +32,7 @@ struct ProgramSpec {
     std::uint16_t rows = 24, columns = 80;
   };
   std::optional<OnTerminal> on_terminal;
-  bool background = false;                     // gets SIGTERM when all programs without this flag have ended
+  bool background = false;                     // gets SIGTERM after the end of all programs without this flag
 };
 
 }  // namespace verbatim::supervisor

@@ -326,6 +326,10 @@ PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, std::uint64_t horizon
     proof.refusal = {Reason::kUnevenGrowth, end, ""};
     return proof;
   }
+  if (writes_below_stack()) {
+    proof.refusal = {Reason::kBelowStack, end, ""};
+    return proof;
+  }
   const bool is_by_clock = horizon != 0 && growth_.turns_by_rule() >= turn.fewest();
   if (growth_.turns() < (is_by_clock ? turn.fewest_by_clock() : turn.fewest())) {
     if (clock_.reads() == 0 && horizon == 0 && growth_.turns() != 0) {
@@ -346,6 +350,7 @@ void SpinProver::complete(PollLoopProof& proof, const std::vector<ByteRun>& read
   proof.cycle_length = steps_;
   proof.reads = reads;
   proof.writes = memory_.writes();
+  proof.changed = memory_.changed();
   proof.registers = registers;
   proof.period_ps = clock_.reads() == 0 ? 0 : period_ps_;
   proof.cells = growth_.cells();

@@ -30,6 +30,7 @@ void Growth::begin(const std::array<GrowingRegister, 16>& registers, std::vector
   sources_ = flags_sources_ = 0;
   period_ = flags_period_ = 0;
   constant_low_ = {};
+  halves_ = {};
   cells_.clear();
   assumed_.clear();
   constant_.clear();
@@ -51,6 +52,7 @@ void Growth::forget(std::uint16_t mask) {
     constant_low_[index] = 0;
     register_bounds_[index].reset();
   }
+  halves_ = {};
   vector_bounds_ = high_bounds_ = {};
   growing_flags_ = flags_set_ = 0;
   flags_bounded_ = false;

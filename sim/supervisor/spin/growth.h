@@ -65,6 +65,13 @@ inline constexpr std::uint64_t kEveryTurn = ~0ull;
 
 class Growth final : public Observer {
  public:
+  // Growth of a 64-bit half of a vector register.
+  struct GrowingHalf {
+    std::uint64_t step = 0;
+    Sources sources = 0;  // from which the value was computed
+  };
+  using Halves = std::array<GrowingHalf, 2>;  // bits 0-63 and 64-127
+
   explicit Growth(MemoryView& memory) : memory_(&memory) {}
 
   // Begins a turn. The registers have the given steps. `changed` has bytes with their values in the next
@@ -95,6 +102,7 @@ class Growth final : public Observer {
   bool has_horizon() const { return horizon_ != 0; }
 
   const std::array<GrowingRegister, 16>& registers() const { return registers_; }
+  const Halves& vector(unsigned index) const { return halves_[index]; }
   const std::vector<GrowingCell>& cells() const { return cells_; }
   // Growing cells that overlap `runs`.
   std::vector<GrowingCell> cells_in(const std::vector<ByteRun>& runs) const;
@@ -146,10 +154,13 @@ class Growth final : public Observer {
     Bounds bounds;
   };
   enum class Uses : std::uint8_t { kConstant, kRule, kBounds };
+  using GrowingHalves = std::array<Halves, 16>;
+  static bool grows(const Halves& halves) { return halves[0].step != 0 || halves[1].step != 0; }
   // State that is restored when bounds replace the rule of an instruction.
   struct Rules {
     std::array<GrowingRegister, 16> registers{};
     std::array<std::uint8_t, 16> constant_low{};
+    GrowingHalves halves{};
     std::vector<GrowingCell> cells, assumed;
     std::size_t constants = 0;
     std::vector<BoundedCell> bounded;
@@ -178,6 +189,12 @@ class Growth final : public Observer {
   bool bounded_quotient(const Instruction& in);
   bool bounded_accumulator(const Instruction& in);
   // growth_vectors.cc
+  bool follow_vector(const Instruction& in);
+  bool reads_growth(const Instruction& in);
+  bool follow_halves(const Instruction& in);
+  bool half_step(const Instruction& in, const Operand& operand, unsigned half, std::uint64_t& step);
+  void write_steps(unsigned index, std::uint64_t low, std::uint64_t high);
+  void bound_halves(const Operand& operand);
   bool bounded_vector(const Instruction& in);
   bool bounded_halves(const Instruction& in);
   bool half_bounds(const Operand& operand, unsigned half, Bounds& bounds);
@@ -206,7 +223,6 @@ class Growth final : public Observer {
   bool follow_logic(const Instruction& in);
   bool follow_one_operand(const Instruction& in);
   bool follow_bits(const Instruction& in);
-  bool follow_vector(const Instruction& in);
   bool follow_string(const Instruction& in);
   bool follow_stack(const Instruction& in);
   bool follow_shift(const Instruction& in);
@@ -245,6 +261,7 @@ class Growth final : public Observer {
   std::uint64_t address_ = 0;            // of its memory operand
   std::array<GrowingRegister, 16> registers_{};
   std::array<std::uint8_t, 16> constant_low_{};  // number of overwritten low bytes of a growing register
+  GrowingHalves halves_{};
   std::vector<GrowingCell> cells_, assumed_;
   std::vector<MemoryRange> constant_;  // ranges that were read as constant
   std::vector<ByteRun> changed_;

@@ -50,6 +50,7 @@ Growth::Uses Growth::uses(const Instruction& in) const {
   }
   for (const Operand* operand : {&in.destination, &in.source, &in.source2}) {
     if (is_vector(*operand) && (vector_bounds_[operand->index] || high_bounds_[operand->index])) return Uses::kBounds;
+    if (is_vector(*operand) && grows(halves_[operand->index])) most = Uses::kRule;
     if (is_memory(*operand)) most = std::max(most, uses_memory(address_, std::min<unsigned>(in.size, kWidest)));
     if (is_memory(*operand) && in.source_size > in.size) most = std::max(most, uses_memory(address_, in.source_size));
   }

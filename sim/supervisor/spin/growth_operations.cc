@@ -43,13 +43,14 @@ bool Growth::follow(const Instruction& in, const MachineState& state, std::uint6
   if (what == Uses::kConstant) return follow_rule(in);
   if (what == Uses::kRule) {
     // The rule is used if it holds in all turns considered.
-    const Rules before{registers_, constant_low_, cells_,         assumed_,  constant_.size(),
+    const Rules before{registers_, constant_low_, halves_,        cells_,    assumed_, constant_.size(),
                        bounded_,   turns_,        growing_flags_, flags_set_};
     const bool has_rule = follow_rule(in);
     if (has_rule && (turns_ >= horizon_ || turns_ == before.turns)) return true;
     if (has_rule) turns_by_rule_ = std::min(turns_by_rule_, turns_);
     registers_ = before.registers;
     constant_low_ = before.constant_low;
+    halves_ = before.halves;
     cells_ = before.cells;
     assumed_ = before.assumed;
     constant_.resize(before.constants);
@@ -487,22 +488,6 @@ bool Growth::follow_string(const Instruction& in) {
   const std::uint64_t length = std::min<std::uint64_t>(in.repeated ? gpr[kRcx] : 1, kMost) * in.size;
   if (in.op == Op::kMoveString && !is_constant(gpr[kRsi], length)) return fail(Reason::kGrowingPart);
   return is_constant(gpr[kRdi], length) || fail(Reason::kGrowingPart);
-}
-
-// Vector registers hold no growing values.
-bool Growth::follow_vector(const Instruction& in) {
-  const unsigned length = in.op == Op::kVectorBroadcast ? in.source_size : in.size;
-  if ((is_memory(in.source) || is_memory(in.source2)) && !is_constant(address_, length)) return fail(Reason::kGrowingPart);
-  for (const Operand* operand : {&in.source, &in.source2}) {
-    if (operand->kind != Operand::Kind::kRegister) continue;
-    Value value;
-    if (!read_register(operand->index, length, value)) return false;
-    if (value.step != 0) return fail(Reason::kGrowingPart);
-  }
-  if (in.op == Op::kVectorTest) set_flags(FlagsOf::kSum, {}, {}, 8, kArithmeticFlags);
-  if (is_memory(in.destination)) return store(address_, length, 0);
-  if (in.destination.kind == Operand::Kind::kRegister) return write_register(in.destination.index, 8, 0);
-  return true;
 }
 
 }  // namespace verbatim::spin

@@ -130,6 +130,7 @@ enum class Reason : std::uint8_t {
   kUnreadable,      // unreadable data or code
   kUndefinedValue,  // use of an undefined register or flag
   kStaleStack,      // read of stack that a call may have overwritten
+  kBelowStack,      // write of data where a call has its frames
   kLibraryCall,     // jump into the library other than to a poll
   kWritesCode,      // store to a page that is executed
   kTooMuchMemory,   // limit of pages reached

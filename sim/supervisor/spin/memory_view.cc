@@ -124,7 +124,7 @@ bool MemoryView::store_bytes(std::uint64_t address, unsigned n, const std::uint8
     Page* const to = page(address / kPageSize, offset, part);
     if (to == nullptr) return false;
     if (to->anchored != anchor_ && !prepare_write(*to)) return false;
-    if (is_tracking_) note_write(*to, offset, part);
+    if (is_tracking_) note_write(*to, offset, part, from);
     std::memcpy(to->data.data() + offset, from, part);
     from += part;
     address += part;
@@ -210,9 +210,12 @@ bool MemoryView::note_read(Page& page, unsigned offset, unsigned n) {
   return true;
 }
 
-void MemoryView::note_write(Page& page, unsigned offset, unsigned n) {
+void MemoryView::note_write(Page& page, unsigned offset, unsigned n, const std::uint8_t* from) {
   extend_marks(page, offset, n);
-  for (unsigned i = 0; i < n; ++i) page.marks[offset + i] |= kWritten | kFresh;
+  for (unsigned i = 0; i < n; ++i) {
+    const std::uint8_t change = page.data[offset + i] == from[i] ? 0 : kChanged;
+    page.marks[offset + i] |= static_cast<std::uint8_t>(kWritten | kFresh | change);
+  }
   if (notes_recent_) recent_writes_.push_back({page.number * kPageSize + offset, n});
 }
 
@@ -321,6 +324,12 @@ std::vector<ByteRun> MemoryView::collect(Mark mark, Value value) const {
     });
   }
   return runs;
+}
+
+std::vector<MemoryRange> MemoryView::changed() const {
+  std::vector<MemoryRange> ranges;
+  for (const ByteRun& run : collect(kChanged, Value::kNow)) ranges.push_back({run.address, run.bytes.size()});
+  return ranges;
 }
 
 std::vector<MemoryRange> MemoryView::merged(std::vector<MemoryRange> ranges) {

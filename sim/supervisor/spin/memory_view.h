@@ -87,6 +87,8 @@ class MemoryView {
   std::vector<ByteRun> reads() const { return collect(kReadFirst, Value::kAnchor); }
   // Bytes written since begin_tracking(), with their current values.
   std::vector<ByteRun> writes() const { return collect(kWritten, Value::kNow); }
+  // Bytes that a store has changed since begin_tracking(), even if they have their former values again; sorted and merged.
+  std::vector<MemoryRange> changed() const;
   // Begins to record accesses for the next two functions, until begin_tracking().
   void note_recent() {
     recent_writes_.clear();
@@ -119,8 +121,9 @@ class MemoryView {
   static std::vector<MemoryRange> merged(std::vector<MemoryRange> ranges);
 
  private:
-  // kFresh: written since leave_stale(). kReadOtherwise: kReadFirst, and not only by comparisons
-  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4, kReadOtherwise = 8 };
+  // kFresh: written since leave_stale(). kReadOtherwise: kReadFirst, and not only by comparisons. kChanged: a store gave
+  // it another value.
+  enum Mark : std::uint8_t { kReadFirst = 1, kWritten = 2, kFresh = 4, kReadOtherwise = 8, kChanged = 16 };
   static constexpr std::uint64_t kEachByte = 0x0101'0101'0101'0101;
   static constexpr std::size_t kUsualRuns = 32;  // most loops have fewer
   enum class Value { kAnchor, kNow };
@@ -171,7 +174,8 @@ class MemoryView {
   // Before the first store to a page since the anchor: saves its contents. False: the page is executed code.
   bool prepare_write(Page& page);
   bool note_read(Page& page, unsigned offset, unsigned n);
-  void note_write(Page& page, unsigned offset, unsigned n);
+  // Called before the bytes `from` are stored.
+  void note_write(Page& page, unsigned offset, unsigned n, const std::uint8_t* from);
   // Calls visit(offset) for each line.
   template <class Visit>
   static void for_each_line(std::uint64_t lines, Visit visit);

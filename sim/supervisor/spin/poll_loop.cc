@@ -31,6 +31,21 @@ constexpr unsigned kScratch[] = {kRcx, kRdx, kRsi, kRdi, kR8, kR9, kR10, kR11};
 constexpr std::uint16_t kDestroyed =
     1u << kRax | 1u << kRcx | 1u << kRdx | 1u << kRsi | 1u << kRdi | 1u << kR8 | 1u << kR9 | 1u << kR10 | 1u << kR11;
 
+// Adds to `to` the bytes of `runs` that have another value in `last`. Both are sorted.
+void add_other_values(const std::vector<ByteRun>& runs, const std::vector<ByteRun>& last, std::vector<MemoryRange>& to) {
+  auto in = last.begin();
+  for (const ByteRun& run : runs) {
+    for (std::size_t i = 0; i < run.bytes.size(); ++i) {
+      const std::uint64_t at = run.address + i;
+      while (in != last.end() && in->address + in->bytes.size() <= at) ++in;
+      if (in == last.end()) return;
+      if (at < in->address || run.bytes[i] == in->bytes[at - in->address]) continue;
+      const bool goes_on = !to.empty() && to.back().address + to.back().length == at;
+      goes_on ? void(++to.back().length) : to.push_back({at, 1});
+    }
+  }
+}
+
 // True if a turn may end here: the thread is at the first poll, and differs from its beginning at most in
 // memory and in callee-saved registers other than rsp.
 bool may_be_next_turn(const Registers& a, const Registers& b, const PollEntry& poll) {
@@ -215,12 +230,14 @@ PollLoopProof SpinProver::recur(const PollLoop& loop, unsigned& turn) {
     if (polls == limits.polls) return refuse({Reason::kManyPolls, now.rip, ""});
     met.push_back(poll_point(*poll));
   }
+  if (writes_below_stack()) return refuse({Reason::kBelowStack, now.rip, ""});
   // The last place of floating-point results depends on the rounding mode.
   if (interpreter_.has_floated()) return refuse({Reason::kUnsupported, now.rip, ""});
   proof.proven = true;
   proof.cycle_length = steps_;
   proof.reads = memory_.reads();
   proof.writes = memory_.writes();
+  proof.changed = memory_.changed();
   proof.steps = steps_;
   // Accesses before the first poll are unknown.
   memory_.note_recent();
@@ -290,6 +307,14 @@ PollLoopProof SpinProver::prove_poll_loop(const Registers& at_entry, const PollP
   return proof;
 }
 
+bool SpinProver::writes_below_stack() const {
+  constexpr std::uint64_t kRedZone = 128;
+  const std::uint64_t end = lowest_stack_ - std::min(lowest_stack_, kRedZone);
+  return std::ranges::any_of(memory_.writes(), [&](const ByteRun& run) {
+    return run.address < end && run.address + run.bytes.size() > poll_frames_;
+  });
+}
+
 void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
   // The bytes below the stack pointer belong to frames of the current poll.
   const std::uint64_t stack = proof.polls.front().registers.gpr[kRsp];
@@ -302,7 +327,7 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
   });
   for (PollPoint& poll : proof.polls) {
     PollAccesses& accesses = *poll.accesses;
-    if (proof.grows()) accesses.written = without(accesses.written, below, stack);
+    accesses.written = without(accesses.written, below, stack);
     std::erase_if(accesses.cells, is_below);
   }
   for (const ByteRun& run : proof.writes) proof.changing.push_back({run.address, run.bytes.size()});
@@ -310,6 +335,13 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
     for (const ByteRun& run : poll.accesses->written) proof.changing.push_back({run.address, run.bytes.size()});
   }
   proof.changing = MemoryView::merged(std::move(proof.changing));
+  if (proof.period_ps != 0) {
+    proof.alternating = proof.changed;
+  } else {
+    for (const PollPoint& poll : std::span(proof.polls).subspan(1))
+      add_other_values(poll.accesses->written, proof.writes, proof.alternating);
+    proof.alternating = MemoryView::merged(std::move(proof.alternating));
+  }
   for (const ByteRun& run : proof.reads) {
     proof.ranges.push_back({run.address, run.bytes.size()});
     proof.expected.insert(proof.expected.end(), run.bytes.begin(), run.bytes.end());

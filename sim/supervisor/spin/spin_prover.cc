@@ -24,6 +24,7 @@ std::strong_ordering compare(const MachineState& a, const MachineState& b) {
 
 void SpinProver::begin(const Registers& start, CodeMemory& memory, const Limits& limits) {
   memory_.begin(memory, limits.pages);
+  poll_frames_ = start.gpr[kRsp] - std::min<std::uint64_t>(start.gpr[kRsp], limits.poll_stack);
   code_.begin();
   restart(start);
 }
@@ -33,6 +34,7 @@ void SpinProver::restart(const Registers& start) {
   memory_.rewind();
   clock_.begin(clock_.model());
   steps_ = 0;
+  lowest_stack_ = start.gpr[kRsp];
   own_stop_ = {};
   interpreter_.set_observer(nullptr);
   interpreter_.forget_floating();
@@ -48,6 +50,8 @@ bool SpinProver::step(const Limits& limits) {
   }
   ++steps_;
   if (!interpreter_.step()) return false;
+  const std::uint64_t stack = interpreter_.state.registers.gpr[kRsp];
+  if (stack < lowest_stack_ && stack >= poll_frames_) lowest_stack_ = stack;
   if (interpreter_.jumped() && limits.in_library(interpreter_.state.registers.rip)) {
     own_stop_ = {Reason::kLibraryCall, interpreter_.state.registers.rip, ""};
     return false;
@@ -192,6 +196,7 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
     proof.jump = replay_turn(proof.cycle_length);
     proof.reads = memory_.reads();
     proof.writes = memory_.writes();
+    proof.changed = memory_.changed();
   } else {
     // A computation: the next poke finds it in other code, hundreds of KiB of decoded instructions later.
     code_.invalidate();
@@ -229,6 +234,8 @@ std::string Refusal::describe() const {
       return "reads a register or flag with an undefined value" + named;
     case Reason::kStaleStack:
       return "reads stack that a call may have overwritten" + named;
+    case Reason::kBelowStack:
+      return "writes data below its stack, where the poll may have its frames" + where;
     case Reason::kLibraryCall:
       return "calls the library" + where;
     case Reason::kWritesCode:

@@ -101,6 +101,7 @@ struct SpinProof {
   // Bytes that the cycle writes, with their values in the canonical state. An outside store to one of them
   // must wake the thread as well, because the running loop would overwrite it.
   std::vector<ByteRun> writes;
+  std::vector<MemoryRange> changed;  // those among them that have several values in a cycle
   unsigned cycle_length = 0;  // instructions
   unsigned steps = 0;         // instructions interpreted in the whole analysis
   // The jump back that is executed once in each turn; of several the one with the longest distance.
@@ -154,6 +155,11 @@ struct PollLoopProof {
   std::vector<ByteRun> writes;
   // Bytes that may differ between two polls, sorted and merged: `writes`, and those written before a poll of the turn.
   std::vector<MemoryRange> changing;
+  // Bytes that a turn changes, sorted and merged, even if they have their former values at each poll.
+  std::vector<MemoryRange> changed;
+  // Those among them that another party may find with a value that the turn does not end with: they have it at a poll. If
+  // the turn reads clocks, time passes elsewhere too, and these are all of `changed`.
+  std::vector<MemoryRange> alternating;
   // Growing values. `reads` has their values in the first turn, `writes` those after it. After n whole turns
   // a register has its value in polls.front() plus n steps.
   std::array<GrowingRegister, 16> registers{};
@@ -306,6 +312,9 @@ class SpinProver {
   // Fills the proof of the turn that was interpreted last.
   void complete(PollLoopProof& proof, const std::vector<ByteRun>& reads, const std::array<GrowingRegister, 16>& registers,
                 std::uint64_t horizon);
+  // True if the turn has written data to memory where the poll at its beginning may have frames: what a later turn leaves
+  // there could not be shown while the thread is in that poll. Frames of the turn's own calls are no data.
+  bool writes_below_stack() const;
   void finish(PollLoopProof& proof, const Limits& limits) const;
   // far_turn.cc
   PollLoopProof prove_turn_of(unsigned polls, const PollLoop& loop, unsigned& steps);
@@ -342,6 +351,8 @@ class SpinProver {
   std::optional<PollLoopProof> short_proof_;
   std::int64_t period_ps_ = 0;  // duration of a turn that reads clocks, once known
   unsigned steps_ = 0;
+  // Lowest address at which the first poll may have frames, and the lowest stack pointer since restart() that is not below.
+  std::uint64_t poll_frames_ = 0, lowest_stack_ = 0;
   Stop own_stop_;  // a stop by the prover, not by the interpreter
 };
 

@@ -135,13 +135,15 @@ bool Parked::shared_has_changed(const ProcessMemory& memory) const {
 }
 
 void Parked::note_write(std::uint64_t address, std::uint64_t length) {
-  constexpr std::size_t kMost = 16;  // the list is then incomplete, and is_as_parked_before() returns false
-  if (written.size() < kMost) written.push_back({address, length});
+  // With so many the list is incomplete, and is_as_parked_before() returns false.
+  if (written.size() < kMostWritten) written.push_back({address, length});
 }
+
+void Parked::note_write_elsewhere() { written.resize(kMostWritten); }
 
 // Each write and each run of a program of the host begins an epoch.
 bool Parked::is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const {
-  if (growing != nullptr || epoch_now - epoch != written.size()) return false;
+  if (growing != nullptr || written.size() == kMostWritten || epoch_now - epoch != written.size()) return false;
   return std::ranges::none_of(written, [&](const spin::MemoryRange& range) { return touches_before(look, range); });
 }
 

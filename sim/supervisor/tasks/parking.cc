@@ -9,6 +9,7 @@
 #include "sim/hca/inspector.h"
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/tasks/analysed_memory.h"
+#include "sim/supervisor/tasks/mapped_twice.h"
 #include "sim/supervisor/tasks/process.h"
 #include "sim/supervisor/tasks/vector_context.h"
 #include "verbs_shim/protocol/clocks.h"
@@ -159,13 +160,13 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
       effort_.credit -= price << std::min(effort_.far_in_vain, kMostFarPrice);
       if (proof.far_steps != 0) ++effort_.far_in_vain;
     }
-    const bool is_private = !proof.proven || grows_in_private(proof);
+    const bool is_private = !proof.proven || changes_in_private(proof);
     // Another thread may change objects on which the kernel's result depends, such as the descriptor table.
     const bool may_change = known_places(known) != 0 && process_.threads().size() > 1;
     const bool is_alone = proof.period_ps == 0 || (!may_change && !writes_registered(proof));
     const bool is_refused = !proof.proven || !is_private || !is_alone;
     auto few = is_refused ? prover_.take_short_proof() : std::nullopt;
-    if (few && grows_in_private(*few)) {
+    if (few && changes_in_private(*few)) {
       last_ = std::make_shared<const spin::PollLoopProof>(std::move(*few));
       kept_.keep(last_);
     } else {
@@ -196,7 +197,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
       // Values that follow rules need no recomputation and may be in shared memory.
       if (proof.proven && !is_private && proof.remakes) effort_.may_remake = false;
       refuse_poll_loop(!proof.proven ? proof.refusal.describe()
-                       : !is_private ? "counts in memory that other programs may share"
+                       : !is_private ? "changes memory that is shared"
                        : may_change  ? "enters the kernel in a process with several threads"
                                      : "reads a clock and writes to registered memory");
       last_.reset();
@@ -270,7 +271,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     parked.known_calls = known_places(known);
     for (const EmptyCall* const call : known) add_files_of(call, parked.files);
   }
-  if (last_->grows() || takes_time) {
+  if (last_->grows() || takes_time || !last_->alternating.empty()) {
     parked.growing = last_;
     // Beyond the end of virtual time no limit is needed.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
@@ -425,17 +426,21 @@ void LoopAnalyst::refuse_poll_loop(std::string why) {
   refusal_ = poll_refusal_;
 }
 
-// True if no other process can see the growing and recomputed bytes.
-bool LoopAnalyst::grows_in_private(const spin::PollLoopProof& proof) const {
+// True if no other process can see the growing, recomputed and alternating bytes, and the loop itself changes no byte under
+// another address than it reads it.
+bool LoopAnalyst::changes_in_private(const spin::PollLoopProof& proof) const {
+  const auto are_private = [this](std::span<const spin::MemoryRange> ranges) {
+    return std::ranges::all_of(ranges, [this](const spin::MemoryRange& range) {
+      return process_.memory().is_private(range.address, range.length);
+    });
+  };
   const auto is_private = [this](const std::vector<spin::GrowingCell>& cells) {
     return std::all_of(cells.begin(), cells.end(), [this](const spin::GrowingCell& cell) {
       return process_.memory().is_private(cell.address, cell.size);
     });
   };
-  const bool remakes_in_private = std::all_of(proof.remade.begin(), proof.remade.end(), [this](const spin::MemoryRange& range) {
-    return process_.memory().is_private(range.address, range.length);
-  });
-  return is_private(proof.cells) && remakes_in_private &&
+  return is_private(proof.cells) && are_private(proof.remade) && are_private(proof.alternating) &&
+         !are_mapped_twice(process_.memory(), proof.changed, proof.reads, proof.writes) &&
          std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.accesses->cells); });
 }
 
@@ -545,9 +550,13 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
     ++pokes_.without_proof;
   }
   // Vector registers that carry a value into the next turn are restored too.
-  if (!proof.proven || !vectors.holds(proof.vectors)) {
+  const bool holds = proof.proven && vectors.holds(proof.vectors);
+  const bool is_aliased = holds && are_mapped_twice(process_.memory(), proof.changed, proof.reads, proof.writes);
+  if (!holds || is_aliased) {
     ++counts_.refusals;
-    refusal_ = proof.proven ? "keeps values in vector registers" : proof.refusal.describe();
+    refusal_ = is_aliased     ? "changes memory that it reads at another address"
+               : proof.proven ? "keeps values in vector registers"
+                              : proof.refusal.describe();
     if (is_trapped) traps_.note_trapped(jump, false);
     return std::nullopt;
   }

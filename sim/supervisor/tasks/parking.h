@@ -68,7 +68,7 @@ struct Parked {
   std::vector<spin::ByteRun> watched;
   // kPoll: the proof of the loop.
   std::shared_ptr<const spin::PollLoopProof> proof;
-  // `proof` if values grow or clocks are read, else nullptr.
+  // `proof` if values grow or alternate, or clocks are read, else nullptr.
   std::shared_ptr<const spin::PollLoopProof> growing;
   // `watched` as it was when the thread was parked; saved when show() first changes it (loops with clocks).
   std::vector<spin::ByteRun> as_parked;
@@ -78,7 +78,8 @@ struct Parked {
   // kSpin: an instruction of the loop, and the address that it presumably waits for: the first that it reads
   // outside of its own stack frames, or else the first that it reads.
   std::uint64_t code = 0, awaited = 0;
-  std::vector<spin::MemoryRange> written;  // either kind; complete if the epoch grew by its size
+  static constexpr std::size_t kMostWritten = 16;
+  std::vector<spin::MemoryRange> written;  // either kind; complete if it is shorter, and the epoch grew by its size
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
   // kPoll: time of a look, and number of the first look at or after `when`, at least 1. Look 0 is at `since`.
@@ -100,6 +101,8 @@ struct Parked {
   bool touches_before(std::int64_t look, const spin::MemoryRange& bytes) const;
   // The process's memory was written: adds the range to `written`, up to a limit.
   void note_write(std::uint64_t address, std::uint64_t length);
+  // A write has changed watched bytes at another address than its own: `written` is incomplete.
+  void note_write_elsewhere();
   // True if all bytes that the turn of the look reads and writes before the look are known to be as when the
   // thread was parked. False if `growing` is set or `written` is incomplete.
   bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
@@ -217,7 +220,7 @@ class LoopAnalyst {
   void note_own_end(const SeenPoll& seen);
   spin::Limits poll_limits(Search search) const;
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
-  bool grows_in_private(const spin::PollLoopProof& proof) const;
+  bool changes_in_private(const spin::PollLoopProof& proof) const;
   bool has_left(const spin::PollLoopProof& proof) const;
   bool writes_registered(const spin::PollLoopProof& proof) const;
   spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const KnownCalls& known) const;

@@ -116,6 +116,8 @@ template <class... Cases>
 struct Match : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Match(Cases...) -> Match<Cases...>;
 
 // Arguments of a command or system call; nullptr: it is neither.
 const PendingCall* arguments_of(const Timed& request);

@@ -40,8 +40,9 @@ class ThreadParking {
 
   // While parked: writes to memory the values that all skipped turns until now would have written.
   void show_growth();
-  // While parked: the process's memory was written.
+  // While parked: the process's memory was written; watched bytes were changed by a write to another address.
   void note_write(std::uint64_t address, std::uint64_t length);
+  void note_write_elsewhere();
 
   // True from end() until the thread's next look at a completion queue.
   bool is_unparked() const { return is_unparked_; }

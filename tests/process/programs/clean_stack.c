@@ -11,7 +11,7 @@ int main(void) {
   // A foreign frame would contain addresses of libraries that the program did not load.
   for (int i = 64; i < kBytes / 8; ++i) {
     const uint64_t word = top[-i];
-    if (word >= 0x200000000000 && word < 0x210000000000) ++words;
+    if (word >= 0x2d0000000000 && word < 0x2e0000000000) ++words;
   }
   printf("words of a foreign frame: %d\n", words);
   return 0;

@@ -10,7 +10,7 @@
 #include "tests/process/expect.h"
 
 static void overwrite(void) {
-  uint32_t* const words = (uint32_t*)0x201000001000;
+  uint32_t* const words = (uint32_t*)0x2d1000001000;
   unsigned char resident;
   if (mincore(words, 4096, &resident) != 0) return;  // not simulated
   words[1] = 1;  // a process of the machine outside the run

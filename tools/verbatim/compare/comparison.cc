@@ -104,14 +104,15 @@ void add_workload(Figures& figures, const std::vector<RunSummary>& runs, const s
   }
   // With a single size, the row of any size would repeat it.
   if (classes.size() == 2) classes.erase(std::prev(classes.end()));
-  for (const auto& [key, size] : classes) {
+  for (const auto& entry : classes) {
+    const ClassKey& key = entry.first;
     const auto one = [&](const RunSummary& run) -> const SizeClass* {
       const WorkloadSummary* const of = workload(run);
       if (of == nullptr) return nullptr;
       const auto found = std::ranges::find(of->classes, key, key_of);
       return found == of->classes.end() ? nullptr : &*found;
     };
-    const std::string section = (name.empty() ? "all flows" : "workload " + name) + ", " + size;
+    const std::string section = (name.empty() ? "all flows" : "workload " + name) + ", " + entry.second;
     const auto add = [&](const char* what, FigureUnit unit, auto member) {
       figures.add(section, what, unit, [&](const RunSummary& run) -> std::optional<std::uint64_t> {
         const SizeClass* const of = one(run);
@@ -157,7 +158,8 @@ void add_ports(Figures& figures, const std::vector<RunSummary>& runs, const char
   for (const auto& [port, value] : most) order.emplace_back(value, port);
   std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
   order.resize(std::min(order.size(), kMostPorts));
-  for (const auto& [value, name] : order) {
+  for (const auto& entry : order) {
+    const std::string& name = entry.second;
     figures.add(section, name, unit, [&](const RunSummary& run) {
       const auto found = std::ranges::find(run.ports, name, &PortSummary::port);
       return std::optional<std::uint64_t>(found == run.ports.end() ? 0 : (*found).*member);
