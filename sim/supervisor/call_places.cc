@@ -49,9 +49,10 @@ void CallPlaces::report_calls(Thread& thread, protocol::ThreadSlot& slot) {
   if (!are_wanted()) return;
   for (std::uint32_t i = count - std::min(count, protocol::kMaxCallNotes); i != count; ++i) {
     const protocol::CallNote note = slot.calls[i % protocol::kMaxCallNotes];
-    if (note.context < 1 || note.context > process.contexts().size()) continue;
+    DeviceContext* const context = process.devices().find(note.context);
+    if (context == nullptr) continue;
     options_.on_place({.kind = kind_of(note.call),
-                       .component = process.contexts()[note.context - 1]->hca().component(),
+                       .component = context->hca().component(),
                        .time_ps = note.time_ps,
                        .number = note.number,
                        .wr_id = note.wr_id,

@@ -46,9 +46,8 @@ const char* name_of(WaitingVerb verb) {
 // their queue states.
 template <class Visit>
 void visit_contexts(Process& process, Visit visit) {
-  for (const auto& context : process.contexts()) {
-    if (context->is_open() && context->owner() == process.pid()) visit(*context, context->hca().inspector().inspect(context->handle()));
-  }
+  for (DeviceContext* const context : process.devices().own())
+    visit(*context, context->hca().inspector().inspect(context->handle()));
 }
 
 }  // namespace
@@ -230,10 +229,9 @@ WaitReason HangCauses::of_polls(Thread& thread, std::span<const PolledQueue> que
   }
   std::vector<Clause> clauses;
   for (const PolledQueue& polled : queues) {
-    if (polled.context < 1 || polled.context > process.contexts().size()) continue;
-    DeviceContext& context = *process.contexts()[polled.context - 1];
-    if (!context.is_open() || context.owner() != process.pid()) continue;
-    const hca::Inspection all = context.hca().inspector().inspect(context.handle());
+    DeviceContext* const context = process.devices().find_own(polled.context);
+    if (context == nullptr) continue;
+    const hca::Inspection all = context->hca().inspector().inspect(context->handle());
     const auto cq = std::ranges::find(all.cqs, polled.number, &hca::CompletionQueueState::number);
     if (cq == all.cqs.end() || cq->waiting != 0) continue;
     std::vector<Clause> of_queue = why_empty(*cq, all);

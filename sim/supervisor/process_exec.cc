@@ -221,7 +221,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   const Scheduling scheduling = thread.scheduling;
   const Credentials credentials = request.trace.credentials;
   return_memory(process, parts_.processes);
-  process.keep_registered_memory(true);
+  process.devices().keep_memory(true);
   const pid_t old = process.native_pid();
   end_child(old);
   parts_.kernel.deliver_file_events(process.host_index());  // closing of descriptors by exec

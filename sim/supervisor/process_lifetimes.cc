@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iterator>
 #include <string>
 
@@ -108,7 +107,7 @@ void ProcessLifetimes::reap(Process& process) {
 void ProcessLifetimes::kill(Process& process) {
   parts_.kernel.release_robust_locks(process);
   process.ended_by_us = true;
-  process.keep_registered_memory();
+  process.devices().keep_memory();
   CHECK(process.native_pid() > 0);  // -1 and 0 name other processes
   ::kill(process.native_pid(), SIGKILL);
   end(process);

@@ -24,11 +24,9 @@ namespace {
 
 // `cost`: duration of the call that rings the doorbell.
 void ring_at_adapter(Process& process, const request::Doorbell& doorbell, Duration cost) {
-  auto& contexts = process.contexts();
-  if (doorbell.context < 1 || doorbell.context > contexts.size()) return;
-  DeviceContext& context = *contexts[doorbell.context - 1];
-  if (!context.is_open() || context.owner() != process.pid()) return;
-  context.hca().ring_doorbell(context.handle(), doorbell.kind, doorbell.number, doorbell.value, cost);
+  DeviceContext* const context = process.devices().find_own(doorbell.context);
+  if (context == nullptr) return;
+  context->hca().ring_doorbell(context->handle(), doorbell.kind, doorbell.number, doorbell.value, cost);
 }
 
 }  // namespace

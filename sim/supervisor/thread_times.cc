@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <ucontext.h>
 
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>

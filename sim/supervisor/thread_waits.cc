@@ -131,8 +131,7 @@ class ThreadWaits::Held final : public HeldRun {
     std::vector<Queues> all;
     for (const auto& process : waits_.processes_.all()) {
       if (!process->alive) continue;
-      for (const auto& context : process->contexts()) {
-        if (!context->is_open() || context->owner() != process->pid()) continue;
+      for (DeviceContext* const context : process->devices().own()) {
         all.push_back({waits_.report_.title(*process), context->hca().inspector().inspect(context->handle())});
       }
     }

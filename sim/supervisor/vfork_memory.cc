@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -85,7 +84,7 @@ void return_memory(Process& child, const ProcessList& processes) {
       child.family().holds_parent && child.family().shares_memory ? processes.parent_of(child) : nullptr;
   if (parent == nullptr) return;
   const auto lives = [](const auto& thread) { return thread->state() != Thread::State::kDead; };
-  if (!parent->has_own_contexts() && std::ranges::count_if(parent->threads(), lives) == 1)
+  if (!parent->devices().has_own() && std::ranges::count_if(parent->threads(), lives) == 1)
     return_variables(child, *parent);
   for (const auto& thread : parent->threads()) {
     if (thread->state() == Thread::State::kDead || thread->call().copy_pid != child.pid()) continue;

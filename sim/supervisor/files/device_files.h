@@ -137,9 +137,7 @@ class DeviceContext final : public hca::EventListener {
     return it == channels_.end() ? nullptr : it->second.lock();
   }
 
-  // Number of recorded channels, including closed ones: at most twice the maximum number open at a time, plus
-  // kFewChannels.
-  std::size_t known_channels() const { return channels_.size(); }
+  // Recorded channels, including closed ones, are at most twice the maximum number open at a time, plus this.
   static constexpr std::size_t kFewChannels = 16;
 
   // For the leak check: return addresses of the calls that created its existing regions (true) and PDs

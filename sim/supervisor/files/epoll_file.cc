@@ -1,6 +1,5 @@
 #include "sim/supervisor/files/epoll_file.h"
 
-#include <algorithm>
 #include <cerrno>
 
 namespace verbatim::supervisor {

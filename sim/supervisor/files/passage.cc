@@ -7,8 +7,6 @@
 #include <cstring>
 #include <system_error>
 
-#include "sim/core/check.h"
-
 namespace verbatim::supervisor {
 
 namespace {

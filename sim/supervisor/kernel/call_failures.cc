@@ -7,8 +7,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <climits>
 
 #include "sim/supervisor/kernel/freedom.h"
 #include "sim/supervisor/tasks/process.h"

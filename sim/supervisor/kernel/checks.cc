@@ -82,7 +82,7 @@ void Checks::report_note(Process& process, const protocol::VerbNote& note, std::
 
 void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files, Instant deadline, Instant now) {
   // A thread with a deadline polls again by itself.
-  if (deadline != kNever || thread.wait.is_retried() || thread.process().contexts().empty() ||
+  if (deadline != kNever || thread.wait.is_retried() || thread.process().devices().empty() ||
       !is_on(Check::kMissedWakeUp)) {
     return;
   }
@@ -94,19 +94,17 @@ void Checks::before_sleep(Thread& thread, std::span<const VirtualFilePtr> files,
 void Checks::after_read(Thread& thread, const VirtualFilePtr& file, Instant now) {
   // A thread that does not block, or has blocked, does not depend on the event, and neither does one with another
   // event.
-  if (thread.process().contexts().empty() || !is_on(Check::kMissedWakeUp) || file->nonblocking() || thread.wait.is_retried() ||
+  if (thread.process().devices().empty() || !is_on(Check::kMissedWakeUp) || file->nonblocking() || thread.wait.is_retried() ||
       file->readiness() != 0)
     return;
   check_wait(thread, file, &hca::Inspector::would_sleep_on, "waits for", now);
 }
 
-void Checks::check_wait(Thread& thread, const VirtualFilePtr& file,
-                        hca::SleptOn (hca::Inspector::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
-                        Instant now) {
+void Checks::check_wait(Thread& thread, const VirtualFilePtr& file, FindSlept find, const char* relation, Instant now) {
   Process& process = thread.process();
-  for (const auto& context : process.contexts()) {
-    if (!context->is_open() || context->owner() != process.pid()) continue;
-    const hca::SleptOn slept = (context->hca().inspector().*find)(context->handle(), context->known_channel(file), thread.tid());
+  for (DeviceContext* const context : process.devices().own()) {
+    const std::uint32_t channel = context->known_channel(file);
+    const hca::SleptOn slept = (context->hca().inspector().*find)(context->handle(), channel, thread.tid());
     if (slept.cq == 0) continue;
     report(process, Check::kMissedWakeUp, slept.armed_from,
            fmt::format("thread {} {} the next event of CQ {}, which held {} that it had not polled when it armed the CQ: such "
@@ -152,7 +150,8 @@ void Checks::before_command(Thread& thread, DeviceContext& context, std::span<co
     return check_region(thread, context, destroy.handle, now);
   }
   if (type != CommandType::kDestroyCq && type != CommandType::kDestroyQp) return;
-  const hca::Inspection one = context.hca().inspector().inspect_one(context.handle(), type == CommandType::kDestroyCq, destroy.handle);
+  const bool is_cq = type == CommandType::kDestroyCq;
+  const hca::Inspection one = context.hca().inspector().inspect_one(context.handle(), is_cq, destroy.handle);
   for (const auto& cq : one.cqs) keep(thread.process(), cq);
   for (const auto& qp : one.qps) keep(thread.process(), qp);
 }
@@ -210,8 +209,7 @@ void Checks::before_failure_of_copy(Process& process, Process& original, int cod
 }
 
 void Checks::before_exit(Process& process, int code, Instant now) {
-  for (const auto& context : process.contexts()) {
-    if (!context->is_open() || context->owner() != process.pid()) continue;
+  for (DeviceContext* const context : process.devices().own()) {
     const hca::Inspection all = context->hca().inspector().inspect(context->handle());
     for (const auto& cq : all.cqs) keep(process, cq);
     for (const auto& qp : all.qps) keep(process, qp);

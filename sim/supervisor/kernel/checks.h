@@ -63,9 +63,8 @@ class Checks {
   bool is_on(protocol::Check check) const { return (options_.checks & check_bit(check)) != 0; }
   // Reports a wait for an event of `file`, a completion channel, if `find` finds a queue whose completions need not
   // raise it.
-  void check_wait(Thread& thread, const VirtualFilePtr& file,
-                  hca::SleptOn (hca::Inspector::*find)(std::uint32_t, std::uint32_t, std::uint32_t) const, const char* relation,
-                  Instant now);
+  using FindSlept = decltype(&hca::Inspector::slept_on);
+  void check_wait(Thread& thread, const VirtualFilePtr& file, FindSlept find, const char* relation, Instant now);
   void keep(Process& process, const hca::CompletionQueueState& cq);
   void keep(Process& process, const hca::QueuePairState& qp);
   void check_region(Thread& thread, DeviceContext& context, std::uint32_t handle, Instant now);

@@ -106,7 +106,7 @@ void Kernel::thread_ended(Thread& thread) { end_thread(state_->futexes, thread);
 void Kernel::release(Process& process) {
   process.interval_timer.reset();
   process.timers.clear();
-  process.close_own_contexts();
+  process.devices().close_own();
   process.files().close_all();
   state_->host_of(process).sysv_ipc.end(process.pid(), state_->services.seconds());
   forget_waits(process);

@@ -136,11 +136,11 @@ std::shared_ptr<DeviceContext> use_device(CallContext& call, std::shared_ptr<Dev
       [&services = call.services, &process](const std::string& warning) {
         services.report(process, warning, false);
       },
-      [&process, number = process.contexts().size() + 1](std::uint32_t cq_number) {
+      [&process, number = process.devices().next_number()](std::uint32_t cq_number) {
         for (auto& thread : process.threads()) {
           const Parked* parked = thread->parking.loop();
           if (parked == nullptr || parked->kind != Parked::Kind::kPoll) continue;
-          if (parked->polls(static_cast<std::uint32_t>(number), cq_number)) thread->unpark();
+          if (parked->polls(number, cq_number)) thread->unpark();
         }
       });
 }
@@ -164,8 +164,7 @@ Answer open_device(CallContext& call, std::span<std::byte> mailbox) {
     if (open.cmd_fd >= 0) call.process.files().close(open.cmd_fd);
     return fail(mailbox, EMFILE);
   }
-  call.process.contexts().push_back(context);
-  open.context = static_cast<std::uint32_t>(call.process.contexts().size());
+  open.context = call.process.devices().add(context);
   finish(mailbox, open, 0);
   return {0, protocol::Action::kReserveTwoFds, {open.cmd_fd, open.async_fd}};
 }
@@ -185,14 +184,12 @@ Answer import_device(CallContext& call, std::span<std::byte> mailbox) {
   for (std::uint32_t i = 0; i < devices.size(); ++i) {
     if (devices[i] == &context->hca()) import.device = i;
   }
-  call.process.contexts().push_back(context);
-  import.context = static_cast<std::uint32_t>(call.process.contexts().size());
+  import.context = call.process.devices().add(context);
   finish(mailbox, import, 0);
   return {0, protocol::Action::kReserveFd, {import.async_fd, 0}};
 }
 
-Answer close_device(CallContext& call, std::span<std::byte> mailbox, std::uint32_t context) {
-  DeviceContext& opened = *call.process.contexts()[context - 1];
+Answer close_device(CallContext& call, std::span<std::byte> mailbox, DeviceContext& opened) {
   if (opened.owner() == call.process.pid()) {
     if (const auto opening = opened.close(); opening != nullptr)
       opening->close_if_last(call.process.files().table());
@@ -235,10 +232,8 @@ const hca::Hca* device_of_command(Thread& thread) {
   std::memcpy(&header, process.region().mailbox(thread.slot()).data(), sizeof header);
   if (header.type == protocol::CommandType::kOpenDevice)
     return header.context < devices.size() ? devices[header.context] : devices.front();
-  const auto& contexts = process.contexts();
-  const bool is_open =
-      header.context >= 1 && header.context <= contexts.size() && contexts[header.context - 1]->is_open();
-  return is_open ? &contexts[header.context - 1]->hca() : devices.front();
+  DeviceContext* const context = process.devices().find(header.context);
+  return context != nullptr && context->is_open() ? &context->hca() : devices.front();
 }
 
 }  // namespace
@@ -256,7 +251,6 @@ CallOutcome execute_command(CallContext& call) {
   CommandHeader header;
   std::memcpy(&header, mailbox.data(), sizeof header);
   Answer answer{0};
-  auto& contexts = process.contexts();
   switch (header.type) {
     case CommandType::kListDevices:
       answer = list_devices(call, mailbox);
@@ -271,29 +265,28 @@ CallOutcome execute_command(CallContext& call) {
       answer = import_device(call, mailbox);
       break;
     default: {
-      if (header.size != static_cast<std::uint32_t>(size) || header.context == 0 ||
-          header.context > contexts.size() || !contexts[header.context - 1]->is_open()) {
+      DeviceContext* const named = process.devices().find(header.context);
+      if (header.size != static_cast<std::uint32_t>(size) || named == nullptr || !named->is_open()) {
         answer = fail(mailbox, EINVAL);
         break;
       }
       if (header.type == CommandType::kCloseDevice) {
-        answer = close_device(call, mailbox, header.context);
+        answer = close_device(call, mailbox, *named);
         break;
       }
-      if (contexts[header.context - 1]->owner() != process.pid() && !is_without_memory(header.type)) {
+      DeviceContext& context = *named;
+      if (context.owner() != process.pid() && !is_without_memory(header.type)) {
         answer = fail(mailbox, EINVAL);
         break;
       }
       if (header.type == CommandType::kCreateChannel) {
-        answer = contexts[header.context - 1]->hca().has_failed() ? fail(mailbox, EIO)
-                                                                  : create_channel(call, mailbox);
+        answer = context.hca().has_failed() ? fail(mailbox, EIO) : create_channel(call, mailbox);
         break;
       }
       if (needs_raw_packets(mailbox, header.type) && !call.thread.credentials.may(kCapNetRaw)) {
         answer = fail(mailbox, EPERM);
         break;
       }
-      DeviceContext& context = *contexts[header.context - 1];
       if (header.type == CommandType::kCreateCq) {
         protocol::CreateCq create;
         if (!load(mailbox, create)) {

@@ -11,7 +11,6 @@
 #include "sim/supervisor/kernel/socket_calls.h"
 #include "sim/supervisor/kernel/transfers.h"
 #include "sim/supervisor/kernel/tree_calls.h"
-#include "sim/supervisor/machine/foreign_descriptors.h"
 #include "sim/supervisor/spec/kernel_time.h"
 
 namespace verbatim::supervisor {

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "sim/supervisor/kernel/socket_calls.h"
 #include "sim/supervisor/spec/kernel_time.h"

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "sim/supervisor/files/terminal.h"
 #include "sim/supervisor/kernel/terminals.h"

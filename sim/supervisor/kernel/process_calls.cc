@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "sim/supervisor/kernel/checks.h"
 #include "sim/supervisor/kernel/futex_calls.h"
@@ -58,7 +57,7 @@ CallOutcome sys_exit(CallContext& call, FutexTable& futexes) {
   is_whole ? release_robust_locks(futexes, process) : release_robust_locks(futexes, call.thread);
   const auto lives = [](const auto& one) { return one->state() != Thread::State::kDead; };
   if (is_whole || std::ranges::count_if(process.threads(), lives) == 1) {
-    process.keep_registered_memory();
+    process.devices().keep_memory();
     const auto code = call.as_int(0) & 0xff;
     const std::uint32_t original = process.family().copy_of;
     Process* const copied = code != 0 && original != 0 ? call.find_process(original) : nullptr;

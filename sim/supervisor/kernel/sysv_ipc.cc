@@ -6,7 +6,6 @@
 #include <sys/shm.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "sim/supervisor/tasks/process.h"
 

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/ib/lid_ranges.h"
 #include "sim/supervisor/tasks/process.h"
 #include "sim/supervisor/trees/management_tree.h"
 

@@ -1,7 +1,5 @@
 #include "sim/supervisor/machine/file_content.h"
 
-#include <fstream>
-
 #include "sim/supervisor/machine/input_stream.h"
 
 namespace verbatim::supervisor {

@@ -1,7 +1,6 @@
 // A program that waits for a time by reading a clock repeatedly. The code between two reads is interpreted,
 // which saves the transfer of the token for each read.
 #include <algorithm>
-#include <iterator>
 
 #include "sim/supervisor/spin/spin_prover.h"
 

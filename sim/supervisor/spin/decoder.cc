@@ -476,13 +476,6 @@ bool translate_vector(const ZydisDecodedInstruction& from, Translator& translato
       return is_vector(out.source2) || is_memory(out.source2);
     case Op::kVectorShiftBytesLeft:
     case Op::kVectorShiftBytesRight:
-      if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;
-      if (visible == 2) {
-        out.source2 = out.source;
-        out.source = out.destination;
-      }
-      out.needs_vectors = vector_needs(out.source, out.size == 32);
-      return is_vector(out.source) && out.source2.kind == Operand::Kind::kImmediate;
     case Op::kVectorShiftLeft:
     case Op::kVectorShiftRight:
       if (!is_vector(out.destination) || (out.size != 16 && out.size != 32)) return false;

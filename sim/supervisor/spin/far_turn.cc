@@ -2,10 +2,8 @@
 // allocator with cyclic addresses. A turn then includes the deviation and may have many polls. The program's
 // paths between polls show its length, because a rare path occurs once per turn. A path is identified by a
 // hash of its jumps (path_hash_).
-#include <algorithm>
 #include <unordered_map>
 
-#include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/spin_prover.h"
 
 namespace verbatim::spin {

@@ -1,7 +1,6 @@
 // Use of undefined bytes: the thread's code is interpreted, and registers and bytes derived from the
 // undefined ones are tracked, until a jump, a condition or an address depends on one. Copies and larger loads
 // are not uses.
-#include <algorithm>
 #include <array>
 
 #include "sim/supervisor/spin/alu.h"

@@ -95,9 +95,6 @@ class Growth final : public Observer {
   bool set_register(unsigned index, unsigned size, const Range& range);
   bool set_memory(std::uint64_t address, unsigned size, const Range& range);
 
-  // True if a condition has no single outcome in the turns considered.
-  bool is_unsettled() const { return reason_ == Reason::kUnsettled; }
-
   // Limits turns() to those in which value + n·step is from `least` to `most`.
   void keep_within(__int128 value, __int128 step, __int128 least, __int128 most);
   // Bounds of value + n·step in the turns considered.

@@ -1,6 +1,5 @@
 // Growth and bounds of both 64-bit halves of a vector register. Compilers keep two neighbouring counters, or seconds and
 // their fraction, in one.
-#include <algorithm>
 
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/growth.h"

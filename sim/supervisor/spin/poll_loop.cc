@@ -2,11 +2,9 @@
 // keeps rbx, rsp, rbp and r12-r15. All other registers, the flags, the vector registers and the stack below
 // become unknown; a loop that reads them cannot be proven.
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
-#include "sim/core/check.h"
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/entry_state.h"
 #include "sim/supervisor/spin/spin_prover.h"

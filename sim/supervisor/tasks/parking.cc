@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <limits>
 
 #include "sim/hca/inspector.h"
@@ -410,17 +409,14 @@ std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollL
   for (const QueueOfProgram& queue : std::span(polled).subspan(1)) {
     const auto context = contexts_.find(queue.context);
     if (context == contexts_.end()) return std::nullopt;
-    auto& opened = process_.contexts();
-    const std::uint32_t number = context->second;
-    if (number < 1 || number > opened.size() || !opened[number - 1]->is_open()) return std::nullopt;
-    DeviceContext& device = *opened[number - 1];
-    if (device.owner() != process_.pid()) return std::nullopt;
-    const auto empty = device.hca().inspector().empty_completion_queue(device.handle(), queue.handle);
+    DeviceContext* const device = process_.devices().find_own(context->second);
+    if (device == nullptr) return std::nullopt;
+    const auto empty = device->hca().inspector().empty_completion_queue(device->handle(), queue.handle);
     if (!empty) {
       shows_something_ = true;
       return std::nullopt;
     }
-    queues.push_back({number, *empty});
+    queues.push_back({context->second, *empty});
   }
   return queues;
 }
@@ -462,10 +458,10 @@ bool LoopAnalyst::has_left(const spin::PollLoopProof& proof) const {
 
 // True if a turn changes memory that an adapter may read.
 bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
-  const auto is_registered = [this](std::uint64_t address, std::uint64_t size) {
-    return std::ranges::any_of(process_.contexts(), [&](const auto& context) {
-      return context->is_open() && context->owner() == process_.pid() &&
-             context->hca().inspector().is_registered(context->handle(), address, size);
+  const std::vector<DeviceContext*> contexts = process_.devices().own();
+  const auto is_registered = [&](std::uint64_t address, std::uint64_t size) {
+    return std::ranges::any_of(contexts, [&](DeviceContext* context) {
+      return context->hca().inspector().is_registered(context->handle(), address, size);
     });
   };
   const auto any = [&](const auto& places, const auto& size) {

@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/machine/input_stream.h"
@@ -29,7 +27,7 @@ Process::Process(std::size_t program, std::uint32_t pid, const HostSpec& host, s
   family_.group = family_.session = pid;
 }
 
-Process::~Process() { close_own_contexts(); }
+Process::~Process() { devices_.close_own(); }
 
 void Process::set_native_pid(pid_t pid) {
   native_pid_ = pid;
@@ -46,8 +44,8 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
     former_threads_.push_back(std::move(thread));
   }
   threads_.clear();
-  close_own_contexts(true);
-  contexts_.clear();
+  devices_.close_own(true);
+  devices_.clear();
   analyst_.reset();
   known_loops = 0;
   name_ = std::move(name);
@@ -60,28 +58,11 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   set_native_pid(pid);
 }
 
-bool Process::has_own_contexts() const {
-  return std::ranges::any_of(contexts_, [this](const auto& context) { return context->owner() == pid_; });
-}
-
-void Process::keep_registered_memory(bool keeps_descriptors) {
-  for (auto& context : contexts_) {
-    if (context->owner() == pid_) context->keep_memory(files_.table(), keeps_descriptors);
-  }
-}
-
-void Process::close_own_contexts(bool keeps_descriptors) {
-  keep_registered_memory(keeps_descriptors);
-  for (auto& context : contexts_) {
-    if (context->owner() == pid_) context->close();
-  }
-}
-
 void Process::retire() {
   threads_.clear();
   former_threads_.clear();
-  close_own_contexts();
-  contexts_.clear();
+  devices_.close_own();
+  devices_.clear();
   analyst_.reset();
   region_.reset();
   patches_.reset();

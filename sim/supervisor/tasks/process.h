@@ -18,12 +18,12 @@
 #include "sim/supervisor/machine/process_region.h"
 #include "sim/supervisor/spec/resource_limits.h"
 #include "sim/supervisor/spec/host_spec.h"
+#include "sim/supervisor/tasks/open_devices.h"
 #include "sim/supervisor/tasks/open_files.h"
 #include "sim/supervisor/tasks/thread.h"
 
 namespace verbatim::supervisor {
 
-class DeviceContext;
 class IntervalTimer;
 class LoopAnalyst;
 class PosixTimer;
@@ -86,13 +86,7 @@ class Process {
   // As set by umask(2).
   unsigned file_mask() const;
 
-  // Opened devices, and those inherited from the process of which this is a copy, by the program's number.
-  std::vector<std::shared_ptr<DeviceContext>>& contexts() { return contexts_; }
-  bool has_own_contexts() const;
-  // Closes them at the end of the process, or at exec, which keeps descriptors.
-  void close_own_contexts(bool keeps_descriptors = false);
-  // The process's memory is about to be unmapped. Keeps the parts that others can reach through an adapter.
-  void keep_registered_memory(bool keeps_descriptors = false);
+  OpenDevices& devices() { return devices_; }
   // Also kept by adapters while they use rings in it.
   std::shared_ptr<const void> shared_region() const { return region_; }
 
@@ -166,7 +160,7 @@ class Process {
   // Threads of earlier programs; one of them may be the caller.
   std::vector<std::unique_ptr<Thread>> former_threads_;
   OpenFiles files_{*this};
-  std::vector<std::shared_ptr<DeviceContext>> contexts_;
+  OpenDevices devices_{*this};
   std::set<std::string> warnings_;
   ThreadOwner* owner_ = nullptr;
   std::unique_ptr<LoopAnalyst> analyst_;

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <fstream>
 
 #include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/tasks/posix_timer.h"

@@ -5,7 +5,6 @@
 #include <rdma/rdma_user_cm.h>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <map>
 
