@@ -63,7 +63,7 @@ protocol::NewCodeAnswer ProgramCode::search(Process& process, const request::New
   if (address % kPage != 0 || length == 0 || length > kMost || address + length < address) return NewCodeAnswer::kSearched;
   code::CodePatches& patches = *process.patches();
   if (process.analyst() != nullptr) process.analyst()->forget_proofs();
-  process.known_loops = 0;
+  process.known_loops = process.known_calls = 0;
   const Kernel::OwnFileWork own_work(kernel_, process.host_index());
   if (changes_unnoticed) report_unnoticed_changes(process);
   if (fd < 0 && question != CodeQuestion::kJudge) {
@@ -103,6 +103,8 @@ protocol::CallReplacement ProgramCode::replace_call(Process& process, const requ
   const std::vector<code::CallSite>* const calls = files_.calls_of(*origin.file, worth);
   if (calls == nullptr) return protocol::CallReplacement::kNotYet;
   const bool is_done = patches.replace_call(process.memory(), address, origin, *calls);
+  known_calls_.replace_in(patches, process.memory(), process.known_calls);
+  if (is_done) known_calls_.add(origin, *calls);
   return is_done ? protocol::CallReplacement::kDone : protocol::CallReplacement::kNever;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/supervisor/code/code_files.h"
+#include "sim/supervisor/code/known_calls.h"
 #include "sim/supervisor/run_context.h"
 #include "sim/supervisor/tasks/request.h"
 #include "verbs_shim/protocol/region.h"
@@ -32,7 +33,8 @@ class ProgramCode {
   protocol::NewCodeAnswer search(Process& process, const request::NewCode& code);
   // Warns about the instructions that were found and not replaced.
   void report_unpatched(Process& process);
-  // Replaces the instruction of a system call that traps often, if this pays.
+  // Replaces the instruction of a system call that traps often, if this pays, and with it those that have trapped
+  // often in other processes of the run.
   protocol::CallReplacement replace_call(Process& process, const request::TrappedCall& call);
   // Writes the instructions at which the starting program's threads may be late to `attach.room`; returns
   // their number.
@@ -53,6 +55,7 @@ class ProgramCode {
   code::CodeFiles own_files_;
   code::CodeFiles& files_;
   std::optional<bool> timestamp_counter_traps_;
+  code::KnownCalls known_calls_;
 };
 
 }  // namespace verbatim::supervisor

@@ -65,9 +65,9 @@ void RequestCounts::log(std::uint64_t hand_overs, std::uint64_t events) const {
   const auto asked = [this]<class Request>(Request) { return asked_[request::Timed(Request{}).index()]; };
   spdlog::debug(
       "{} hand-overs ({} for time to pass, {} polls, {} doorbells, {} commands, {} system calls; {} answered before their "
-      "time), {} events",
+      "time), {} more that took no time, {} events",
       hand_overs, asked(request::Spend{}), asked(request::Poll{}), asked(request::Doorbell{}),
-      asked(request::Command{}), asked(request::SystemCall{}), answered_ahead_, events);
+      asked(request::Command{}), asked(request::SystemCall{}), answered_ahead_, immediate_, events);
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_count;
   for (const auto& [number, count] : calls_) by_count.emplace_back(count, number);
   std::ranges::sort(by_count, std::greater());
@@ -135,6 +135,7 @@ void TokenKeeper::take_requests(Process& process) {
     placements.drop_handed();
     parts_.places.note_values(process);
     if (immediate != nullptr) {
+      counts_.count_immediate();
       parts_.answers.answer(*thread, *immediate, slice_.horizon);
     } else {
       const auto& timed = std::get<request::Timed>(asked);

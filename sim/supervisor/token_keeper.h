@@ -38,11 +38,12 @@ class RequestCounts {
  public:
   void count(const request::Timed& asked);
   void count_answered_ahead() { ++answered_ahead_; }
+  void count_immediate() { ++immediate_; }
   void log(std::uint64_t hand_overs, std::uint64_t events) const;
 
  private:
   std::array<std::uint64_t, std::variant_size_v<request::Timed>> asked_{};
-  std::uint64_t answered_ahead_ = 0;
+  std::uint64_t answered_ahead_ = 0, immediate_ = 0;
   std::map<std::uint32_t, std::uint64_t> calls_;  // system calls by number
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/supervisor/code/code_patches.h"
+#include "sim/supervisor/code/known_calls.h"
 
 namespace verbatim::code {
 namespace {
@@ -242,6 +243,30 @@ TEST_F(CallPatchesTest, a_system_call_of_a_file_becomes_a_jump_and_is_shown_as_i
   EXPECT_TRUE(replace(patches));
   EXPECT_EQ(memory_.get(kAt, 8), now);
   EXPECT_EQ(patches.counts().calls, 1u);
+}
+
+TEST_F(CallPatchesTest, a_call_that_was_replaced_in_one_process_is_replaced_in_others_once) {
+  KnownCalls known;
+  const FileCode other{"another file", {}};
+  CodePatches patches, elsewhere;
+  ASSERT_TRUE(patches.open_area(memory_, kArea));
+  patches.patch_file(memory_, file_, kCode, kPage, kFileOffset);
+  elsewhere.patch_file(memory_, other, kCode, kPage, kFileOffset);
+  std::size_t from = 0, from_elsewhere = 0;
+  known.add({&file_, kFileOffset + 0x100}, calls_);  // of no call: the call is 5 bytes behind
+  known.replace_in(patches, memory_, from);
+  EXPECT_EQ(from, 0u);
+  EXPECT_FALSE(is_replaced()) << "none is known";
+  for (int time = 0; time < 2; ++time) known.add({&file_, kFileOffset + 0x105}, calls_);
+  known.replace_in(elsewhere, memory_, from_elsewhere);
+  EXPECT_EQ(from_elsewhere, 1u) << "the second time it was known";
+  EXPECT_FALSE(is_replaced()) << "the process has another file there";
+  known.replace_in(patches, memory_, from);
+  EXPECT_EQ(from, 1u);
+  EXPECT_TRUE(is_replaced());
+  memory_.put(kAt, kCall);
+  known.replace_in(patches, memory_, from);
+  EXPECT_FALSE(is_replaced()) << "tried once";
 }
 
 TEST_F(CallPatchesTest, what_is_not_known_as_one_is_left_alone) {

@@ -16,8 +16,10 @@
 #include <string>
 #include <system_error>
 
+#include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/machine/file_content.h"
 #include "sim/supervisor/machine/foreign_memory.h"
+#include "sim/supervisor/machine/memory_places.h"
 
 namespace verbatim::supervisor {
 namespace {
@@ -156,6 +158,21 @@ TEST_P(ForeignMemoryTest, what_is_mapped_where) {
   munmap(shared, kPage);
   munmap(whole, 4 * kPage);
   std::fclose(file);
+}
+
+TEST(CodePlace, is_in_the_file_that_the_list_of_all_mappings_has_there) {
+  const std::vector<std::string> lines = lines_of_mappings(getpid());
+  std::size_t compared = 0;
+  for (const Mapping& mapping : mappings_of(getpid())) {
+    const auto file = mapped_file_at(lines, mapping.begin + 5);
+    if (!mapping.executable || !file || !file->path.starts_with('/')) continue;
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%lx", mapping.begin + 5 - file->first);
+    EXPECT_EQ(place_in_files(getpid(), mapping.begin + 5), file->path.substr(file->path.rfind('/') + 1) + offset);
+    ++compared;
+  }
+  EXPECT_GE(compared, 3u) << "the test, the loader, and the C library";
+  EXPECT_EQ(place_in_files(getpid(), 16), "0x10");
 }
 
 TEST_P(ForeignMemoryTest, a_process_that_executes_another_program_has_other_memory) {

@@ -24,4 +24,8 @@ enum class HugePageStep : std::uint32_t {
   kGiveFile,   // the process has no mapping of the file left
 };
 
+// Bit of the page size in an answer Action::kMapSegment: another process of the run has found that the machine provides
+// huge pages of its own slowly. kAttachedCall reports it (passing_calls.h). Decides real time only.
+inline constexpr std::uint64_t kSlowHugePages = 1;
+
 }  // namespace verbatim::protocol

@@ -49,7 +49,8 @@ inline constexpr std::uint32_t kLargeMapping = 1u << 20;
 // kRefusedArgumentCall: an argument is refused by name. arguments: [0] number of the call, [1] the value, [2] errno,
 // [3] 1: refused because it addresses memory that the shim has mapped for itself.
 
-// kAttachedCall: the runtime has mapped a shared memory segment. arguments: [0] its id, [1] its address.
-// Returns the address.
+// kAttachedCall: the runtime has mapped a shared memory segment. arguments: [0] its id, [1] its address,
+// [2] kSlowHugePages if the process knows that the machine provides huge pages slowly (huge_pages.h), else 0. Returns
+// the address.
 
 }  // namespace verbatim::protocol

@@ -41,6 +41,7 @@ struct HugeRange {
 };
 HugeRange* ranges = nullptr;
 bool watches = false;
+bool has_slow_pages = false;
 
 unsigned long page_of(const HugeRange& range) { return kHugePageSize[range.kind]; }
 unsigned long align_up(unsigned long value, unsigned long to) { return (value + to - 1) & ~(to - 1); }
@@ -292,11 +293,11 @@ void bring_whole_pages(unsigned long start, unsigned long size, bool shared) {
   constexpr unsigned long kHuge = kHugePageSize[0], kSample = kHuge / 16;
   constexpr long kCollapse = 25;  // MADV_COLLAPSE, Linux 6.1 and later
   native(SYS_madvise, start, size, MADV_HUGEPAGE);
-  if (!shared || size < kWorthATrial || size > kMost || !has_much_memory()) return;
+  if (!shared || size < kWorthATrial || size > kMost || has_slow_pages || !has_much_memory()) return;
   // Shared memory seldom gets huge pages of the machine on a fault, but MADV_COLLAPSE can provide them. If the
   // machine has free huge pages, a collapse is ten times faster than 4 KiB faults. If a hypervisor has to back
   // them first, each byte costs the same either way, and programs do not touch all of it. The measured time of
-  // each collapse decides whether the next one is tried.
+  // each collapse decides whether the next one is tried: a slow one is the last of the run (protocol/huge_pages.h).
   const unsigned long by_page = nanoseconds_of([&] { ask_for_pages(start, kSample); }) * (kHuge / kSample);
   for (unsigned long at = start + kHuge; at < start + size; at += kHuge) {
     bool has_collapsed = false;
@@ -304,9 +305,12 @@ void bring_whole_pages(unsigned long start, unsigned long size, bool shared) {
       ask_for_pages(at, kPage);  // Linux does not collapse an empty range
       has_collapsed = native(SYS_madvise, at, kHuge, kCollapse) == 0;
     });
-    if (!has_collapsed || took > by_page / 2) return;
+    if (!has_collapsed || took > by_page / 2) return note_slow_huge_pages();
   }
 }
+
+bool are_huge_pages_slow() { return has_slow_pages; }
+void note_slow_huge_pages() { has_slow_pages = true; }
 
 bool map_huge(const long (&a)[6], long& result) {
   const auto flags = static_cast<unsigned long>(a[3]);

@@ -13,6 +13,9 @@ long map_aligned(unsigned long hint, unsigned long size, unsigned long page, lon
 // provides huge pages on a fault or, for shared memory, by a collapse that is faster than 4 KiB faults. Has
 // no effect but on speed.
 void bring_whole_pages(unsigned long start, unsigned long size, bool shared);
+// Whether a collapse in this process, or in another one of the run, was slow. No further collapse is tried then.
+bool are_huge_pages_slow();
+void note_slow_huge_pages();
 // memfd_create(MFD_HUGETLB).
 long create_huge_file(const long (&arguments)[6]);
 // Page size of an open file in bytes; 0: ordinary pages.

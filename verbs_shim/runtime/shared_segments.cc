@@ -6,6 +6,7 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
+#include "verbs_shim/protocol/huge_pages.h"
 #include "verbs_shim/protocol/passing_calls.h"
 #include "verbs_shim/runtime/descriptors.h"
 #include "verbs_shim/runtime/gate.h"
@@ -39,6 +40,8 @@ long map_file(const long (&a)[6], unsigned long size, unsigned long page, long f
 }  // namespace
 
 long map_segment(const long (&a)[6], unsigned long size, unsigned long page) {
+  if ((page & protocol::kSlowHugePages) != 0) note_slow_huge_pages();
+  page &= ~protocol::kSlowHugePages;
   long there;
   {
     const AnyDescriptor any_descriptor;
@@ -48,12 +51,10 @@ long map_segment(const long (&a)[6], unsigned long size, unsigned long page) {
     native(SYS_close, fd);
   }
   if (is_error(there)) return there;
-  const long result = exchange(protocol::Request::kSystemCall, protocol::kAttachedCall, {a[0], there, 0, 0, 0, 0});
-  if (is_error(result)) {
-    native(SYS_munmap, there, size);
-  } else if (page != kPage && (a[2] & SHM_RDONLY) == 0) {
-    bring_whole_pages(static_cast<unsigned long>(there), size, true);
-  }
+  if (page != kPage && (a[2] & SHM_RDONLY) == 0) bring_whole_pages(static_cast<unsigned long>(there), size, true);
+  const long slow = are_huge_pages_slow() ? static_cast<long>(protocol::kSlowHugePages) : 0;
+  const long result = exchange(protocol::Request::kSystemCall, protocol::kAttachedCall, {a[0], there, slow, 0, 0, 0});
+  if (is_error(result)) native(SYS_munmap, there, size);
   return result;
 }
 

@@ -38,13 +38,16 @@ class CodeFiles::File {
   explicit File(const std::string& path) : fd_(open_file(path, O_RDONLY | O_CLOEXEC)) {
     if (fd_ < 0 || fstat(fd_, &status_) != 0 || !S_ISREG(status_.st_mode) || status_.st_size <= 0) return;
     size_ = static_cast<std::size_t>(status_.st_size);
-    key_ = {status_.st_dev, status_.st_ino, status_.st_size, status_.st_mtim.tv_sec, status_.st_mtim.tv_nsec};
+    key_ = key_of(status_);
   }
   File(File&& from) noexcept : fd_(std::exchange(from.fd_, -1)), status_(from.status_), size_(from.size_), key_(from.key_) {}
   ~File() {
     if (fd_ >= 0) close(fd_);
   }
 
+  static Key key_of(const struct stat& status) {
+    return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  }
   bool usable() const { return size_ > 0; }
   const Key& key() const { return key_; }
   Found search() const { return look_with<SearchResult>(in_image(search_image)); }
@@ -101,6 +104,9 @@ std::vector<std::byte> read_part(const FileCode& file, std::uint64_t offset, std
 }
 
 const FileCode* CodeFiles::find(const std::string& path) {
+  struct stat status {};  // a file that has been searched need not be opened
+  const auto searched = stat(path.c_str(), &status) == 0 ? files_.find(File::key_of(status)) : files_.end();
+  if (searched != files_.end()) return searched->second.get();
   const File file(path);
   if (!file.usable()) return nullptr;
   if (const auto it = files_.find(file.key()); it != files_.end()) return it->second.get();

@@ -18,6 +18,7 @@
 #include "sim/supervisor/kernel/host_trees.h"
 #include "sim/supervisor/kernel/program_output.h"
 #include "sim/supervisor/kernel/real_descriptors.h"
+#include "sim/supervisor/kernel/sysv_calls.h"
 #include "sim/supervisor/net/tcp.h"
 #include "sim/supervisor/net/udp.h"
 #include "sim/supervisor/net/unix_socket.h"
@@ -48,6 +49,7 @@ struct KernelState {
   HostTrees trees;
   CallFailures failures;
   FutexTable futexes;
+  MachineHugePages huge_pages;
   ProgramOutput output;
   MakeThread make_thread;
   Instant last_progress{};
@@ -58,7 +60,7 @@ struct KernelState {
   template <class Owner>
   Owner& part() {
     using Part = std::remove_const_t<Owner>;
-    return std::get<Part&>(std::tie(networks, trees, descriptors, failures, futexes, output, make_thread));
+    return std::get<Part&>(std::tie(networks, trees, descriptors, failures, futexes, huge_pages, output, make_thread));
   }
 };
 

@@ -87,7 +87,7 @@ CallOutcome sys_shmget(CallContext& call) {
 }
 
 // First part: the process gets the memory, maps it, and reports the address (sys_attached).
-CallOutcome sys_shmat(CallContext& call, RealDescriptors& descriptors) {
+CallOutcome sys_shmat(CallContext& call, RealDescriptors& descriptors, const MachineHugePages& machine) {
   const auto address = call.address(1);
   const bool rounds = (call.flags(2) & SHM_RND) != 0, replaces = (call.flags(2) & SHM_REMAP) != 0;
   if (address % kSegmentPage != 0 && !rounds) return Answer{-EINVAL};
@@ -103,12 +103,14 @@ CallOutcome sys_shmat(CallContext& call, RealDescriptors& descriptors) {
   }
   descriptors.passage().clear();
   if (!descriptors.passage().put(*segment->memory)) return Answer{-ENOMEM};
+  const std::uint64_t page = segment->page | (machine.are_slow ? protocol::kSlowHugePages : 0);
   return Answer{0, protocol::Action::kMapSegment,
-                {static_cast<std::int64_t>(segment->length()), static_cast<std::int64_t>(segment->page)}};
+                {static_cast<std::int64_t>(segment->length()), static_cast<std::int64_t>(page)}};
 }
 
-CallOutcome sys_attached(CallContext& call) {
+CallOutcome sys_attached(CallContext& call, MachineHugePages& machine) {
   const auto& a = call.arguments;
+  machine.are_slow |= a[2] != 0;
   SysvIpc& ipc = call.host.sysv_ipc;
   const auto segment = ipc.segments.find(call.as_int(0));
   if (segment == nullptr) return Answer{-EIDRM};  // removed while it was being mapped

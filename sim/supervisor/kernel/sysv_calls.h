@@ -11,9 +11,14 @@
 
 namespace verbatim::supervisor {
 
+// Whether a process of the run has found that the machine provides huge pages of its own slowly. Decides real time only.
+struct MachineHugePages {
+  bool are_slow = false;
+};
+
 CallOutcome sys_shmget(CallContext& call);
-CallOutcome sys_shmat(CallContext& call, RealDescriptors& descriptors);
-CallOutcome sys_attached(CallContext& call);
+CallOutcome sys_shmat(CallContext& call, RealDescriptors& descriptors, const MachineHugePages& machine);
+CallOutcome sys_attached(CallContext& call, MachineHugePages& machine);
 CallOutcome sys_shmdt(CallContext& call);
 CallOutcome sys_shmctl(CallContext& call);
 CallOutcome sys_semget(CallContext& call);

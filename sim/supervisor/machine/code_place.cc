@@ -15,14 +15,30 @@
 
 #include "sim/supervisor/code/line_table.h"
 #include "sim/supervisor/machine/file_content.h"
+#include "sim/supervisor/machine/foreign_memory.h"
 #include "sim/supervisor/machine/memory_places.h"
 
 namespace verbatim::supervisor {
 
 namespace {
 
+// As mapped_file_at(), without reading all mappings: the file's mappings are neighbours, and its first one begins it.
 std::optional<MappedFile> file_at(pid_t native_pid, std::uint64_t address) {
-  return mapped_file_at(lines_of_mappings(native_pid), address);
+  ForeignMemory memory(native_pid);
+  const auto mapping = memory.mapping_at(address);
+  if (!mapping) return std::nullopt;
+  MappedFile file{memory.name_at(address), mapping->begin};
+  if (file.path.empty()) return std::nullopt;
+  std::uint64_t offset = mapping->offset;
+  for (std::uint64_t at = file.first; offset != 0;) {
+    const auto before = memory.mapping_at(at - 1);
+    if (!before) return mapped_file_at(lines_of_mappings(native_pid), address);
+    at = before->begin;
+    if (before->inode != mapping->inode || before->device != mapping->device) continue;
+    file.first = at;
+    offset = before->offset;
+  }
+  return file;
 }
 
 // Lines of calls in files as they are now. Reading a large file's line table takes tens of milliseconds, and a program may

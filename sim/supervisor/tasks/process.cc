@@ -47,7 +47,7 @@ void Process::replace(std::string name, std::unique_ptr<ProcessRegion> region, p
   devices_.close_own(true);
   devices_.clear();
   analyst_.reset();
-  known_loops = 0;
+  known_loops = known_calls = 0;
   name_ = std::move(name);
   region_ = std::move(region);
   files_.move_to_region();

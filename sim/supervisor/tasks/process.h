@@ -116,6 +116,8 @@ class Process {
   std::unique_ptr<LoopAnalyst>& analyst() { return analyst_; }
   // Number of KnownLoops that have been looked for in its code. Reset when it maps code.
   std::size_t known_loops = 0;
+  // The same for code::KnownCalls.
+  std::size_t known_calls = 0;
 
   // Instructions replaced in its memory.
   code::CodePatches* patches() const { return patches_.get(); }
