@@ -51,7 +51,7 @@ void Thread::park(Parked parked, Duration* total) {
 }
 
 void Thread::note_write(std::uint64_t address, std::uint64_t length) { parked_->note_write(address, length); }
-void Thread::note_write_elsewhere() { parked_->note_write_elsewhere(); }
+void Thread::note_write_elsewhere() { parked_->is_written_elsewhere = true; }
 
 void Thread::count_parked_time() {
   if (parked_ == nullptr) return;
