@@ -221,62 +221,6 @@ static int alternates_between_clocks(void) {
   return -1;
 }
 
-// Waits that another thread ends.
-static volatile int is_ended;
-static void* end_waits(void* unused) {
-  unsigned random = 12345;
-  for (unsigned waits = 0;; ++waits) {
-    random = random * 1103515245u + 12345u;
-    const struct timespec time = {0, 1 + (random >> 8) % (waits < 12 ? 90000 : 900000)};
-    nanosleep(&time, NULL);
-    is_ended = 1;
-  }
-  return unused;
-}
-
-// The function that the loop calls is changed between waits.
-static int changes_its_code(void) {
-  static const unsigned char kAdd[] = {0x48, 0x83, 0x07, 0x01, 0xc3};  // add qword [rdi], 1; ret
-  unsigned char* const code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (code == MAP_FAILED) return -1;
-  memcpy(code, kAdd, sizeof kAdd);
-  void (*const add)(uint64_t*) = (void (*)(uint64_t*))(void*)code;
-  static uint64_t sum;
-  in_thread(end_waits);
-  for (unsigned waits = 0;; ++waits) {
-    code[3] = (unsigned char)(1 + waits % 5);
-    while (!is_ended) {
-      if (POLL(w.cq) != 0) return (int)sum;
-      add(&sum);
-    }
-    is_ended = 0;
-  }
-}
-
-// Another process sees the counter of the later waits.
-static int maps_its_counter_anew(void) {
-  const int file = memfd_create("counter", 0);
-  if (file < 0 || ftruncate(file, 4096) != 0) return -1;
-  shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  volatile int* const counter = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    look_repeatedly(shared);
-    _exit(0);
-  }
-  in_thread(end_waits);
-  for (unsigned waits = 0;; ++waits) {
-    while (!is_ended) {
-      if (POLL(w.cq) != 0) return seen_by(child) + *counter;
-      ++*counter;
-    }
-    is_ended = 0;
-    if (waits != 4) continue;
-    shared->phase = *counter;
-    mmap((void*)counter, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
-  }
-}
-
 // A coroutine on a small stack counts in the memory below it.
 static struct {
   volatile int last;
@@ -321,6 +265,4 @@ const struct wait_case kMemoryCases[] = {{"flag", flag},
                                          {"alternates_in_shared_memory", alternates_in_shared_memory},
                                          {"alternates_between_clocks", alternates_between_clocks},
                                          {"counts_below_its_stack", counts_below_its_stack},
-                                         {"changes_its_code", changes_its_code},
-                                         {"maps_its_counter_anew", maps_its_counter_anew},
                                          {NULL, NULL}};

@@ -24,7 +24,7 @@ std::set<std::string> not_proven(const std::string& variant) {
       // Its next step depends on a random number generator.
       "random_queue",
       // Another process sees values between two polls or clock reads.
-      "alternates_in_shared_memory", "alternates_between_clocks", "maps_its_counter_anew",
+      "alternates_in_shared_memory", "alternates_between_clocks",
       // The loop reads at one address what it stores to another.
       "stores_to_a_mirror",
       // It stores to memory that frames of the poll might overwrite.

@@ -65,12 +65,6 @@ TEST(Turns, that_have_not_ended_leave_no_byte) {
   equality::expect_equal(equality::run_both(request("gcc-O2", "marks_some_waits", 20'000)));
 }
 
-// Proofs of earlier waits do not hold in the later ones, whose first polls come before the new code is executed.
-TEST(Turns, of_other_code_and_of_memory_mapped_anew_are_others) {
-  for (const char* wait_case : {"changes_its_code", "maps_its_counter_anew"})
-    equality::expect_equal(equality::run_both(request("gcc-O2", wait_case, 2'000)));
-}
-
 // The difference of two times borrows in a part of each second: a proof ends where it begins to, or no longer does.
 TEST(Turns, that_branch_by_the_fraction_of_a_second_are_proven_a_few_times_a_second) {
   for (const char* variant : {"gcc-O0", "gcc-O2"}) {
