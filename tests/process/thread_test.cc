@@ -411,12 +411,18 @@ TEST(Parked, memory_is_as_it_was_if_all_writes_are_known_and_beside_the_turn) {
   EXPECT_FALSE(parked.is_as_parked_before(2, 12));
 }
 
-TEST(Parked, of_more_writes_than_fifteen_the_list_is_incomplete) {
+TEST(Parked, memory_that_was_written_at_another_address_is_not_as_it_was) {
   Parked parked = two_looks();
-  for (int i = 0; i < 15; ++i) parked.note_write(0x3000, 8);
-  EXPECT_TRUE(parked.is_as_parked_before(1, 25));
+  parked.is_written_elsewhere = true;
+  EXPECT_FALSE(parked.is_as_parked_before(1, 10));
+}
+
+TEST(Parked, of_more_writes_than_sixteen_the_list_is_incomplete) {
+  Parked parked = two_looks();
+  for (int i = 0; i < 16; ++i) parked.note_write(0x3000, 8);
+  EXPECT_TRUE(parked.is_as_parked_before(1, 26));
   parked.note_write(0x3000, 8);
-  EXPECT_FALSE(parked.is_as_parked_before(1, 26));
+  EXPECT_FALSE(parked.is_as_parked_before(1, 27));
 }
 
 TEST(Parked, growing_turns_change_the_bytes_that_they_write) {

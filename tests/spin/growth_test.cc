@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <vector>
 
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/comparisons.h"
+#include "sim/supervisor/spin/entry_state.h"
+#include "sim/supervisor/spin/kept_proofs.h"
 #include "sim/supervisor/spin/spin_prover.h"
 #include "tests/spin/random_code.h"
 #include "tests/spin/self_memory.h"
@@ -54,6 +57,9 @@ void add(std::uint8_t* at, unsigned size, std::uint64_t step, std::uint64_t turn
 
 struct Outcome {
   int compared = 0, growing = 0, growing_vectors = 0, refused = 0, groups = 0, past_turns = 0, compared_values = 0;
+  // States that a kept proof was asked for, and for which it held: of its turns, with other turns of a group, and with other
+  // bytes.
+  int asked = 0, held = 0, held_apart = 0, held_otherwise = 0;
   std::map<const Template*, int> uses;
 };
 
@@ -84,9 +90,11 @@ void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
   fill(buffer, rng, 2);
   MachineState start;
   std::array<GrowingRegister, 16> grows{};
+  const bool is_kept = rng.chance(1, 2);  // as at a poll: only registers that it preserves grow
   for (unsigned i = 0; i < 16; ++i) {
     start.registers.gpr[i] = rng.chance(1, 2) ? rng.below(5000) : interesting(rng);
     if (i == kRsp || i >= kR14 || rng.chance(1, 2)) continue;
+    if (is_kept && std::ranges::find(kPreserved, i) == std::end(kPreserved)) continue;
     grows[i].step = small_step(rng);
     if (!rng.chance(1, 3)) continue;
     start.registers.gpr[i] &= 0xffff'ffff;
@@ -157,6 +165,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
     }
   }
   const MachineState turn = machine.state();
+  const std::vector<ByteRun> kept_reads = machine.view.reads();
   std::array<std::uint8_t, kBufferSize> left;
   ASSERT_TRUE(machine.view.load_bytes(address(buffer), kBufferSize, left.data()));
   const std::uint64_t turns = growth.turns();
@@ -165,8 +174,7 @@ void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
   bool grew = false, vectors_grew = false;
   // Executes the turn with the assumed values at the turns that `turn_of` gives for their sources, and with other values of
   // compared memory if `changes`.
-  const auto check = [&](const auto& turn_of, bool changes, const std::string& name) {
-    MachineState later = start;
+  const auto set = [&](MachineState& later, const auto& turn_of) {
     for (unsigned i = 0; i < 16; ++i) later.registers.gpr[i] = grown(grows[i], start.registers.gpr[i], turn_of(Sources{1} << i));
     for (const GrowingCell& cell : cells) {
       const auto same = [&](const GrowingCell& assumed) { return assumed.address == cell.address; };
@@ -174,9 +182,11 @@ void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
       const std::uint64_t n = turn_of(assumed == growth.assumed().end() ? 0 : assumed->sources);
       add(buffer + (cell.address - address(buffer)), cell.size, cell.step, n);
     }
-    std::array<std::uint8_t, kBufferSize> expected = left;
+  };
+  // Gives compared memory other values with the same outcomes.
+  const auto change_compared = [&] {
     for (const Comparison& one : compared) {
-      if (!changes || one.address < address(buffer) || one.address + one.size > address(buffer + kBufferSize)) continue;
+      if ( one.address < address(buffer) || one.address + one.size > address(buffer + kBufferSize)) continue;
       const std::uint64_t value = rng.chance(1, 2) ? one.other + rng.below(3) - 1 : interesting(rng);
       std::uint8_t* const at = buffer + (one.address - address(buffer));
       const auto fits = [&](const Comparison& other) {
@@ -185,8 +195,17 @@ void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
       };
       if (!std::ranges::all_of(compared, fits)) continue;
       std::memcpy(at, &value, one.size);
-      std::memcpy(expected.data() + (at - buffer), &value, one.size);
       ++outcome.compared_values;
+    }
+  };
+  // Executes the turn from a state at these turns. Restores the buffer.
+  const auto execute = [&](const MachineState& later, const auto& turn_of, const std::string& name) {
+    std::array<std::uint8_t, kBufferSize> expected = left;
+    for (const Comparison& one : compared) {
+      for (unsigned i = 0; i < one.size; ++i) {
+        const std::uint64_t at = one.address + i - address(buffer);
+        if (at < kBufferSize) expected[at] = buffer[at];
+      }
     }
     machine.begin();
     const bool whole = machine.run(later, end, other_path);
@@ -236,6 +255,12 @@ void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
     }
     ++outcome.compared;
   };
+  const auto check = [&](const auto& turn_of, bool changes, const std::string& name) {
+    MachineState later = start;
+    set(later, turn_of);
+    if (changes) change_compared();
+    execute(later, turn_of, name);
+  };
   for (const std::uint64_t wanted : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, turns / 2, turns, rng.next()}) {
     const std::uint64_t n = turns == kEveryTurn ? wanted >> 8 : wanted % (turns + 1);
     if (n == 0) continue;
@@ -264,6 +289,69 @@ void compare_turn(Rng& rng, SelfMemory& memory, Mix mix, Outcome& outcome) {
     check(turn_of, rng.chance(1, 2), name + " of " + std::to_string(turns));
   }
   outcome.growing_vectors += vectors_grew;
+  // The proof as it is kept. A state for which turn_at() finds it is executed, even if the state was not made for it.
+  PollLoopProof proof;
+  proof.proven = true;
+  proof.polls.push_back({.entry = {7, 0}, .registers = start.registers});
+  proof.registers = grows;
+  for (unsigned i = 0; i < 16; ++i) proof.registers[i].sources = Sources{1} << i;
+  proof.reads = kept_reads;
+  for (const ByteRun& run : proof.reads) {
+    proof.ranges.push_back({run.address, run.bytes.size()});
+    proof.expected.insert(proof.expected.end(), run.bytes.begin(), run.bytes.end());
+  }
+  proof.cells = growth.assumed();
+  proof.groups = groups;
+  proof.compared = compared;
+  if (turns != kEveryTurn) proof.turns = turns + 1;
+  for (int trial = 0; trial < 4 && is_kept && !testing::Test::HasFatalFailure(); ++trial) {
+    std::vector<std::uint64_t> of_group;
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      of_group.push_back(rng.chance(2, 3) ? rng.below(40) : rng.next() >> rng.below(64));
+    const auto turn_of = [&proof](const std::vector<std::uint64_t>& turns_of) {
+      return [&proof, &turns_of](Sources sources) {
+        const std::size_t group = proof.group_of(sources);
+        return group == turns_of.size() ? std::uint64_t{0} : turns_of[group];
+      };
+    };
+    MachineState later = start;
+    set(later, turn_of(of_group));
+    if (rng.chance(1, 2)) change_compared();
+    const bool is_other = rng.chance(1, 2);
+    for (std::uint64_t i = 0, n = is_other ? 1 + rng.below(2) : 0; i < n; ++i) {
+      if (rng.chance(1, 4) || proof.reads.empty()) {
+        later.registers.gpr[kPreserved[rng.below(std::size(kPreserved))]] += rng.below(5) - 2;
+        continue;
+      }
+      const ByteRun& run = proof.reads[rng.below(proof.reads.size())];
+      const std::uint64_t at = run.address + rng.below(run.bytes.size()) - address(buffer);
+      if (at < kBufferSize) buffer[at] = static_cast<std::uint8_t>(rng.chance(1, 2) ? buffer[at] + rng.below(5) - 2 : rng.next());
+    }
+    ++outcome.asked;
+    const std::optional<ProofTurn> found = turn_at(proof, later.registers, memory);
+    if (!found) {
+      std::copy(first.begin(), first.end(), std::begin(buffer));
+      continue;
+    }
+    ASSERT_NE(found->left, 0u);
+    ++outcome.held;
+    outcome.held_otherwise += !found->bytes.empty();
+    outcome.held_apart += std::ranges::adjacent_find(found->of_group, std::not_equal_to<>()) != found->of_group.end();
+    const PollLoopProof from = from_turn(proof, *found);
+    ASSERT_TRUE(std::ranges::equal(from.polls.front().registers.gpr, later.registers.gpr));
+    ASSERT_TRUE(still_holds(from, later.registers, memory));
+    // The last of these turns has the outcomes of the first.
+    const std::uint64_t further = found->left == kEveryTurn ? rng.next() >> 8 : rng.below(found->left);
+    std::vector<std::uint64_t> last = found->of_group;
+    if (rng.chance(1, 2)) {
+      for (const unsigned index : kPreserved)
+        later.registers.gpr[index] = grown(grows[index], later.registers.gpr[index], further);
+      for (const GrowingCell& cell : growth.assumed())
+        add(buffer + (cell.address - address(buffer)), cell.size, cell.step, further);
+      for (std::uint64_t& turn : last) turn += further;
+    }
+    execute(later, turn_of(last), "kept proof, turn " + std::to_string(further));
+  }
   if (!grew) return;
   ++outcome.growing;
   for (const Template* one : used) ++outcome.uses[one];
@@ -280,6 +368,10 @@ TEST(Growth, what_is_said_of_random_turns_is_what_they_do) {
   EXPECT_GT(outcome.groups, 2'000) << "groups at turns of their own";
   EXPECT_GT(outcome.past_turns, 100) << "turns of a group after the first limit of all";
   EXPECT_GT(outcome.compared_values, 200);
+  EXPECT_GT(outcome.held, 10'000) << "of " << outcome.asked;
+  EXPECT_LT(outcome.held, outcome.asked * 9 / 10);
+  EXPECT_GT(outcome.held_apart, 1'000);
+  EXPECT_GT(outcome.held_otherwise, 100);
   for (const Template& one : kInteger) {
     EXPECT_GT(outcome.uses[&one], 5) << ZydisMnemonicGetString(one.mnemonic) << " in form " << static_cast<int>(one.form);
   }

@@ -255,13 +255,29 @@ BOTH_LOOPS(PollLoop, stack_below_a_poll_is_undefined,
 BOTH_LOOPS(PollLoop, stack_written_before_a_poll_is_undefined_after_it,
      { EXPECT_EQ(prove_loop(poll_reading_old_stack).refusal.reason, Reason::kStaleStack); })
 
+struct ChangingCode : SelfMemory {
+  bool changes_unnoticed(std::uint64_t) override { return true; }
+};
+
+BOTH_LOOPS(PollLoop, code_that_changes_unnoticed_is_compared, {
+  const Registers entry = first_poll(stack.call(poll_until, address(&state)));
+  EXPECT_TRUE(prove(entry).code.empty());
+  ChangingCode changing;
+  PollLoopProof proof = prover.prove_poll_loop(entry, is_poll, changing, {});
+  ASSERT_TRUE(proof.proven) << proof.refusal.describe();
+  EXPECT_TRUE(covers(proof.code, *reinterpret_cast<const void* const*>(entry.gpr[kRsp]), 1)) << "the return address";
+  EXPECT_TRUE(still_holds(proof, entry, changing));
+  proof.code.front().bytes.front() ^= 1;
+  EXPECT_FALSE(still_holds(proof, entry, changing));
+})
+
 BOTH_LOOPS(PollLoop, data_below_the_stack_is_refused, {
   for (const std::uint64_t step : {0, 3})
     EXPECT_EQ(prove_loop(poll_writing_below_stack, step).refusal.reason, Reason::kBelowStack) << step;
 })
 
 // Another party that looks at memory between the polls finds the value of that time.
-BOTH_LOOPS(PollLoop, values_of_one_poll_only_are_alternating, {
+BOTH_LOOPS(PollLoop, values_of_one_poll_only_vary, {
   const Registers entry = first_poll(stack.call(poll_alternating, address(&state)));
   const PollLoopProof proof = prove(execute_in_place(entry, 2));
   ASSERT_TRUE(proof.proven) << proof.refusal.describe();
@@ -269,9 +285,9 @@ BOTH_LOOPS(PollLoop, values_of_one_poll_only_are_alternating, {
   const auto has = [](const std::vector<MemoryRange>& ranges, const volatile void* object) {
     return std::ranges::any_of(ranges, [&](const MemoryRange& range) { return address(object) - range.address < range.length; });
   };
-  EXPECT_TRUE(has(proof.alternating, &state.state));
-  EXPECT_FALSE(has(proof.alternating, &state.lock));
-  EXPECT_FALSE(has(proof.alternating, &state.toggle));
+  EXPECT_TRUE(has(proof.varying, &state.state));
+  EXPECT_FALSE(has(proof.varying, &state.lock));
+  EXPECT_FALSE(has(proof.varying, &state.toggle));
   EXPECT_TRUE(has(proof.changed, &state.state));
   EXPECT_TRUE(has(proof.changed, &state.lock));
   EXPECT_FALSE(has(proof.changed, &state.toggle)) << "it has this value already";

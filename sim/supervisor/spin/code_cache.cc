@@ -21,6 +21,7 @@ void CodeCache::invalidate() {
 
 void CodeCache::begin() {
   ++analysis_;
+  looked_at_.clear();
   if (entries_.size() > kMaxEntries) invalidate();
   if (recent_ == nullptr) recent_ = std::make_unique<std::array<Entry*, kRecent>>();
 }
@@ -33,6 +34,7 @@ const CodeCache::Line* CodeCache::look(std::uint64_t address, MemoryView& memory
   if (line.analysis == analysis_) return &line;
   if (!memory.mark_executed(start)) return nullptr;
   line.analysis = analysis_;
+  looked_at_.push_back(start);
   if (line.is_readable && memory.is_fixed_code(start & ~std::uint64_t{MemoryView::kPageSize - 1})) return &line;
   std::uint8_t now[kLineSize];
   const bool is_readable = memory.read_code(start, now, kLineSize);
@@ -41,6 +43,17 @@ const CodeCache::Line* CodeCache::look(std::uint64_t address, MemoryView& memory
   line.is_readable = is_readable;
   if (is_readable) std::memcpy(line.bytes.data(), now, kLineSize);
   return &line;
+}
+
+std::vector<ByteRun> CodeCache::changing_lines(MemoryView& memory) const {
+  std::vector<ByteRun> lines;
+  for (const std::uint64_t start : looked_at_) {
+    const auto line = lines_.find(start / kLineSize);
+    if (line == lines_.end() || !memory.changes_unnoticed(start & ~std::uint64_t{MemoryView::kPageSize - 1})) continue;
+    lines.push_back({start, {line->second.bytes.begin(), line->second.bytes.end()}});
+  }
+  std::ranges::sort(lines, {}, &ByteRun::address);
+  return lines;
 }
 
 bool CodeCache::is_unchanged(Entry& entry, MemoryView& memory) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "sim/supervisor/spin/instruction.h"
 #include "sim/supervisor/spin/memory_view.h"
@@ -19,6 +20,9 @@ class CodeCache {
 
   // Begins an analysis. Code that is not fixed is compared with memory, line by line, at its first use.
   void begin();
+
+  // Code that this analysis has looked at and that changes unnoticed (CodeMemory), in lines; sorted.
+  std::vector<ByteRun> changing_lines(MemoryView& memory) const;
 
   // The instruction at `address`. nullptr: the analysis has written into its page.
   const Instruction* fetch(std::uint64_t address, MemoryView& memory) {
@@ -57,6 +61,7 @@ class CodeCache {
   std::unordered_map<std::uint64_t, Line> lines_;     // by address / kLineSize; looked up, never walked
   std::unique_ptr<std::array<Entry*, kRecent>> recent_;
   std::uint64_t analysis_ = 0;
+  std::vector<std::uint64_t> looked_at_;  // addresses of the lines of this analysis
 };
 
 }  // namespace verbatim::spin

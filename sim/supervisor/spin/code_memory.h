@@ -30,6 +30,13 @@ class CodeMemory {
     return true;
   }
 
+  // True if the program may change code in this 4 KiB page by stores alone, or from another mapping of it: no call of
+  // SpinProver::invalidate() reports that.
+  virtual bool changes_unnoticed(std::uint64_t page) {
+    static_cast<void>(page);
+    return false;
+  }
+
   // True if the 4 KiB page at `page` holds the same code as long as it is mapped: a read-only file mapping,
   // whose end is reported through SpinProver::invalidate(). Other code is compared with memory once per
   // analysis.

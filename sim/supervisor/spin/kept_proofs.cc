@@ -156,6 +156,14 @@ std::optional<ProofTurn> turn_of(const PollLoopProof& proof,
   return found;
 }
 
+bool has_same_code(const PollLoopProof& proof, CodeMemory& memory) {
+  ByteRun::Bytes now;
+  return std::ranges::all_of(proof.code, [&](const ByteRun& code) {
+    now.resize(code.bytes.size());
+    return memory.read(code.address, now.data(), now.size()) && now == code.bytes;
+  });
+}
+
 }  // namespace
 
 bool ProofTurn::is_first() const {
@@ -165,6 +173,7 @@ bool ProofTurn::is_first() const {
 std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
   if (!proof.proven) return std::nullopt;
   if (proof.period_ps != 0) return std::nullopt;  // the proof is of other times
+  if (!has_same_code(proof, memory)) return std::nullopt;
   std::vector<std::uint8_t> bytes(proof.expected.size());
   return turn_of(proof, read_cells(proof), at_entry,
                  [&] { return memory.read_all(proof.ranges, bytes.data()) ? &bytes : nullptr; });
@@ -181,7 +190,8 @@ void KeptProofs::Ring::add(Kept one, std::size_t most) {
   const auto includes = [&one](const Kept& other) {
     const PollLoopProof& earlier = *one.proof;
     const PollLoopProof& later = *other.proof;
-    if (one.shape != other.shape || one.hash != other.hash || earlier.polls.size() != later.polls.size())
+    if (one.shape != other.shape || one.hash != other.hash || earlier.polls.size() != later.polls.size() ||
+        earlier.code != later.code)
       return false;
     const auto turn =
         turn_of(earlier, one.cells, later.polls.front().registers, [&] { return &later.expected; });
@@ -273,7 +283,7 @@ std::optional<KeptProofs::Found> KeptProofs::find(const Registers& at_entry, Cod
       const Reading& reading = reading_of(one);
       if (!reading.is_readable || reading.hash != one.hash) continue;
       auto turn = turn_of(*one.proof, one.cells, at_entry, [&] { return &reading.bytes; });
-      if (!turn) continue;
+      if (!turn || !has_same_code(*one.proof, memory)) continue;
       Found found{one.proof, *std::move(turn)};
       if (accepts(found)) return found;
     }

@@ -25,10 +25,11 @@ struct ProofTurn {
 
 // The turn of the proof that begins in the state of a thread at the same poll: the registers that matter and
 // the bytes on which the cycle depends have their values of that turn, and compared bytes any values with the
-// same outcome. This takes one batched read and interprets nothing. Bytes that the cycle writes before it
-// reads them may differ: a caller that skips whole cycles writes `proof.writes`, and must keep the present
-// bytes if the wait ends within the first cycle. nullopt: none. Always
-// nullopt for proofs with clocks, and for turns after the first of a proof with bounds.
+// same outcome. Code that changes unnoticed is the same. This takes one batched read, and one for each line of
+// such code, and interprets nothing. Bytes that the cycle writes before it reads them may differ: a caller that
+// skips whole cycles writes `proof.writes`, and must keep the present bytes if the wait ends within the first
+// cycle. nullopt: none. Always nullopt for proofs with clocks, and for turns after the first of a proof with
+// bounds.
 std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
 // True if it is the first turn.
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);

@@ -76,6 +76,7 @@ class MemoryView {
   // Reads from the program's memory, without the stores of the analysis. False: not readable.
   bool read_code(std::uint64_t address, std::uint8_t* to, unsigned n) { return memory_->read(address, to, n); }
   bool is_fixed_code(std::uint64_t page) { return memory_->is_fixed_code(page); }
+  bool changes_unnoticed(std::uint64_t page) { return memory_->changes_unnoticed(page); }
 
   // same_as_anchor() compares all memory with its state at set_anchor().
   void set_anchor();

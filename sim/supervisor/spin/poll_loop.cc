@@ -315,7 +315,8 @@ bool SpinProver::writes_below_stack() const {
   });
 }
 
-void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
+void SpinProver::finish(PollLoopProof& proof, const Limits& limits) {
+  proof.code = code_.changing_lines(memory_);
   // The bytes below the stack pointer belong to frames of the current poll.
   const std::uint64_t stack = proof.polls.front().registers.gpr[kRsp];
   const std::uint64_t below = stack - limits.poll_stack;
@@ -335,15 +336,16 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) const {
     for (const ByteRun& run : poll.accesses->written) proof.changing.push_back({run.address, run.bytes.size()});
   }
   proof.changing = MemoryView::merged(std::move(proof.changing));
-  if (proof.period_ps != 0) {
-    proof.alternating = proof.changed;
-  } else {
+  constexpr std::uint64_t kReturnAddress = 8;
+  proof.varying = proof.remade;
+  if (proof.period_ps != 0) proof.varying.insert(proof.varying.end(), proof.changed.begin(), proof.changed.end());
+  for (const GrowingCell& cell : proof.cells) proof.varying.push_back({cell.address, cell.size});
+  for (const PollPoint& poll : std::span(proof.polls).subspan(1)) {
+    for (const GrowingCell& cell : poll.accesses->cells) proof.varying.push_back({cell.address, cell.size});
     // Each poll has its own return address at the stack pointer, which only the thread reads.
-    constexpr std::uint64_t kReturnAddress = 8;
-    for (const PollPoint& poll : std::span(proof.polls).subspan(1))
-      add_other_values(without(poll.accesses->written, stack, stack + kReturnAddress), proof.writes, proof.alternating);
-    proof.alternating = MemoryView::merged(std::move(proof.alternating));
+    add_other_values(without(poll.accesses->written, stack, stack + kReturnAddress), proof.writes, proof.varying);
   }
+  proof.varying = MemoryView::merged(std::move(proof.varying));
   for (const ByteRun& run : proof.reads) {
     proof.ranges.push_back({run.address, run.bytes.size()});
     proof.expected.insert(proof.expected.end(), run.bytes.begin(), run.bytes.end());

@@ -197,6 +197,7 @@ SpinProof SpinProver::prove_spin(const Registers& start, CodeMemory& memory, con
     proof.reads = memory_.reads();
     proof.writes = memory_.writes();
     proof.changed = memory_.changed();
+    proof.code = code_.changing_lines(memory_);
   } else {
     // A computation: the next poke finds it in other code, hundreds of KiB of decoded instructions later.
     code_.invalidate();

@@ -102,6 +102,7 @@ struct SpinProof {
   // must wake the thread as well, because the running loop would overwrite it.
   std::vector<ByteRun> writes;
   std::vector<MemoryRange> changed;  // those among them that have several values in a cycle
+  std::vector<ByteRun> code;  // executed code that changes unnoticed (CodeMemory)
   unsigned cycle_length = 0;  // instructions
   unsigned steps = 0;         // instructions interpreted in the whole analysis
   // The jump back that is executed once in each turn; of several the one with the longest distance.
@@ -155,11 +156,13 @@ struct PollLoopProof {
   std::vector<ByteRun> writes;
   // Bytes that may differ between two polls, sorted and merged: `writes`, and those written before a poll of the turn.
   std::vector<MemoryRange> changing;
+  // Executed code that changes unnoticed (CodeMemory). The proof holds again only if it is the same.
+  std::vector<ByteRun> code;
   // Bytes that a turn changes, sorted and merged, even if they have their former values at each poll.
   std::vector<MemoryRange> changed;
-  // Those among them that another party may find with a value that the turn does not end with: they have it at a poll. If
-  // the turn reads clocks, time passes elsewhere too, and these are all of `changed`.
-  std::vector<MemoryRange> alternating;
+  // Bytes that another party may find with several values, sorted and merged: growing and recomputed ones, and those that have
+  // not the same value at each poll. If the turn reads clocks, time passes elsewhere too, and all of `changed` are included.
+  std::vector<MemoryRange> varying;
   // Growing values. `reads` has their values in the first turn, `writes` those after it. After n whole turns
   // a register has its value in polls.front() plus n steps.
   std::array<GrowingRegister, 16> registers{};
@@ -315,7 +318,7 @@ class SpinProver {
   // True if the turn has written data to memory where the poll at its beginning may have frames: what a later turn leaves
   // there could not be shown while the thread is in that poll. Frames of the turn's own calls are no data.
   bool writes_below_stack() const;
-  void finish(PollLoopProof& proof, const Limits& limits) const;
+  void finish(PollLoopProof& proof, const Limits& limits);
   // far_turn.cc
   PollLoopProof prove_turn_of(unsigned polls, const PollLoop& loop, unsigned& steps);
   PollLoopProof prove_far_turn(const PollLoop& loop);

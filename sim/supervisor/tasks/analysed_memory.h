@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 
 #include "sim/supervisor/code/code_patches.h"
 #include "sim/supervisor/machine/process_memory.h"
@@ -30,6 +31,17 @@ class AnalysedMemory final : public spin::CodeMemory {
     return true;
   }
 
+  // Pages of private file mappings change by calls that report new code, unless they have been written to.
+  bool changes_unnoticed(std::uint64_t page) override {
+    const auto [asked, is_new] = asked_.try_emplace(page, true);
+    if (!is_new) return asked->second;
+    const auto mapping = memory_.mapping_at(page);
+    const bool is_of_file = mapping && mapping->inode != 0 && !mapping->is_shared && !memory_.is_private(page, 1);
+    return asked->second = !is_of_file;
+  }
+  // Mappings of code may have changed.
+  void forget_pages() { asked_.clear(); }
+
   bool read_all(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) override {
     if (!memory_.read_ranges(ranges, to)) return false;
     for (const spin::MemoryRange& range : ranges) {
@@ -40,6 +52,7 @@ class AnalysedMemory final : public spin::CodeMemory {
   }
 
  private:
+  std::unordered_map<std::uint64_t, bool> asked_;  // by page; looked up, never walked
   ProcessMemory& memory_;
   const code::CodePatches& patches_;
 };

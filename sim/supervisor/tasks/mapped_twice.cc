@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 #include <cstdint>
 
 namespace verbatim::supervisor {
@@ -39,6 +40,17 @@ std::vector<FilePage> file_pages(ProcessMemory& memory, std::vector<std::uint64_
 }
 
 }  // namespace
+
+bool are_private(const ProcessMemory& memory, std::span<const spin::MemoryRange> ranges) {
+  std::uint64_t asked_before = 0;  // end of the pages that were asked for
+  for (const spin::MemoryRange& range : ranges) {
+    const std::uint64_t begin = std::max(range.address, asked_before), end = range.address + range.length;
+    if (begin >= end || ProcessMemory::is_in_region(range.address, range.length)) continue;
+    if (!memory.is_private(begin, end - begin)) return false;
+    asked_before = (end - 1) / kPage * kPage + kPage;
+  }
+  return true;
+}
 
 bool are_mapped_twice(ProcessMemory& memory, std::span<const spin::MemoryRange> changed, std::span<const spin::ByteRun> reads,
                       std::span<const spin::ByteRun> writes) {

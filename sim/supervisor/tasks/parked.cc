@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/supervisor/tasks/mapped_twice.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
 
@@ -11,19 +12,6 @@ namespace {
 
 bool overlap(const spin::ByteRun& a, const spin::ByteRun& b) {
   return a.address < b.address + b.bytes.size() && b.address < a.address + a.bytes.size();
-}
-
-// As ProcessMemory::is_private for sorted ranges. Asks once for each page.
-bool are_private(const ProcessMemory& memory, std::span<const spin::MemoryRange> ranges) {
-  constexpr std::uint64_t kPage = spin::MemoryView::kPageSize;
-  std::uint64_t asked_before = 0;  // end of the pages that were asked for
-  for (const spin::MemoryRange& range : ranges) {
-    const std::uint64_t begin = std::max(range.address, asked_before), end = range.address + range.length;
-    if (begin >= end || ProcessMemory::is_in_region(range.address, range.length)) continue;
-    if (!memory.is_private(begin, end - begin)) return false;
-    asked_before = (end - 1) / kPage * kPage + kPage;
-  }
-  return true;
 }
 
 // Sets entry `i` of the frame that POLL_ENTRY has stored below the stack pointer of `at_entry`.
@@ -58,6 +46,15 @@ std::int64_t Parked::look_due(Instant when) const {
   const auto next = std::lower_bound(looks.begin(), looks.end(), into_turn);
   const std::int64_t look = passed / to_ps(turn) * static_cast<std::int64_t>(looks.size()) + (next - looks.begin());
   return std::max<std::int64_t>(look, 1);
+}
+
+// Instructions in memory may be replaced, and then differ from those of the proof.
+void Parked::watch_code(const ProcessMemory& memory, std::span<const spin::ByteRun> code) {
+  const PresentBytes present(memory, code);
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    const std::span<const std::uint8_t> now = present.of(i);
+    watched.push_back({code[i].address, {now.begin(), now.end()}});
+  }
 }
 
 // Whole turns leave these bytes in memory. The next turn begins with them.
@@ -135,15 +132,13 @@ bool Parked::shared_has_changed(const ProcessMemory& memory) const {
 }
 
 void Parked::note_write(std::uint64_t address, std::uint64_t length) {
-  // With so many the list is incomplete, and is_as_parked_before() returns false.
-  if (written.size() < kMostWritten) written.push_back({address, length});
+  constexpr std::size_t kMost = 16;  // the list is then incomplete, and is_as_parked_before() returns false
+  if (written.size() < kMost) written.push_back({address, length});
 }
-
-void Parked::note_write_elsewhere() { written.resize(kMostWritten); }
 
 // Each write and each run of a program of the host begins an epoch.
 bool Parked::is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const {
-  if (growing != nullptr || written.size() == kMostWritten || epoch_now - epoch != written.size()) return false;
+  if (growing != nullptr || is_written_elsewhere || epoch_now - epoch != written.size()) return false;
   return std::ranges::none_of(written, [&](const spin::MemoryRange& range) { return touches_before(look, range); });
 }
 

@@ -271,7 +271,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     parked.known_calls = known_places(known);
     for (const EmptyCall* const call : known) add_files_of(call, parked.files);
   }
-  if (last_->grows() || takes_time || !last_->alternating.empty()) {
+  if (last_->grows() || takes_time || !last_->varying.empty()) {
     parked.growing = last_;
     // Beyond the end of virtual time no limit is needed.
     if (last_->turns < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / 2 / to_ps(parked.turn)))
@@ -285,6 +285,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   }
   if (effort_.own_end == Instant{}) effort_.own_ends_of_wait = effort_.searched_ends = 0;
   parked.watched = last_->reads;
+  parked.watch_code(process_.memory(), last_->code);
   if (parked.reads_clocks()) {
     // The previous turn may differ from the turns of the proof; its bytes are taken from memory.
     const PresentBytes present(process_.memory(), last_->writes);
@@ -313,10 +314,12 @@ void LoopAnalyst::note_own_end(const SeenPoll& seen) {
 // A proof also holds for the later turns of its loop: a counter of one wait begins where that of an earlier wait has passed.
 bool LoopAnalyst::holds_again(const spin::Registers& at_entry, Search search) {
   const auto found = kept_.find(at_entry, *code_, [&](const spin::KeptProofs::Found& one) {
-    if (one.turn.left == spin::kEveryTurn) return true;
-    const std::size_t polls = one.proof->polls.size();
-    if (search == Search::kAny || (search == Search::kReusable && polls <= kShortTurn)) return false;
-    return is_worth_parking(one.turn.left, polls);
+    if (one.turn.left != spin::kEveryTurn) {
+      const std::size_t polls = one.proof->polls.size();
+      if (search == Search::kAny || (search == Search::kReusable && polls <= kShortTurn)) return false;
+      if (!is_worth_parking(one.turn.left, polls)) return false;
+    }
+    return changes_in_private(*one.proof);  // memory may have been mapped anew
   });
   if (!found) return false;
   effort_.waits_for_few |= found->turn.left != spin::kEveryTurn;
@@ -342,6 +345,7 @@ bool LoopAnalyst::is_worth_parking(std::uint64_t turns, std::size_t polls_of_tur
 }
 
 void LoopAnalyst::forget_proofs() {
+  code_->forget_pages();
   last_.reset();
   kept_.forget();
 }
@@ -426,22 +430,10 @@ void LoopAnalyst::refuse_poll_loop(std::string why) {
   refusal_ = poll_refusal_;
 }
 
-// True if no other process can see the growing, recomputed and alternating bytes, and the loop itself changes no byte under
-// another address than it reads it.
+// True if no other process can see the bytes that vary, and the loop reads no byte at another address than it changes it.
 bool LoopAnalyst::changes_in_private(const spin::PollLoopProof& proof) const {
-  const auto are_private = [this](std::span<const spin::MemoryRange> ranges) {
-    return std::ranges::all_of(ranges, [this](const spin::MemoryRange& range) {
-      return process_.memory().is_private(range.address, range.length);
-    });
-  };
-  const auto is_private = [this](const std::vector<spin::GrowingCell>& cells) {
-    return std::all_of(cells.begin(), cells.end(), [this](const spin::GrowingCell& cell) {
-      return process_.memory().is_private(cell.address, cell.size);
-    });
-  };
-  return is_private(proof.cells) && are_private(proof.remade) && are_private(proof.alternating) &&
-         !are_mapped_twice(process_.memory(), proof.changed, proof.reads, proof.writes) &&
-         std::all_of(proof.polls.begin(), proof.polls.end(), [&](const auto& poll) { return is_private(poll.accesses->cells); });
+  return are_private(process_.memory(), proof.varying) &&
+         !are_mapped_twice(process_.memory(), proof.changed, proof.reads, proof.writes);
 }
 
 // True if memory is as a turn leaves it. A turn may write a byte without having read it. Until it has done so once, the byte may
@@ -582,6 +574,7 @@ std::optional<Parked> LoopAnalyst::spin(std::uint64_t context_address, std::uint
   parked.code = proof.canonical.rip;
   parked.awaited = awaited_of(proof);
   parked.watched = proof.reads;
+  parked.watch_code(process_.memory(), proof.code);
   parked.watched.insert(parked.watched.end(), proof.writes.begin(), proof.writes.end());
   return parked;
 }

@@ -64,7 +64,7 @@ struct Parked {
   // kPoll: files of the system calls in the turn that find nothing; a change of one wakes the thread.
   std::vector<VirtualFilePtr> files;
   std::uint32_t known_calls = 0;  // mask of the stored answers of these calls, see known_places()
-  // Bytes whose change wakes the thread, with their expected values.
+  // Bytes whose change wakes the thread, with their expected values. The last ones are the proof's `writes`.
   std::vector<spin::ByteRun> watched;
   // kPoll: the proof of the loop.
   std::shared_ptr<const spin::PollLoopProof> proof;
@@ -78,8 +78,8 @@ struct Parked {
   // kSpin: an instruction of the loop, and the address that it presumably waits for: the first that it reads
   // outside of its own stack frames, or else the first that it reads.
   std::uint64_t code = 0, awaited = 0;
-  static constexpr std::size_t kMostWritten = 16;
-  std::vector<spin::MemoryRange> written;  // either kind; complete if it is shorter, and the epoch grew by its size
+  std::vector<spin::MemoryRange> written;  // either kind; complete if the epoch grew by its size
+  bool is_written_elsewhere = false;       // watched bytes were changed by a write to another address
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
   // kPoll: time of a look, and number of the first look at or after `when`, at least 1. Look 0 is at `since`.
@@ -89,6 +89,8 @@ struct Parked {
   // First look of the turn that contains `look`.
   std::int64_t beginning(std::int64_t look) const { return turn_of(look) * static_cast<std::int64_t>(looks.size()); }
 
+  // Watches this code, as it is in memory.
+  void watch_code(const ProcessMemory& memory, std::span<const spin::ByteRun> code);
   // Before a thread with `growing` is parked: writes the bytes that whole turns leave in memory.
   void start(ProcessMemory& memory) const;
   // Writes to memory the values at the time of the look.
@@ -101,10 +103,8 @@ struct Parked {
   bool touches_before(std::int64_t look, const spin::MemoryRange& bytes) const;
   // The process's memory was written: adds the range to `written`, up to a limit.
   void note_write(std::uint64_t address, std::uint64_t length);
-  // A write has changed watched bytes at another address than its own: `written` is incomplete.
-  void note_write_elsewhere();
   // True if all bytes that the turn of the look reads and writes before the look are known to be as when the
-  // thread was parked. False if `growing` is set or `written` is incomplete.
+  // thread was parked. False if `growing` or `is_written_elsewhere` is set or `written` is incomplete.
   bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
   // True if skipped turns may change a byte of `runs`.
   bool changes(std::span<const spin::ByteRun> runs) const;

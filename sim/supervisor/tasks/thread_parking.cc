@@ -18,7 +18,7 @@ void ThreadParking::begin(Parked loop, Duration* total) {
 }
 
 void ThreadParking::note_write(std::uint64_t address, std::uint64_t length) { loop_->note_write(address, length); }
-void ThreadParking::note_write_elsewhere() { loop_->note_write_elsewhere(); }
+void ThreadParking::note_write_elsewhere() { loop_->is_written_elsewhere = true; }
 
 void ThreadParking::count_time() { *total_ += engine_.now() - loop_->since; }
 
