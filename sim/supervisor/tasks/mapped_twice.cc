@@ -27,8 +27,7 @@ void add_pages(std::uint64_t address, std::uint64_t length, std::vector<std::uin
 // The pages of a file among `pages`.
 std::vector<FilePage> file_pages(ProcessMemory& memory, std::vector<std::uint64_t> pages) {
   std::ranges::sort(pages);
-  const auto same = std::ranges::unique(pages);
-  pages.erase(same.begin(), same.end());
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
   std::vector<FilePage> found;
   for (const std::uint64_t page : pages) {
     if (memory.is_private(page, kPage)) continue;
