@@ -62,6 +62,14 @@ parking_stores_return: movl $5, (%r12)
                     test %eax, %eax
                     je parking_stores
                     ret
+parking_counts:     mov %rbx, %rdi
+                    mov $1, %esi
+                    mov %rbp, %rdx
+                    call parking_poll
+parking_counts_return: addl $1, (%r12)
+                    test %eax, %eax
+                    je parking_counts
+                    ret
 parking_scan:       xor %ecx, %ecx
 2:                  cmpl $0, (%rdi,%rcx,4)
                     jne 3f
@@ -73,7 +81,7 @@ parking_scan:       xor %ecx, %ecx
 .popsection
 )");
 extern "C" const char parking_spin[], parking_count[], parking_poll[], parking_one_return[],
-    parking_two_return[], parking_stores_return[], parking_scan[];
+    parking_two_return[], parking_stores_return[], parking_counts_return[], parking_scan[];
 
 namespace verbatim::supervisor {
 namespace {
@@ -366,6 +374,28 @@ TEST_F(ParkingLotTest, what_each_turn_stores_is_in_memory_from_the_beginning) {
   Thread& thread = add_thread(add_process());
   ASSERT_FALSE(poll(thread, parking_stores_return, &word)) << why_not_parked(thread.process());
   EXPECT_EQ(word, 5);
+}
+
+// The proof of an earlier wait is of a counter that only its thread sees.
+TEST_F(ParkingLotTest, a_counter_that_is_shared_by_now_has_no_kept_proof) {
+  Thread& thread = add_thread(add_process());
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  constexpr int kRights = PROT_READ | PROT_WRITE;
+  auto* const counter = static_cast<int*>(mmap(nullptr, page, kRights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(counter, MAP_FAILED);
+  const auto wait_again = [&] {
+    if (is_parked(thread)) thread.wake();
+    for (int polls = 0; polls < 3 && !is_parked(thread); ++polls) poll(thread, parking_counts_return, counter);
+    return is_parked(thread);
+  };
+  ASSERT_TRUE(wait_again()) << why_not_parked(thread.process());
+  *counter = 5;
+  ASSERT_TRUE(wait_again()) << why_not_parked(thread.process());
+  thread.wake();
+  ASSERT_EQ(mmap(counter, page, kRights, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0), counter);
+  *counter = 5;
+  EXPECT_FALSE(wait_again());
+  munmap(counter, page);
 }
 
 TEST_F(ParkingLotTest, a_trapped_loop_is_counted_and_does_not_poke_itself) {
