@@ -39,8 +39,8 @@ int main(void) {
     }
   }
   REFUSED(munmap(NULL, 1ul << 47));
-  REFUSED(munmap((void*)0x1000, 0x300000000000));
-  REFUSED(mprotect((void*)0x1000, 0x300000000000, PROT_READ));
+  REFUSED(munmap((void*)0x1000, 0x500000000000));
+  REFUSED(mprotect((void*)0x1000, 0x500000000000, PROT_READ));
   // A hint address and adjacent memory are not changes.
   EXPECT(mmap(kPlaces[0], kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
   EXPECT(munmap(mine, kPage) == 0);
