@@ -1,7 +1,8 @@
 #include "sim/supervisor/code/known_calls.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
+#include <vector>
 
 namespace verbatim::code {
 
@@ -13,11 +14,14 @@ void KnownCalls::add(const CodePatches::Origin& origin, std::span<const CallSite
 }
 
 void KnownCalls::replace_in(CodePatches& patches, host::ProgramMemory& memory, std::size_t& from) const {
-  std::map<const FileCode*, std::vector<CallSite>> by_file;  // its order changes no result
+  std::vector<std::pair<const FileCode*, std::vector<CallSite>>> by_file;  // in the order of their first calls
   for (; from < calls_.size(); ++from) {
-    const auto& [file, site] = calls_[from];
-    const auto address = patches.address_of(*file, site.offset);
-    if (address && !patches.is_replaced(*address, 1)) by_file[file].push_back(site);
+    const Call& call = calls_[from];
+    const auto address = patches.address_of(*call.file, call.site.offset);
+    if (!address || patches.is_replaced(*address, 1)) continue;
+    const auto known = std::ranges::find_if(by_file, [&](const auto& one) { return one.first == call.file; });
+    if (known != by_file.end()) known->second.push_back(call.site);
+    else by_file.push_back({call.file, {call.site}});
   }
   for (const auto& [file, sites] : by_file) patches.replace_calls(memory, *file, sites);
 }

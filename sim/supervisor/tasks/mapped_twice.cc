@@ -1,9 +1,9 @@
 #include "sim/supervisor/tasks/mapped_twice.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <tuple>
 #include <vector>
-#include <cstdint>
 
 namespace verbatim::supervisor {
 
