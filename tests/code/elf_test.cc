@@ -152,6 +152,53 @@ TEST(CodeSearch, functions_within_functions_are_searched_up_to_a_limit) {
             kSize / kStep);  // places not known to be code are reported
 }
 
+// Libraries in assembly have no bounds of functions; a known function calls them.
+TEST(CodeSearch, code_that_a_known_function_calls_is_code) {
+  using namespace std::string_literals;
+  const std::string content =
+      "\xe8\x09\0\0\0\xc3\x90\x90"s                      // the known function: call 14; ret
+      "\xe8\x13\0\0\0\xc3"s                                // outside: a call of 33 that no known function makes
+      "\x74\x0a\x0f\x31\x48\x09\xd0\xe8\x05\0\0\0\xc3"s  // 14: je 26; 16: rdtsc; or; call 31; 26: ret
+      "\x90\x90\x90\x90"s
+      "\x0f\xa2\xc3"s                                      // 31: cpuid; ret
+      "\x0f\x31\xc3"s;                                     // 34: nothing leads here
+  ASSERT_EQ(content.size(), 37u);
+  MadeFile file;
+  const std::uint64_t code = file.add(content);
+  file.add_part(PT_LOAD, code, content.size());
+  file.add_section(SHT_SYMTAB, file.add(std::vector{function_symbol(kFileAt + code, 6)}), sizeof(Elf64_Sym));
+  const Content bytes = file.bytes();
+  const SearchResult found = search_image(ElfImage::read(bytes).value(), bytes);
+  ASSERT_EQ(found.sites.size(), 2u);
+  EXPECT_EQ(found.sites[0].address, kFileAt + code + 16);
+  EXPECT_EQ(found.sites[0].jump_length, 5u);
+  EXPECT_EQ(found.sites[1].address, kFileAt + code + 31);
+  ASSERT_EQ(found.doubts.size(), 1u);
+  EXPECT_EQ(found.doubts[0].address, kFileAt + code + 34);
+}
+
+TEST(CodeSearch, code_that_the_entry_of_a_stripped_program_leads_to_is_code) {
+  using namespace std::string_literals;
+  const std::string content =
+      "\xe9\x02\0\0\0\x0f\x31"s  // jmp 7; nothing leads to 5
+      "\x0f\xa2\xc3"s;            // 7: cpuid; ret
+  for (const bool is_program : {true, false}) {
+    MadeFile file;
+    const std::uint64_t code = file.add(content);
+    file.add_part(PT_LOAD, code, content.size());
+    Content bytes = file.bytes();
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    header.e_type = is_program ? ET_EXEC : ET_DYN;
+    header.e_entry = kFileAt + code;
+    std::memcpy(bytes.data(), &header, sizeof header);
+    const SearchResult found = search_image(ElfImage::read(bytes).value(), bytes);
+    ASSERT_EQ(found.sites.size(), is_program ? 1u : 0u);
+    if (is_program) EXPECT_EQ(found.sites[0].address, kFileAt + code + 7);
+    EXPECT_EQ(found.doubts.size(), is_program ? 1u : 2u);
+  }
+}
+
 TEST(CodeSearch, code_without_functions_is_decoded_once) {
   constexpr std::uint64_t kSize = 2 << 20;
   MadeFile file;

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "sim/supervisor/code/decoded.h"
@@ -89,9 +90,11 @@ bool may_be_decided(std::span<const std::uint8_t> code, std::size_t at) {
 // Code of one executable segment, and the functions in it.
 class Part {
  public:
+  // `entry`: where execution begins.
   Part(std::span<const std::uint8_t> code, std::uint64_t address, std::uint64_t offset,
-       std::span<const Function> functions, std::span<const Function> sections)
-      : code_(code), address_(address), offset_(offset), functions_(functions), sections_(sections),
+       std::span<const Function> functions, std::span<const Function> sections,
+       std::optional<std::uint64_t> entry = std::nullopt)
+      : code_(code), address_(address), offset_(offset), functions_(functions), sections_(sections), entry_(entry),
         work_left_(kLeastWork + kWorkPerByte * code.size()) {}
 
   void search(SearchResult& result) {
@@ -241,6 +244,64 @@ class Part {
     return begin;
   }
 
+  // Code outside known functions to which these or the program's entry lead: assembly without unwind tables, stripped
+  // programs. Returns the row of instructions around the address, each reached by a call or branch or from the one
+  // before it.
+  std::optional<Function> called_code_around(std::uint64_t address) {
+    if (!has_followed_calls_) follow_calls();
+    const auto around = std::ranges::upper_bound(called_, address, {}, &Function::begin);
+    if (around == called_.begin() || address >= std::prev(around)->end) return std::nullopt;
+    return *std::prev(around);
+  }
+
+  void follow_calls() {
+    has_followed_calls_ = true;
+    const auto is_outside = [&](std::uint64_t target) {
+      return target >= address_ && target < address_ + code_.size() && !function_around(target);
+    };
+    std::vector<std::uint64_t> entries;
+    if (entry_) entries.push_back(*entry_);
+    each_pair([](__m128i first, __m128i) { return _mm_or_si128(equals(first, 0xe8), equals(first, 0xe9)); },
+              [&](std::size_t at) {
+                std::int32_t distance;
+                if (at + 1 + sizeof distance > code_.size()) return;
+                std::memcpy(&distance, code_.data() + at + 1, sizeof distance);
+                const std::uint64_t target = address_ + at + 5 + static_cast<std::uint64_t>(std::int64_t{distance});
+                if (!is_outside(target)) return;
+                const auto caller = function_around(address_ + at);
+                if (caller && instruction_over(*caller, at) == at) entries.push_back(target);
+              });
+    std::map<std::uint64_t, std::uint64_t> ends;  // of instructions, by their starts
+    while (!entries.empty()) {
+      std::uint64_t at = entries.back();
+      entries.pop_back();
+      ZydisDecodedInstruction instruction;
+      ZydisDecoderContext context;
+      while (work_left_ > 0 && is_outside(at) && !ends.contains(at) &&
+             ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&length_decoder(), &context, code_.data() + (at - address_),
+                                                        code_.size() - (at - address_), &instruction))) {
+        --work_left_;
+        const std::uint64_t end = ends[at] = at + instruction.length;
+        if (instruction.raw.imm[0].is_relative) entries.push_back(end + instruction.raw.imm[0].value.u);
+        if (ends_flow(instruction)) break;
+        at = end;
+      }
+    }
+    for (const auto& [begin, end] : ends) {
+      if (!called_.empty() && called_.back().end == begin) called_.back().end = end;
+      else if (called_.empty() || called_.back().end < begin) called_.push_back({begin, end});
+    }
+  }
+
+  // Whether execution never continues behind the instruction: a return, a jump, or a trap.
+  static bool ends_flow(const ZydisDecodedInstruction& instruction) {
+    const unsigned opcode = instruction.opcode;
+    if (instruction.opcode_map == ZYDIS_OPCODE_MAP_0F) return opcode == 0x0b;  // ud2
+    if (instruction.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT) return false;
+    const bool jumps = opcode == 0xff && (instruction.raw.modrm.reg == 4 || instruction.raw.modrm.reg == 5);
+    return jumps || (opcode & 0xf6) == 0xc2 || opcode == 0xe9 || opcode == 0xeb || opcode == 0xf4 || opcode == 0xcc;
+  }
+
   // Start of the instruction that contains the byte at `offset`, if decoding from `from.begin` reaches it.
   std::optional<std::size_t> instruction_over(const Function& from, std::size_t offset) const {
     survey(from, offset + 1);
@@ -251,7 +312,8 @@ class Part {
 
   void look_at(std::size_t match, SearchResult& result) {
     const std::uint64_t address = address_ + match;
-    const auto function = function_around(address);
+    auto function = function_around(address);
+    if (!function) function = called_code_around(address);
     // A gap between functions is decoded up to the match only.
     const auto start = instruction_over(function ? *function : Function{gap_begin(address), address_ + code_.size()}, match);
     Decoded decoded;
@@ -457,6 +519,7 @@ class Part {
   std::uint64_t offset_;  // in the file
   std::span<const Function> functions_;
   std::span<const Function> sections_;
+  std::optional<std::uint64_t> entry_;
   mutable std::size_t work_left_;
   mutable Function surveyed_{};
   mutable bool surveyed_indirect_ = false;
@@ -464,6 +527,8 @@ class Part {
   mutable std::size_t surveyed_to_ = 0;
   mutable std::vector<std::size_t> starts_;
   mutable std::vector<std::uint64_t> targets_;
+  bool has_followed_calls_ = false;
+  std::vector<Function> called_;  // outside known functions, sorted
 };
 
 }  // namespace
@@ -472,7 +537,7 @@ SearchResult search_image(const ElfImage& image, std::span<const std::byte> file
   SearchResult result;
   for (const ExecutablePart& part : image.executable()) {
     const std::span code(reinterpret_cast<const std::uint8_t*>(file.data()) + part.offset, part.size);
-    Part(code, part.address, part.offset, image.functions(), image.code_sections()).search(result);
+    Part(code, part.address, part.offset, image.functions(), image.code_sections(), image.entry()).search(result);
   }
   return result;
 }

@@ -1,8 +1,9 @@
 // Searches code for instructions whose result depends on the machine (protocol::DecidedInstruction).
 //
 // One in ten byte sequences that look like such an instruction is one. A match counts if decoding from the
-// beginning of its function reaches it as an instruction. Outside known functions, bytes may be code or data:
-// instructions that decoding from the end of the previous function reaches are reported, and not replaced.
+// beginning of its function reaches it as an instruction. Outside known functions, code is followed along direct
+// calls and branches, from known functions and the program's entry on. Other bytes there may be code or data: instructions
+// that decoding from the end of the previous function reaches are reported, and not replaced.
 //
 // A near jump (five bytes) can replace an instruction if the instructions that it overwrites can be moved:
 // none is relative to its address (rip-relative operands are corrected), nothing jumps between them, and all

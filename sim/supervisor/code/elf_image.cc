@@ -8,14 +8,17 @@
 namespace verbatim::code {
 
 std::optional<ElfImage> ElfImage::read(std::span<const std::byte> file) {
-  if (!elf_header(file)) return std::nullopt;
+  const auto header = elf_header(file);
+  if (!header) return std::nullopt;
   ElfImage image;
+  if (header->e_type == ET_EXEC) image.entry_ = header->e_entry;
   std::uint64_t frames_offset = 0, frames_address = 0;
   for (const Elf64_Phdr& part : parts_of(file)) {
     if (part.p_type == PT_LOAD) image.segments_.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
     if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0) {
       image.add_executable({part.p_offset, part.p_filesz, part.p_vaddr});
     }
+    if (part.p_type == PT_INTERP) image.entry_ = header->e_entry;
     if (part.p_type == PT_GNU_EH_FRAME) {
       frames_offset = part.p_offset;
       frames_address = part.p_vaddr;

@@ -32,6 +32,8 @@ class ElfImage {
   const std::vector<ExecutablePart>& executable() const { return executable_; }
   // From call frame information (.eh_frame) and symbols; sorted by begin, none empty, distinct begins.
   const std::vector<Function>& functions() const { return functions_; }
+  // First instruction of a program; nullopt: the file is a library.
+  std::optional<std::uint64_t> entry() const { return entry_; }
   // Sections with code: decoding can begin at their start as at a function's. Sorted, without overlaps.
   const std::vector<Function>& code_sections() const { return code_sections_; }
 
@@ -49,6 +51,7 @@ class ElfImage {
   std::vector<ExecutablePart> executable_;
   std::vector<Function> functions_;
   std::vector<Function> code_sections_;
+  std::optional<std::uint64_t> entry_;
 };
 
 }  // namespace verbatim::code
