@@ -62,21 +62,21 @@
   X(38, setitimer, kVirtual, 0, sys_timer, kNoProgress, "dxx")                                                         \
   X(39, getpid, kLocal, 0, sys_refused, kInPlace, "")                                                                  \
   X(40, sendfile, kLocal, 0, sys_refused, kNone, "ffxu")                                                               \
-  X(41, socket, kVirtual, 0, sys_socket, kOfCaller | kExecFlag1, "FSd")                                                \
-  X(42, connect, kVirtual, 0, sys_connect, kOfUnixSocket, "fAu")                                                       \
+  X(41, socket, kVirtual, 0, sys_socket, kOfCaller | kInPlace | kExecFlag1, "FSd")                                     \
+  X(42, connect, kVirtual, 0, sys_connect, kOfUnixSocket | kInPlace, "fAu")                                            \
   X(43, accept, kVirtual, 0, sys_accept, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fax")                 \
   X(44, sendto, kVirtual, 0, sys_sendto, kOfFile | kInPlace | kEndedByHandler, "fBuqAu")                               \
   X(45, recvfrom, kVirtual, 0, sys_recvfrom, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler, "fbuqax")          \
   X(46, sendmsg, kVirtual, 0, sys_sendmsg, kOfFile | kInPlace | kEndedByHandler, "fxq")                                \
   X(47, recvmsg, kVirtual, 0, sys_recvmsg, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler | kMessageExecFlag2, "fxq") \
-  X(48, shutdown, kVirtual, 0, sys_shutdown, kNone, "fd")                                                              \
-  X(49, bind, kVirtual, 0, sys_bind, kOfFile, "fAu")                                                                   \
-  X(50, listen, kVirtual, 0, sys_listen, kOfFile, "fd")                                                                \
-  X(51, getsockname, kVirtual, 0, sys_socket_name, kOfFile, "fax")                                                     \
-  X(52, getpeername, kVirtual, 0, sys_socket_name, kOfFile, "fax")                                                     \
+  X(48, shutdown, kVirtual, 0, sys_shutdown, kInPlace, "fd")                                                           \
+  X(49, bind, kVirtual, 0, sys_bind, kOfFile | kInPlace, "fAu")                                                        \
+  X(50, listen, kVirtual, 0, sys_listen, kOfFile | kInPlace, "fd")                                                     \
+  X(51, getsockname, kVirtual, 0, sys_socket_name, kOfFile | kInPlace, "fax")                                          \
+  X(52, getpeername, kVirtual, 0, sys_socket_name, kOfFile | kInPlace, "fax")                                          \
   X(53, socketpair, kVirtual, 0, sys_socketpair, kOfCaller | kExecFlag1, "FSdi")                                       \
-  X(54, setsockopt, kVirtual, 0, sys_setsockopt, kOfFile, "fddxu")                                                     \
-  X(55, getsockopt, kVirtual, 0, sys_getsockopt, kOfFile, "fddxx")                                                     \
+  X(54, setsockopt, kVirtual, 0, sys_setsockopt, kOfFile | kInPlace, "fddxu")                                          \
+  X(55, getsockopt, kVirtual, 0, sys_getsockopt, kOfFile | kInPlace, "fddxx")                                          \
   X(56, clone, kVirtual, 0, sys_clone, kNone, "cxxxx")                                                                 \
   X(57, fork, kVirtual, 0, copy_process, kNone, "")                                                                    \
   X(58, vfork, kVirtual, 0, copy_process, kNone, "")                                                                   \
@@ -123,29 +123,29 @@
   X(99, sysinfo, kVirtual, 0, sys_sysinfo, kOfCaller | kNoProgress, "x")                                               \
   X(100, times, kLocal, 0, sys_refused, kInPlace | kNoProgress, "x")                                                   \
   X(101, ptrace, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                        \
-  X(102, getuid, kVirtual, 0, sys_user, kOfCaller, "")                                                                 \
+  X(102, getuid, kVirtual, 0, sys_user, kOfCaller | kInPlace, "")                                                      \
   X(103, syslog, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                        \
-  X(104, getgid, kVirtual, 0, sys_user, kOfCaller, "")                                                                 \
+  X(104, getgid, kVirtual, 0, sys_user, kOfCaller | kInPlace, "")                                                      \
   X(105, setuid, kVirtual, 0, sys_user, kNone, "d")                                                                    \
   X(106, setgid, kVirtual, 0, sys_user, kNone, "d")                                                                    \
-  X(107, geteuid, kVirtual, 0, sys_user, kOfCaller, "")                                                                \
-  X(108, getegid, kVirtual, 0, sys_user, kOfCaller, "")                                                                \
+  X(107, geteuid, kVirtual, 0, sys_user, kOfCaller | kInPlace, "")                                                     \
+  X(108, getegid, kVirtual, 0, sys_user, kOfCaller | kInPlace, "")                                                     \
   X(109, setpgid, kVirtual, 0, sys_identity, kNone, "dd")                                                              \
   X(110, getppid, kLocal, 0, sys_refused, kInPlace, "")                                                                \
-  X(111, getpgrp, kVirtual, 0, sys_identity, kOfCaller, "")                                                            \
+  X(111, getpgrp, kVirtual, 0, sys_identity, kOfCaller | kInPlace, "")                                                 \
   X(112, setsid, kVirtual, 0, sys_identity, kNone, "")                                                                 \
   X(113, setreuid, kVirtual, 0, sys_user, kNone, "dd")                                                                 \
   X(114, setregid, kVirtual, 0, sys_user, kNone, "dd")                                                                 \
-  X(115, getgroups, kVirtual, 0, sys_groups, kOfCaller, "dx")                                                          \
+  X(115, getgroups, kVirtual, 0, sys_groups, kOfCaller | kInPlace, "dx")                                               \
   X(116, setgroups, kVirtual, 0, sys_groups, kNone, "dx")                                                              \
   X(117, setresuid, kVirtual, 0, sys_user, kNone, "ddd")                                                               \
-  X(118, getresuid, kVirtual, 0, sys_user, kOfCaller, "xxx")                                                           \
+  X(118, getresuid, kVirtual, 0, sys_user, kOfCaller | kInPlace, "xxx")                                                \
   X(119, setresgid, kVirtual, 0, sys_user, kNone, "ddd")                                                               \
-  X(120, getresgid, kVirtual, 0, sys_user, kOfCaller, "xxx")                                                           \
-  X(121, getpgid, kVirtual, 0, sys_identity, kOfCaller, "d")                                                           \
+  X(120, getresgid, kVirtual, 0, sys_user, kOfCaller | kInPlace, "xxx")                                                \
+  X(121, getpgid, kVirtual, 0, sys_identity, kOfCaller | kInPlace, "d")                                                \
   X(122, setfsuid, kVirtual, 0, sys_user, kNone, "d")                                                                  \
   X(123, setfsgid, kVirtual, 0, sys_user, kNone, "d")                                                                  \
-  X(124, getsid, kVirtual, 0, sys_identity, kOfCaller, "d")                                                            \
+  X(124, getsid, kVirtual, 0, sys_identity, kOfCaller | kInPlace, "d")                                                 \
   X(125, capget, kVirtual, 0, sys_capabilities, kOfCaller, "xx")                                                       \
   X(126, capset, kVirtual, 0, sys_capabilities, kNone, "xx")                                                           \
   X(127, rt_sigpending, kLocal, 0, sys_refused, kNoProgress, "xu")                                                     \
@@ -158,8 +158,8 @@
   X(134, uselib, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                       \
   X(135, personality, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                  \
   X(136, ustat, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                        \
-  X(137, statfs, kByPath, 0, sys_path, kOfCaller, "px")                                                                \
-  X(138, fstatfs, kByDescriptor, 0, sys_change, kOfFile, "fx")                                                         \
+  X(137, statfs, kByPath, 0, sys_path, kOfCaller | kInPlace, "px")                                                     \
+  X(138, fstatfs, kByDescriptor, 0, sys_change, kOfFile | kInPlace, "fx")                                              \
   X(139, sysfs, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                        \
   X(140, getpriority, kVirtual, 0, sys_priority, kOfCaller, "dd")                                                      \
   X(141, setpriority, kVirtual, 0, sys_priority, kNone, "ddd")                                                         \
@@ -225,7 +225,7 @@
   X(201, time, kLocal, 0, sys_refused, kInPlace | kOnlyAsks | kNoProgress, "x")                                        \
   X(202, futex, kVirtual, 0, sys_futex, kOfFutex | kInPlace | kEndedByHandler | kNoProgress, "xUuxxx")                 \
   X(203, sched_setaffinity, kVirtual, 0, sys_set_affinity, kNone, "dux")                                               \
-  X(204, sched_getaffinity, kVirtual, 0, sys_affinity, kOfCaller, "dux")                                               \
+  X(204, sched_getaffinity, kVirtual, 0, sys_affinity, kOfCaller | kInPlace, "dux")                                    \
   X(205, set_thread_area, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                              \
   X(206, io_setup, kVirtual, 0, sys_io_setup, kNone, "ux")                                                             \
   X(207, io_destroy, kVirtual, 0, sys_io_destroy, kNone, "x")                                                          \
@@ -288,9 +288,9 @@
   X(264, renameat, kByPath, 0, sys_path, kNone, "fpfp")                                                                \
   X(265, linkat, kByPath, 0, sys_path, kNone, "fpfpx")                                                                 \
   X(266, symlinkat, kByPath, 0, sys_path, kNone, "sfp")                                                                \
-  X(267, readlinkat, kByPath, 0, sys_path, kOfCaller, "fpbu")                                                          \
+  X(267, readlinkat, kByPath, 0, sys_path, kOfCaller | kInPlace, "fpbu")                                               \
   X(268, fchmodat, kByPath, 0, sys_path, kNone, "fpO")                                                                 \
-  X(269, faccessat, kByPath, 0, sys_path, kOfCaller, "fpR")                                                            \
+  X(269, faccessat, kByPath, 0, sys_path, kOfCaller | kInPlace, "fpR")                                                 \
   X(270, pselect6, kVirtual, 0, sys_select, kInPlace | kEndedByHandler | kWaitsForFiles, "dxxxtx")                     \
   X(271, ppoll, kVirtual, 0, sys_poll, kInPlace | kEndedByHandler | kWaitsForFiles, "PutNu")                           \
   X(272, unshare, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                       \
@@ -311,10 +311,10 @@
   X(287, timerfd_gettime, kVirtual, 0, sys_timerfd, kOfFile | kNoProgress, "fx")                                       \
   X(288, accept4, kVirtual, 0, sys_accept, kOfFile | kInPlace | kEmptyIfEagain | kEndedByHandler | kExecFlag3, "faxS") \
   X(289, signalfd4, kVirtual, 0, sys_signalfd, kExecFlag3, "fNux")                                                     \
-  X(290, eventfd2, kVirtual, 0, sys_eventfd, kOfCaller | kExecFlag1, "ux")                                             \
-  X(291, epoll_create1, kVirtual, 0, sys_epoll_create, kOfCaller | kExecFlag0, "o")                                    \
+  X(290, eventfd2, kVirtual, 0, sys_eventfd, kOfCaller | kInPlace | kExecFlag1, "ux")                                  \
+  X(291, epoll_create1, kVirtual, 0, sys_epoll_create, kOfCaller | kInPlace | kExecFlag0, "o")                         \
   X(292, dup3, kVirtual, 0, sys_dup, kOfTwoFiles | kExecFlag2, "ffo")                                                  \
-  X(293, pipe2, kVirtual, 0, sys_pipe, kOfCaller | kExecFlag1, "io")                                                   \
+  X(293, pipe2, kVirtual, 0, sys_pipe, kOfCaller | kInPlace | kExecFlag1, "io")                                        \
   X(294, inotify_init1, kVirtual, 0, sys_inotify_init, kOfCaller | kExecFlag0, "o")                                    \
   X(295, preadv, kByDescriptor, 0, sys_seek, kOfFile, "fvuDD")                                                         \
   X(296, pwritev, kByDescriptor, 0, sys_seek, kNone, "fVuDD")                                                          \
@@ -353,7 +353,7 @@
   X(329, pkey_mprotect, kByProtection, 0, sys_refused, kNone, "xurd")                                                  \
   X(330, pkey_alloc, kLocal, 0, sys_refused, kNone, "xx")                                                              \
   X(331, pkey_free, kLocal, 0, sys_refused, kNone, "d")                                                                \
-  X(332, statx, kByPath, 0, sys_path, kOfCaller, "fpxxx")                                                              \
+  X(332, statx, kByPath, 0, sys_path, kOfCaller | kInPlace, "fpxxx")                                                   \
   X(333, io_pgetevents, kVirtual, 0, sys_io_getevents, kNeverRestarted, "xddxtx")                                      \
   X(334, rseq, kRefused, ENOSYS, sys_refused, kNone, "xuxx")                                                           \
   X(424, pidfd_send_signal, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                            \
@@ -371,7 +371,7 @@
   X(436, close_range, kVirtual, 0, sys_close_range, kNone, "uux")                                                      \
   X(437, openat2, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                      \
   X(438, pidfd_getfd, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                   \
-  X(439, faccessat2, kByPath, 0, sys_path, kOfCaller, "fpRx")                                                          \
+  X(439, faccessat2, kByPath, 0, sys_path, kOfCaller | kInPlace, "fpRx")                                               \
   X(440, process_madvise, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                              \
   X(441, epoll_pwait2, kVirtual, 0, sys_epoll_wait, kEndedByStop | kWaitsForFiles, "fedtNu")                           \
   X(442, mount_setattr, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                 \
