@@ -194,7 +194,9 @@ TEST(CodeSearch, code_that_the_entry_of_a_stripped_program_leads_to_is_code) {
     std::memcpy(bytes.data(), &header, sizeof header);
     const SearchResult found = search_image(ElfImage::read(bytes).value(), bytes);
     ASSERT_EQ(found.sites.size(), is_program ? 1u : 0u);
-    if (is_program) EXPECT_EQ(found.sites[0].address, kFileAt + code + 7);
+    if (is_program) {
+      EXPECT_EQ(found.sites[0].address, kFileAt + code + 7);
+    }
     EXPECT_EQ(found.doubts.size(), is_program ? 1u : 2u);
   }
 }

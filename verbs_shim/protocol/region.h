@@ -168,7 +168,7 @@ struct RaisedSignal {
   std::int32_t code;     // si_code
   std::uint32_t sender;  // si_pid
   std::int32_t status;   // si_status
-  std::uint64_t value;   // si_value for SI_QUEUE and SI_TIMER; si_band for POLL_IN to POLL_HUP
+  std::uint64_t value;   // si_value for a code below SI_USER; si_band for POLL_IN to POLL_HUP
   std::int32_t timer;    // si_timerid for SI_TIMER; si_fd for POLL_IN to POLL_HUP
   std::int32_t overrun;  // si_overrun for SI_TIMER
   std::uint32_t to_thread;  // 1: sent to the thread; 0: to the process, and taken by the first thread that unmasks it

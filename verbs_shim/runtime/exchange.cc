@@ -428,7 +428,7 @@ long raise_here(const protocol::RaisedSignal& raised, std::uint64_t mask) {
   } else if (raised.code != SI_KERNEL) {
     info.si_pid = static_cast<pid_t>(raised.sender);
     info.si_uid = raised.user;
-    if (raised.code == SI_QUEUE) {
+    if (raised.code < SI_USER) {  // SI_QUEUE, SI_ASYNCIO, SI_MESGQ
       info.si_ptr = reinterpret_cast<void*>(raised.value);
     } else {
       info.si_status = raised.status;

@@ -17,7 +17,7 @@ struct SignalOrigin {
   std::int32_t code = 0x80;  // SI_KERNEL
   std::uint32_t sender = 0;
   std::int32_t status = 0;
-  std::uint64_t value = 0;   // with SI_QUEUE and SI_TIMER; si_band with POLL_IN to POLL_HUP
+  std::uint64_t value = 0;   // with a code below SI_USER; si_band with POLL_IN to POLL_HUP
   std::int32_t timer = 0;    // with SI_TIMER; si_fd with POLL_IN to POLL_HUP
   std::int32_t overrun = 0;  // with SI_TIMER
   std::uint32_t user = 0;    // real user id of the sender

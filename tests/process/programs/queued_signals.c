@@ -2,6 +2,7 @@
 // once.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,11 @@ static void on_signal(int signal, siginfo_t* info, void* context) {
            signal >= SIGRTMIN ? signal - SIGRTMIN : signal,
            info->si_code == SI_QUEUE ? info->si_value.sival_int : -1);
   strcat(story, part);
+}
+
+static void on_operation(int signal, siginfo_t* info, void* context) {
+  (void)signal, (void)context;
+  printf("SI_ASYNCIO %d, its pointer %d\n", info->si_code == SI_ASYNCIO, info->si_value.sival_ptr == story);
 }
 
 static void* receiver(void* argument) {
@@ -51,6 +57,12 @@ int main(void) {
   EXPECT(waitpid(child, NULL, 0) == child && story[0] == 0);
   EXPECT(sigprocmask(SIG_SETMASK, &old, NULL) == 0);
   printf("handled:%s\n", story);
+
+  // The threads of aio_write(3) send a signal like this one.
+  const struct sigaction of_operation = {.sa_sigaction = on_operation, .sa_flags = SA_SIGINFO};
+  EXPECT(sigaction(SIGUSR2, &of_operation, NULL) == 0);
+  siginfo_t done = {.si_code = SI_ASYNCIO, .si_pid = getpid(), .si_uid = getuid(), .si_value.sival_ptr = story};
+  EXPECT(syscall(SYS_rt_sigqueueinfo, getpid(), SIGUSR2, &done) == 0);
 
   sigfillset(&set);
   EXPECT(pthread_sigmask(SIG_SETMASK, &set, NULL) == 0);
