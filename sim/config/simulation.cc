@@ -252,7 +252,9 @@ void Simulation::build_link(const LinkSpec& link, std::uint64_t seed) {
   const fabric::LinkParams params = link_params_of(link, topology_.is_roce());
   for (const Endpoint& end : {link.end_a, link.end_b}) {
     if (!end.is_switch) continue;
-    const auto marking = fabric::marking_of(topology_.switches[end.node].switch_profile.marking, params.byte_time);
+    auto marking = fabric::marking_of(topology_.switches[end.node].switch_profile.marking, params.byte_time);
+    if (marking != nullptr && marking_params_ != nullptr && *marking == *marking_params_) marking = marking_params_;
+    if (marking != nullptr) marking_params_ = marking;
     fabric::Port& port = port_of(end);
     if (marking != nullptr) port.set_marking(marking, Rng(seed, "marking/" + components_.name(port.id())));
     if (has_telemetry_) port.set_telemetry();

@@ -175,6 +175,7 @@ class Simulation {
   std::vector<std::unique_ptr<HostConnections>> connections_;  // by host; null: it runs no programs
   std::vector<std::unique_ptr<fabric::Switch>> switches_;
   fabric::SharedLinkParams link_params_;  // of the last cable; the next one often has equal parameters
+  std::shared_ptr<const fabric::MarkingParams> marking_params_;  // of the last port that marks, for the same reason
   std::vector<management::Node> switch_nodes_;
   std::vector<std::unique_ptr<SwitchManagement>> switch_managements_;
   faults::FaultScript faults_{engine_, tracer_};

@@ -67,6 +67,9 @@ void Arrivals::prefetch(int step) {
     prefetch_lines(&counters_, 0, 1);
     return prefetch_lines(&sink_, 0, 7);
   }
+  const ib::Packet& first = expected_.front();
+  if (step == 2 && counters_.priorities != nullptr)
+    prefetch_lines(&counters_.priorities->at(first.lrh.lane.value % counters_.priorities->size()), 0, 1);
   sink_.prefetch(number_, expected_.front(), step - 2);
 }
 

@@ -78,9 +78,9 @@ inline std::shared_ptr<const MarkingParams> marking_of(const MarkingProfile& pro
 class Marking {
  public:
   Marking(std::shared_ptr<const MarkingParams> params, const Rng& random)
-      : params_(std::move(params)), random_(random) {}
+      : params_(std::move(params)), random_(random), where_(params_->where) {}
 
-  MarkingParams::Where where() const { return params_->where; }
+  MarkingParams::Where where() const { return where_; }
   // Whether a packet of a lane is marked if `bytes` are queued.
   bool marks(std::size_t lane, std::uint64_t bytes) {
     if (lane >= kPriorities) return false;
@@ -95,6 +95,7 @@ class Marking {
  private:
   std::shared_ptr<const MarkingParams> params_;
   Rng random_;
+  MarkingParams::Where where_;
 };
 
 }  // namespace verbatim::fabric

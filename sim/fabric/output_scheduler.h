@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "sim/core/check.h"
+#include "sim/core/prefetch.h"
 #include "sim/core/time.h"
 #include "sim/fabric/packet_sink.h"
 #include "sim/fabric/switch_buffer.h"
@@ -114,6 +115,14 @@ class OutputScheduler {
   // Whether the first packet of a lane must be dropped instead of started.
   bool is_blocked(ib::VirtualLane lane, Instant now) const {
     return is_stalled(at(lane)) || at(lane).queue.front().forwarding.end < now;
+  }
+  // Whether lanes other than data lane 0 have ever had a packet.
+  bool has_other_lanes() const { return other_lanes_ != nullptr; }
+  // Prefetches the queues of some lanes, bit n for lane n, that are not part of this object.
+  void prefetch(std::uint32_t lanes) const {
+    if (other_lanes_ == nullptr) return;
+    for (std::uint32_t rest = lanes & ~1u; rest != 0; rest &= rest - 1)
+      prefetch_lines(&other_lanes_[index(lowest_of(rest)) - 1], 0, 2);
   }
   // Expected time of the next expiry of a first packet.
   Instant next_expiry() const;

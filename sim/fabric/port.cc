@@ -95,7 +95,7 @@ void Port::forward(ib::PacketPtr packet, ArrivalTimes times, Instant ready, cons
       drop(*packet, DropReason::kPauseWatchdog);
       return buffer_->end_claim(claim, packet->sent_bytes, std::max(times.tail, engine_.now()));
     }
-    mark(MarkingParams::Where::kEnqueue, *packet, lane);
+    if (extras_->marking && extras_->marking->where() == MarkingParams::Where::kEnqueue) mark(*packet, lane);
   }
   enqueue(std::move(packet), lane);
 }
@@ -140,7 +140,7 @@ void Port::on_space_released(ib::VirtualLane lane, std::uint32_t wire_bytes, Ins
 }
 
 bool Port::admit_counted(const ib::Packet& packet) {
-  const bool is_admitted = buffer_->admit(number_, packet.lrh.lane, packet.wire_bytes(), engine_.now());
+  const bool is_admitted = buffer_->admit(number_, packet.lrh.lane, packet.sent_bytes, engine_.now());
   if (has_pauses_) pause_if_full(packet.lrh.lane);
   if (is_admitted) return true;
   if (packet.lrh.lane == kManagementLane) ++counters_.vl15_dropped;
@@ -148,9 +148,8 @@ bool Port::admit_counted(const ib::Packet& packet) {
   return false;
 }
 
-void Port::mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane) {
-  Marking* const marking = extras_->marking.get();
-  if (marking == nullptr || marking->where() != where || !marking->marks(lane.value, out_.queued_bytes(lane))) return;
+void Port::mark(ib::Packet& packet, ib::VirtualLane lane) {
+  if (!extras_->marking->marks(lane.value, out_.queued_bytes(lane))) return;
   const ib::Ecn ecn = ib::ecn_of(packet);
   if (ecn == ib::Ecn::kNotCapable || ecn == ib::Ecn::kCongestionExperienced) return;
   ib::mark_congestion(packet);
@@ -249,7 +248,7 @@ void Port::start(ib::VirtualLane lane) {
   queued_.leave(wire_bytes);
   check_queued();
   if (extras_ != nullptr) [[unlikely]] {
-    mark(MarkingParams::Where::kDequeue, *packet, lane);
+    if (extras_->marking && extras_->marking->where() == MarkingParams::Where::kDequeue) mark(*packet, lane);
     if (extras_->forward_marking != nullptr) mark_forward(*packet, lane);
     if (extras_->adds_telemetry) add_telemetry(*packet, wire_bytes);
   }
@@ -420,11 +419,16 @@ void Port::set_wake() {
 
 void Port::prefetch_wake(int step) {
   if (step == 0) return prefetch_lines(this, 0, kDepartureLines);
+  if (out_.has_other_lanes() || extras_ != nullptr) {  // the first packet's address takes one more step
+    if (step == 1) return prefetch_lanes(out_.waiting());
+    --step;
+  }
   const ib::Packet* const first = out_.first_waiting();
   if (first == nullptr || !connected()) return;
   if (step == 1) {
     if (room_listener_ != nullptr) prefetch_lines(&owner_, 0, 8);
     prefetch_lines(first, 0, 1);
+    if (counters_.priorities != nullptr) prefetch_lines(&counters_.priorities->at(first->lrh.lane.value % kPriorities), 0, 1);
     return link_->prefetch_far_end();
   }
   if (room_listener_ != nullptr) owner_.prefetch_room(first->lrh.lane, step - 2);
@@ -434,6 +438,7 @@ void Port::prefetch_wake(int step) {
   }
   if (first->forwarding.input == 0) return;
   if (step == 2) return buffer_->prefetch_input(PortNumber{first->forwarding.input});
+  if (step == 3) buffer_->prefetch_release(PortNumber{first->forwarding.input}, ib::VirtualLane{first->forwarding.input_lane});
   // The ports of a switch share its buffer.
   const Port& input = static_cast<const Port&>(buffer_->input(PortNumber{first->forwarding.input}));
   if (step == 3) {

@@ -205,6 +205,8 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
     prefetch_lines(this, 0, kQueueLines);
     prefetch_lines(this, kFlowControlLine, kDepartureLines - kFlowControlLine);
   }
+  // The same for state outside the port: the queue of the packet's lane, unless it is data lane 0, and ECN marking.
+  void prefetch_lane(ib::VirtualLane lane) const { prefetch_lanes(1u << lane.value); }
   void prefetch_far_end() const {
     if (connected() && out_.waiting() == 0) link_->prefetch_far_end();
   }
@@ -219,7 +221,7 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   void set_faults(PacketFaults* faults) { extras().faults = faults; }
   // Enables ECN marking of packets that leave by this port; before the first one.
   void set_marking(std::shared_ptr<const MarkingParams> params, const Rng& random) {
-    extras().marking = std::make_unique<Marking>(std::move(params), random);
+    extras().marking.emplace(std::move(params), random);
   }
   // Adds an INT record to packets that have room for one (`sim/ib/telemetry.h`) and leave by this port;
   // before the first packet.
@@ -237,19 +239,19 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
 
   enum class DownCause : std::uint8_t { kBrokenCable = 1, kDisabled = 2, kFarEndDisabled = 4 };
 
-  // State that few ports need.
-  struct Extras {
+  // State that few ports need; each packet reads the first line.
+  struct alignas(kCacheLineBytes) Extras {
     PacketFaults* faults = nullptr;
-    std::unique_ptr<Marking> marking;      // null: no ECN marking
+    std::optional<Marking> marking;  // nullopt: no ECN marking
     std::unique_ptr<ForwardMarking> forward_marking;  // null: no FECN marking
-    std::unique_ptr<ib::PriorityCounters> priorities;  // null: not counted
+    bool adds_telemetry = false;
+    std::uint8_t pause_storm = 0;  // bit n: priority n is paused regardless of space
+    bool has_stormed = false;      // there has been a pause storm
     // For pause decisions and due frames; null: the link has no pauses.
     std::unique_ptr<Timer> pause_timer;
     std::unique_ptr<PauseWatchdog> watchdog;  // null: none
-    std::uint8_t pause_storm = 0;             // bit n: priority n is paused regardless of space
-    bool has_stormed = false;                 // there has been a pause storm
-    bool adds_telemetry = false;
-    std::uint64_t telemetry_sent = 0;         // bytes sent since telemetry was enabled
+    std::unique_ptr<ib::PriorityCounters> priorities;  // null: not counted
+    std::uint64_t telemetry_sent = 0;  // bytes sent since telemetry was enabled
   };
 
   // Name of a message's time spent waiting because this end had paused its far end.
@@ -286,8 +288,8 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   bool begin_storms();
   // Whether the watchdog drops packets of a lane at present.
   bool is_stormed(ib::VirtualLane lane);
-  // Marks the packet if ECN marking at `where` is enabled and applies; the port must have extras.
-  void mark(MarkingParams::Where where, ib::Packet& packet, ib::VirtualLane lane);
+  // Marks the packet if the lane's queue demands it; the port must have ECN marking.
+  void mark(ib::Packet& packet, ib::VirtualLane lane);
   // The same for FECN and a packet that has left its queue and starts now.
   void mark_forward(ib::Packet& packet, ib::VirtualLane lane);
   // For a packet that starts, at a port with telemetry.
@@ -325,6 +327,11 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   void stop_waking();
   void on_wake();
   void prefetch_wake(int step);
+  // Prefetches the queues of some lanes (bit n: lane n) that are not part of the port, and the extras.
+  void prefetch_lanes(std::uint32_t lanes) const {
+    out_.prefetch(lanes);
+    if (extras_ != nullptr) prefetch_lines(extras_.get(), 0, 1);
+  }
   void on_grants_changed() override {
     if (out_.waiting() != 0) set_wake();
   }

@@ -95,6 +95,7 @@ void Switch::receive(PortNumber in, ib::PacketPtr packet, ArrivalTimes times) {
 
 void Switch::prefetch(PortNumber in, ib::Packet& packet, int step) {
   if (packet.is_to_group || balancer_ != nullptr || engine_.now() >= rerouting_.normal_until()) return;
+  if (step < 3) buffer_.prefetch_admit(in, packet.lrh.lane, step);
   if (step == 0) {
     prefetch_lines(&inputs_[in.value - 1u], 0, 1);
     if (is_ethernet_ && packet.flow_hash == 0) prefetch_lines(&packet, 2, 2);  // the hash is of its addresses
@@ -105,6 +106,7 @@ void Switch::prefetch(PortNumber in, ib::Packet& packet, int step) {
   if (number.value == 0 || number.value > inputs_.size()) return;
   const Port& out = *inputs_[number.value - 1u].port;
   if (step == 2) return out.prefetch();
+  if (step == 3 && has_priorities_) out.prefetch_lane(packet.lrh.lane);
   step == 3 ? out.prefetch_far_end() : out.prefetch_flow_control();
 }
 

@@ -132,6 +132,19 @@ class PerPortBuffer {
     prefetch_lines(&inputs_[place(in)], 0, 1);
     prefetch_lines(reads_.data() + place(in) * params_.crossbar_speedup, 0, 1);
   }
+  // Prefetches the groups that the arrival of a packet needs, in three steps (`SharedBuffer::prefetch_admit`).
+  void prefetch_admit(PortNumber in, ib::VirtualLane lane, int step) const {
+    if (shared_ == nullptr) return;
+    if (step == 0) {
+      prefetch_lines(&inputs_[place(in)], 0, 1);
+      return shared_->prefetch_admit(0, step);
+    }
+    if (has_group(in, lane)) shared_->prefetch_admit(group_of(in, lane), step);
+  }
+  // The group of which a packet's space will be released.
+  void prefetch_release(PortNumber in, ib::VirtualLane lane) const {
+    if (shared_ != nullptr && has_group(in, lane)) shared_->prefetch_release(group_of(in, lane));
+  }
   const SpaceListener& input(PortNumber in) const { return *inputs_[place(in)].port; }
 
   // Takes the space of an arriving packet; false: there is too little, and none is taken.

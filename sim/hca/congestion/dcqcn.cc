@@ -34,11 +34,15 @@ void Dcqcn::on_sent(Instant now, std::uint32_t bytes) {
 }
 
 std::optional<Rate> Dcqcn::rate(Instant now) {
-  if (!has_begun_) return std::nullopt;
   advance(now);
-  // See is_recovered() for the one.
-  if (rate_ + 1 >= released_at_) return std::nullopt;
+  if (!is_limited()) return std::nullopt;
   return Rate{rate_ * unit_.kbps};
+}
+
+Instant Dcqcn::due(Instant now, const SentPacket& newest) {
+  advance(now);
+  if (newest.bytes == 0 || !is_limited()) return now;
+  return newest.start + Rate{rate_ * unit_.kbps}.time_for(newest.bytes);
 }
 
 Instant Dcqcn::next_increase(Instant now) {
@@ -46,7 +50,7 @@ Instant Dcqcn::next_increase(Instant now) {
   return is_recovered() ? kNever : increase_due_;
 }
 
-void Dcqcn::advance(Instant now) {
+void Dcqcn::process_periods(Instant now) {
   while (std::min(cut_due_, increase_due_) <= now) {
     if (cut_due_ > increase_due_) {
       increase_by_timer(std::min(now, cut_due_ - Duration(1)));

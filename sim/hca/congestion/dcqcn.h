@@ -10,6 +10,7 @@
 // increases: the cost of a call is bounded, however much time has passed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -25,6 +26,7 @@ class Dcqcn : public RateController {
   void on_sent(Instant now, std::uint32_t bytes) override;
   std::optional<Rate> rate(Instant now) final;
   Instant next_increase(Instant now) final;
+  Instant due(Instant now, const SentPacket& newest) override;
 
  protected:
   // Rates are counted in `unit`; the line's rate is rounded down to a multiple of it. `parameters` are
@@ -74,7 +76,13 @@ class Dcqcn : public RateController {
   bool has_new_alpha_notification_ = false;  // since the last update
 
  private:
-  void advance(Instant now);
+  void advance(Instant now) {
+    if (std::min(cut_due_, increase_due_) <= now) [[unlikely]] process_periods(now);
+  }
+  // The same if a cut or an increase is due.
+  void process_periods(Instant now);
+  // Whether the queue pair has a limit; periods up to now have been processed.
+  bool is_limited() const { return has_begun_ && rate_ + 1 < released_at_; }  // see is_recovered() for the one
   void increase_by_timer(Instant until);
   // Whether no further increase changes the rate; the average of whole numbers may remain one below the
   // target.

@@ -3,6 +3,11 @@
 namespace verbatim::hca {
 
 bool NotificationPoint::on_marked(Instant now, const ib::Gid& sender, std::uint32_t queue_pair) {
+  if (scope_ == CnpScope::kPort) {
+    if (of_port_ != kNever && now - of_port_ < min_time_) return false;
+    of_port_ = now;
+    return true;
+  }
   Key key{};
   if (scope_ == CnpScope::kDestinationIp) key = sender.words();
   if (scope_ == CnpScope::kQueuePair) key = {queue_pair};

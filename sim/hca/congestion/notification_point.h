@@ -28,7 +28,8 @@ class NotificationPoint {
 
   const CnpScope scope_;
   const Duration min_time_;
-  std::map<Key, Instant> last_;
+  std::map<Key, Instant> last_;  // time of the last notification
+  Instant of_port_ = kNever;  // the same with the scope of the port; kNever: none yet
 };
 
 }  // namespace verbatim::hca

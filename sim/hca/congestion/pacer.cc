@@ -23,7 +23,8 @@ Pacer::Pacer(Rate line, std::optional<Rate> static_rate, std::unique_ptr<RateCon
       round_trips_(controller_ != nullptr && controller_->wants_round_trips() ? std::make_unique<RoundTrips>() : nullptr),
       in_flight_((signals & kAcknowledgements) != 0 ? std::make_unique<InFlight>() : nullptr),
       telemetry_(telemetry_by(signals)),
-      recorded_mbps_(static_rate ? std::min(*static_rate, line).mbps() : line.mbps()) {}
+      recorded_(static_rate ? std::min(*static_rate, line) : line),
+      recorded_mbps_(recorded_.mbps()) {}
 
 std::optional<Rate> Pacer::rate(Instant now) {
   if (controller_ == nullptr) return static_rate_;
@@ -40,9 +41,8 @@ Instant Pacer::due(Instant now) {
   return controller_ == nullptr ? by_static_rate : std::max(by_static_rate, controlled);
 }
 
-Instant Pacer::next_check(Instant now) {
-  const Instant next = due(now);
-  return controller_ == nullptr ? next : std::min(next, std::max(controller_->next_increase(now), now));
+Instant Pacer::next_check(Instant now, Instant due) {
+  return controller_ == nullptr ? due : std::min(due, std::max(controller_->next_increase(now), now));
 }
 
 void Pacer::on_sent(Instant now, std::uint32_t bytes) {
@@ -83,7 +83,10 @@ bool Pacer::on_notification(Instant now) {
 }
 
 void Pacer::record_rate(Tracer& tracer, ComponentId adapter, std::uint32_t queue_pair, Instant now) {
-  const std::uint64_t mbps = rate(now).value_or(line_).mbps();
+  const Rate current = rate(now).value_or(line_);
+  if (current == recorded_) return;
+  recorded_ = current;
+  const std::uint64_t mbps = current.mbps();
   if (mbps == recorded_mbps_) return;
   recorded_mbps_ = mbps;
   tracer.record(adapter, TraceEvent::kRate, queue_pair, mbps);

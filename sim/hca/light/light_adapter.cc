@@ -129,29 +129,38 @@ void LightAdapter::pump(ib::VirtualLane lane) {
   const std::uint32_t bit = 1u << lane.value;
   if ((pumping_ & bit) != 0) return;
   pumping_ |= bit;
-  while (!turns_[lane.value].empty() && !has_failed_ && port_->has_room(lane)) {
+  const auto may_send = [&] { return !has_failed_ && port_->has_room(lane); };
+  while (!turns_[lane.value].empty() && may_send()) {
     LightQueuePair& qp = *turns_[lane.value].pop_front();
-    if (qp.has_packet()) {
-      if (qp.pacer != nullptr && qp.is_put_off()) [[unlikely]] {
-        const Instant again = qp.pacer->next_check(now());
-        if (again == kNever) {  // its window is full: an acknowledgement activates it
-          qp.is_listed = false;
-        } else {
-          paced_.add(again, &qp);
-        }
-        continue;
-      }
-      Instant ready{};
-      const auto handed_over_at = [&](std::uint32_t bytes) {
-        return ready = qp.handed_over = std::max({now(), qp.gathers_since + delays_.send(bytes), qp.handed_over});
-      };
-      ib::PacketPtr packet = qp.take_packet(now(), handed_over_at);
-      send(std::move(packet), ready);
+    bool has_packet = qp.has_packet();
+    while (has_packet && send_next(qp)) {
+      has_packet = qp.has_packet() && port_->is_up() && lane != fabric::kManagementLane;
+      if (!has_packet) break;
+      // A queue pair that is alone has the next turn, too.
+      if (turns_[lane.value].empty() && may_send() && port_->lane_of(qp.next_service_level()) == lane) continue;
+      enlist(qp);
+      break;
     }
-    qp.is_listed = false;
-    if (qp.has_packet() && port_->is_up() && lane != fabric::kManagementLane) enlist(qp);
+    if (!has_packet) qp.is_listed = false;
   }
   pumping_ &= ~bit;
+}
+
+bool LightAdapter::send_next(LightQueuePair& qp) {
+  if (qp.pacer != nullptr) [[unlikely]] {
+    if (const std::optional<Instant> again = qp.put_off_until()) {
+      qp.is_listed = *again != kNever;
+      if (qp.is_listed) paced_.add(*again, &qp);
+      return false;
+    }
+  }
+  Instant ready{};
+  const auto handed_over_at = [&](std::uint32_t bytes) {
+    return ready = qp.handed_over = std::max({now(), qp.gathers_since + delays_.send(bytes), qp.handed_over});
+  };
+  ib::PacketPtr packet = qp.take_packet(now(), handed_over_at);
+  send(std::move(packet), ready);
+  return true;
 }
 
 // The gather of a delayed packet begins when its delay is over.

@@ -84,6 +84,8 @@ class LightAdapter final : public LightEndpoint {
   ib::VirtualLane enlist(LightQueuePair& qp);
   // Sends packets of the lane's queue pairs, in turns packet by packet, while the port has room.
   void pump(ib::VirtualLane lane);
+  // Sends the next packet of a queue pair that has one. False: its pacer delays the packet.
+  bool send_next(LightQueuePair& qp);
   void on_paced();
   void on_recovery();
   void send(ib::PacketPtr packet, Instant ready);

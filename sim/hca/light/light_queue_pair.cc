@@ -122,13 +122,14 @@ void LightQueuePair::on_answer(const ib::Packet& packet) {
   pacer->record_rate(adapter_.tracer(), component, number, adapter_.now());
 }
 
-bool LightQueuePair::is_put_off() {
+std::optional<Instant> LightQueuePair::put_off_until() {
   const Instant now = adapter_.now();
   if (pacer->wants_acknowledgements()) judge_window();
-  if (pacer->due(now) <= now) return false;
+  const Instant due = pacer->due(now);
+  if (due <= now) return std::nullopt;
   if (limited_since == kNever) limited_since = now;
   pacer->record_rate(adapter_.tracer(), component, number, now);
-  return true;
+  return pacer->next_check(now, due);
 }
 
 void LightQueuePair::judge_window() {
