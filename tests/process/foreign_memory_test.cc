@@ -97,6 +97,22 @@ TEST_P(ForeignMemoryTest, writing_ends_where_nothing_may_be_written) {
   EXPECT_EQ(write(16, "abc"), 0u);
 }
 
+TEST_P(ForeignMemoryTest, several_places_are_written_in_their_order) {
+  const std::uint64_t at = pages(3);
+  const std::string text = "hello" + std::string(150, 'b') + "xy";
+  std::vector<spin::MemoryRange> places = {{at + 10, 5}};
+  for (std::uint64_t i = 0; i < 150; ++i) places.push_back({at + 2 * i, 1});
+  places.push_back({at + 10, 2});
+  EXPECT_EQ(memory_.write(places, std::as_bytes(std::span(text))), text.size());
+  EXPECT_EQ(read(at + 8, 10), 10u);
+  EXPECT_EQ(got(10), "baxyblbaba") << "later ones prevail";
+  protect(at + kPage, PROT_READ);
+  const spin::MemoryRange refused[] = {{at, 2}, {at + kPage, 1}, {at + 2 * kPage, 1}};
+  EXPECT_EQ(memory_.write(refused, std::as_bytes(std::span(text).first(4))), 2u) << "up to the first that may not be written";
+  EXPECT_EQ(read(at + 2 * kPage, 1), 1u);
+  EXPECT_EQ(got(1), "a");
+}
+
 TEST_P(ForeignMemoryTest, an_adapter_writes_what_is_protected_and_nothing_that_is_not_there) {
   const std::uint64_t at = pages(2);
   protect(at, PROT_READ);

@@ -108,6 +108,32 @@ std::size_t ForeignMemory::write(host::ProgramAddress to, std::span<const std::b
   return write_anyway(to, from.first(permitted(to, from.size(), kWrite)));
 }
 
+std::size_t ForeignMemory::write(std::span<const spin::MemoryRange> to, std::span<const std::byte> from) {
+  constexpr std::size_t kMost = 64;
+  std::size_t done = 0;
+  while (has_calls_ && !to.empty()) {
+    iovec remote[kMost];
+    const std::size_t n = std::min(kMost, to.size());
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      remote[i] = {reinterpret_cast<void*>(to[i].address), to[i].length};
+      bytes += to[i].length;
+    }
+    const iovec local{const_cast<std::byte*>(from.data() + done), bytes};
+    const std::int64_t copied = judged(process_vm_writev(pid_, &local, 1, remote, n, 0));
+    if (copied < 0) break;
+    done += static_cast<std::size_t>(copied);
+    if (static_cast<std::size_t>(copied) != bytes) return done;
+    to = to.subspan(n);
+  }
+  for (const spin::MemoryRange& place : to) {
+    const std::size_t copied = write(place.address, from.subspan(done, place.length));
+    done += copied;
+    if (copied != place.length) break;
+  }
+  return done;
+}
+
 std::size_t ForeignMemory::write_anyway(host::ProgramAddress to, std::span<const std::byte> from) {
   if (from.empty()) return 0;
   return by_file(memory_, [&](int fd) { return pwrite(fd, from.data(), from.size(), static_cast<off_t>(to)); });

@@ -43,6 +43,8 @@ class ForeignMemory {
   std::size_t read(std::span<const spin::MemoryRange> from, std::byte* to);
   // Writes up to the first byte that may not be written. Returns the number of bytes.
   std::size_t write(host::ProgramAddress to, std::span<const std::byte> from);
+  // As above for several places, one after the other; `from` has their bytes, concatenated.
+  std::size_t write(std::span<const spin::MemoryRange> to, std::span<const std::byte> from);
   // Writes regardless of page protection, up to the first byte that cannot be written. Returns
   // the number of bytes.
   std::size_t write_anyway(host::ProgramAddress to, std::span<const std::byte> from);

@@ -84,6 +84,7 @@ void ProcessMemory::place(host::ProgramAddress to, std::span<const std::byte> fr
 void ProcessMemory::write_later(host::ProgramAddress to, std::span<const std::byte> from) {
   announce(to, from.size());
   begin_epoch();
+  if (read_ahead_ != nullptr) read_ahead_->note_placement(*this, to, from.size());
   write_behind(to, from, {});
 }
 
@@ -158,8 +159,8 @@ bool ProcessMemory::read_ranges(std::span<const spin::MemoryRange> ranges, std::
   return (cache_ != nullptr && cache_->copy(*this, ranges, to, true)) || copy_uncached(ranges, to);
 }
 
-bool ProcessMemory::copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const {
-  return (cache_ != nullptr && cache_->copy(*this, ranges, to, false)) || copy_uncached(ranges, to);
+bool ProcessMemory::copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to, bool again) const {
+  return (cache_ != nullptr && cache_->copy(*this, ranges, to, again)) || copy_uncached(ranges, to);
 }
 
 bool ProcessMemory::copy_uncached(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const {
@@ -169,7 +170,8 @@ bool ProcessMemory::copy_uncached(std::span<const spin::MemoryRange> ranges, std
   return bytes_.read(ranges, reinterpret_cast<std::byte*>(to)) == bytes;
 }
 
-PresentBytes::PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs) : is_mapped_(runs.size(), true) {
+PresentBytes::PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs, bool again)
+    : is_mapped_(runs.size(), true) {
   std::vector<spin::MemoryRange> ranges;
   ranges.reserve(runs.size());
   begins_.reserve(runs.size() + 1);
@@ -179,7 +181,7 @@ PresentBytes::PresentBytes(const ProcessMemory& memory, std::span<const spin::By
     begins_.push_back(begins_.back() + run.bytes.size());
   }
   bytes_.resize(begins_.back());
-  if (memory.copy_ranges(ranges, bytes_.data())) return;
+  if (memory.copy_ranges(ranges, bytes_.data(), again)) return;
   for (std::size_t i = 0; i < runs.size(); ++i)
     is_mapped_[i] = memory.copy_ranges(std::span(ranges).subspan(i, 1), bytes_.data() + begins_[i]);
 }

@@ -47,6 +47,10 @@ class ProcessMemory final : public host::ProgramMemory {
   void place(host::ProgramAddress to, std::span<const std::byte> from, host::PlacementFault fault) override;
   // As write(), without notifying listeners.
   bool write_bytes(host::ProgramAddress to, std::span<const std::byte> from);
+  // As above at several places, whose bytes are concatenated in `from`, in one system call. False: not all are written.
+  bool write_bytes(std::span<const spin::MemoryRange> to, std::span<const std::byte> from) {
+    return bytes_.write(to, from) == from.size();
+  }
   // As a system call writes: false if a byte may not be written.
   bool put(host::ProgramAddress to, std::span<const std::byte> from);
   bool is_mapped(host::ProgramAddress start, std::uint64_t length, bool writable) override;
@@ -68,7 +72,8 @@ class ProcessMemory final : public host::ProgramMemory {
   bool read_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to);
   // As read_ranges, without calling the access listener: memory as it is, possibly without the turns that
   // parked threads have skipped.
-  bool copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to) const;
+  // `again`: the same places will be read after the program has run.
+  bool copy_ranges(std::span<const spin::MemoryRange> ranges, std::uint8_t* to, bool again = false) const;
   // Installs caches and queues. `epoch` is the host's: it changes whenever a program of the host has run or
   // memory of one was written, which may be shared. This class increments it for writes. Without them every
   // access goes to the kernel.
@@ -155,7 +160,8 @@ class ProcessMemory final : public host::ProgramMemory {
 // the access listener.
 class PresentBytes {
  public:
-  PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs);
+  // `again` as in ProcessMemory::copy_ranges().
+  PresentBytes(const ProcessMemory& memory, std::span<const spin::ByteRun> runs, bool again = false);
 
   // Bytes of the n-th run; empty if it is not completely mapped.
   std::span<const std::uint8_t> of(std::size_t n) const {

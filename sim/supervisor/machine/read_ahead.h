@@ -26,8 +26,8 @@ class ReadAhead {
   // Copies the bytes at `from`; `follow` as in host::ProgramMemory::gather(). False: not available, or long
   // and not known to be followed by more; the caller must read memory.
   bool copy(const ProcessMemory& memory, std::uint64_t from, std::span<std::byte> to, std::uint64_t follow = 0);
-  // A new epoch has just begun because an adapter writes these bytes. Other writes precede the run of a
-  // program, which invalidates everything.
+  // A new epoch has just begun because an adapter writes these bytes, or skipped turns of a parked thread have
+  // written them. Other writes precede the run of a program, which invalidates everything.
   void note_placement(const ProcessMemory& memory, std::uint64_t to, std::size_t length);
   // The memory is about to be destroyed.
   void forget(const ProcessMemory& memory);

@@ -91,8 +91,19 @@ void WriteBehind::write(Kept& kept) {
   kept.parts.clear();
 }
 
-// Writes adjacent packets of a message by one system call.
+// Writes all parts by one system call, or, if a byte may not be written, adjacent packets of a message by one each.
 void WriteBehind::write_parts(ProcessMemory& memory, std::span<const Part> parts, std::span<const std::byte> bytes) {
+  std::array<spin::MemoryRange, kMostParts> places;
+  std::size_t count_of_places = 0;
+  for (const Part& part : parts) {
+    spin::MemoryRange* const last = count_of_places == 0 ? nullptr : &places[count_of_places - 1];
+    if (last != nullptr && last->address + last->length == part.to) {
+      last->length += part.length;
+    } else {
+      places[count_of_places++] = {part.to, part.length};
+    }
+  }
+  if (count_of_places > 1 && memory.write_bytes(std::span(places).first(count_of_places), bytes)) return;
   while (!parts.empty()) {
     const host::ProgramAddress to = parts.front().to;
     std::size_t count = 0, length = 0;
