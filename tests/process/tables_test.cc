@@ -227,6 +227,7 @@ const std::vector<Coverage> kCoverage = {
      "Tree.port_counters_are_the_packets_of_the_run"},
     {"/dev/infiniband, /sys/class/net", "Tree.ls_lists_adapters_and_their_devices proc_machine"},
     {"/proc/cpuinfo, /proc/stat, boot_id", "proc_machine clocks"},
+    {"fsync, syncfs", "synchronised"},
     {"/proc of processes", "proc_self Tree.ps_shows_the_processes_of_the_host"},
     {"hostname, /etc/hosts", "identity addresses"},
     {"times, getrusage", "cpu_times"},

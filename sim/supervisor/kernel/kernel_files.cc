@@ -156,6 +156,8 @@ CallOutcome change_folder(CallContext& call, VirtualFile& folder) {
     case SYS_fstatfs:
       return store_file_system(call, call.address(1), folder.tree_path());
     case SYS_fsync:
+    case SYS_fdatasync:
+      return Answer{folder.tree_path().starts_with("/dev") ? 0 : -EINVAL};
     case SYS_flock:
       return Answer{0};
     case SYS_fgetxattr:
@@ -174,6 +176,7 @@ CallOutcome change_folder(CallContext& call, VirtualFile& folder) {
 CallOutcome sys_change(CallContext& call) {
   const VirtualFilePtr file = call.file(0);
   if (file == nullptr) return Answer{-EBADF};
+  if (call.number == SYS_syncfs) return Answer{0};
   if (S_ISDIR(file->mode())) return change_folder(call, *file);
   switch (call.number) {
     case SYS_fstatfs:
