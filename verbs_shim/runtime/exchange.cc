@@ -19,11 +19,11 @@
 #include "verbs_shim/runtime/file_user.h"
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/path.h"
-#include "verbs_shim/runtime/polls.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/repeated_call.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
+#include "verbs_shim/runtime/spend.h"
 #include "verbs_shim/runtime/state.h"
 #include "verbs_shim/runtime/reported_call.h"
 #include "verbs_shim/runtime/touches.h"
@@ -113,21 +113,6 @@ long execute_natively(const ThreadSlot& slot, std::uint32_t number, const long (
   return call_with_room(number, n);
 }
 
-// Signals that came with an answer. Copied, because a later request reuses the slot.
-struct Raised {
-  explicit Raised(ThreadSlot& slot) : count(slot.raised_count) {
-    if (count > protocol::kMaxRaisedSignals) count = protocol::kMaxRaisedSignals;
-    slot.raised_count = 0;
-    for (std::uint32_t i = 0; i < count; ++i) signals[i] = slot.raised[i];
-  }
-  // `mask`: the program's signal mask.
-  void raise_all(std::uint64_t mask) const {
-    for (std::uint32_t i = 0; i < count; ++i) raise_here(signals[i], mask);
-  }
-  std::uint32_t count;
-  protocol::RaisedSignal signals[protocol::kMaxRaisedSignals];
-};
-
 long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathExchange* paths) {
   switch (slot.action) {
     case Action::kReturn:
@@ -186,32 +171,7 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
   return -ENOSYS;
 }
 
-// Before the horizon, no other component can notice or affect the thread: it advances its clock itself.
-bool passes_locally(std::int64_t cost_ps) {
-  time_passes();
-  ThreadSlot& slot = *my_slot;
-  // The cost may exceed the remaining time: compared by subtraction, which cannot overflow.
-  if (cost_ps >= slot.horizon_ps - slot.clock_ps) return false;
-  if (slot.clock_ps + cost_ps >= slot.next_touch_ps && !touch_memory(slot.clock_ps + cost_ps)) return false;
-  thread_state().end_clock_row();
-  slot.clock_ps += cost_ps;
-  return true;
-}
-
-// Chosen delays: a call that the thread would answer itself may be delayed. It is identified by counting
-// calls, and the count must not depend on how the thread runs. Calls that a parked thread does not execute
-// (empty polls, yields, clock reads) are therefore not counted, except the first poll or yield after a call
-// of another kind.
-bool is_late(protocol::OwnCall kind) {
-  thread_state().waits = false;
-  access_row_ends();
-  return --my_slot->calls_until_late[static_cast<std::uint32_t>(kind)] == 0;
-}
-
-bool is_late_to_wait() {
-  if (std::exchange(thread_state().waits, true)) return false;
-  return --my_slot->calls_until_late[static_cast<std::uint32_t>(protocol::OwnCall::kOther)] == 0;
-}
+}  // namespace
 
 // Copies the memory lines that the analysis of the caller's loop will read.
 void bring_lines() {
@@ -221,8 +181,6 @@ void bring_lines() {
                       copy_lines(my_mailbox().bytes, slot.to_bring, pages);
   slot.brought = brings ? slot.list_to_bring : 0;
 }
-
-}  // namespace
 
 bool hand_over_poked(long context, long fs_base, std::uint64_t jump, std::uint64_t mask) {
   ThreadSlot& slot = *my_slot;
@@ -309,6 +267,23 @@ void await_token(Waiting waiting) {
   if (poke_after_us != 0) arm_poke_timer(poke_after_us);
 }
 
+// State of the thread before it makes the request.
+void begin_request(Request request) {
+  ThreadState& state = thread_state();
+  state.polls_in_a_row = state.yields_in_a_row = 0;
+  state.polls_allowed = protocol::kPollsAlone;
+  if (request != Request::kPoll && request != Request::kSystemCall) state.repeated_calls.forget();
+  state.end_clock_row();
+  if (request == Request::kSystemCall || request == Request::kCommand || request == Request::kRefused) access_row_ends();
+}
+
+void make_request(ThreadSlot& slot, Request request, std::uint32_t number, const long (&arguments)[6]) {
+  slot.request = request;
+  slot.number = number;
+  for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
+  hand_over();
+}
+
 long exchange(Request request, std::uint32_t number, const long (&arguments)[6], PathExchange* paths) {
   ThreadSlot& slot = *my_slot;
   ThreadState& state = thread_state();
@@ -317,17 +292,10 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     const RepeatedCall* const same = state.repeated_calls.find(number, arguments);
     if (same != nullptr && passes_locally(costs().system_call_ps + same->extra_ps)) return same->result;
   }
-  state.polls_in_a_row = state.yields_in_a_row = 0;
-  state.polls_allowed = protocol::kPollsAlone;
-  if (request != Request::kPoll && request != Request::kSystemCall) state.repeated_calls.forget();
-  state.end_clock_row();
-  if (request == Request::kSystemCall || request == Request::kCommand || request == Request::kRefused) access_row_ends();
+  begin_request(request);
   if (request == Request::kCommand && has_changing_code()) [[unlikely]] make_code_writable();
   while (true) {
-    slot.request = request;
-    slot.number = number;
-    for (int i = 0; i < 6; ++i) slot.arguments[i] = arguments[i];
-    hand_over();
+    make_request(slot, request, number, arguments);
     const bool again = slot.action == Action::kRestart;
     const std::uint32_t repeats = slot.repeats;
     const std::int64_t extra_ps = slot.action_arguments[0];
@@ -353,56 +321,6 @@ long exchange(Request request, std::uint32_t number, const long (&arguments)[6],
     // The program repeats a trapped call itself, after its handlers have run.
     if (slot.context_address != 0) return kMakeCallAgain;
   }
-}
-
-namespace {
-
-// A row of clock reads: its start, and the cost of the next read.
-struct ClockRow {
-  std::int64_t start_ps;
-  std::int64_t cost_ps;
-};
-
-ClockRow next_clock_read(std::int64_t first_cost_ps) {
-  ThreadState& state = thread_state();
-  const std::int64_t now = my_slot->clock_ps;
-  if (!state.in_clock_row) return {now, first_cost_ps};
-  if (state.completions_to_time != 0) return {now, protocol::cost_in_clock_row(0)};
-  return {state.clock_row_start_ps, protocol::cost_in_clock_row(now - state.clock_row_start_ps)};
-}
-
-}  // namespace
-
-void clock_reads_follow(unsigned completions) { thread_state().completions_to_time = completions; }
-
-std::int64_t read_clock(std::int64_t first_cost_ps, bool is_function) {
-  ThreadState& state = thread_state();
-  const ClockRow row = next_clock_read(first_cost_ps);
-  const unsigned to_time = state.completions_to_time;
-  // A clock read does not interrupt a row of polls: a loop that polls and reads a clock is a waiting loop,
-  // too.
-  if (row.cost_ps > 0 && !passes_locally(row.cost_ps)) {
-    const bool is_seen = is_function && !has_foreign_bases && to_time <= 1;
-    if (is_seen) bring_lines();
-    exchange(Request::kSpend, is_seen ? protocol::kReadsClock : 0, {row.cost_ps, row.start_ps, 0, 0, 0, 0});
-  }
-  state.in_clock_row = true;
-  state.completions_to_time = to_time == 0 ? 0 : to_time - 1;
-  state.clock_row_start_ps = row.start_ps;
-  return my_slot->clock_ps;
-}
-
-bool reads_clock_locally(std::int64_t first_cost_ps) {
-  ThreadState& state = thread_state();
-  const ClockRow row = next_clock_read(first_cost_ps);
-  const unsigned to_time = state.completions_to_time;
-  if (row.cost_ps > 0) {
-    if (!passes_locally(row.cost_ps)) return false;
-  }
-  state.in_clock_row = true;
-  state.completions_to_time = to_time == 0 ? 0 : to_time - 1;
-  state.clock_row_start_ps = row.start_ps;
-  return true;
 }
 
 std::uint64_t program_mask() {
@@ -462,102 +380,6 @@ protocol::FieldUseAnswer use_of_failed(const void* completions, std::uint32_t co
   return use;
 }
 std::uint32_t process_id() { return static_cast<std::uint32_t>(region_header().virtual_pid); }
-
-void spend(std::int64_t cost_ps) {
-  if (cost_ps <= 0) return;
-  thread_state().polls_in_a_row = thread_state().yields_in_a_row = 0;
-  if (!is_late(protocol::OwnCall::kOther) && passes_locally(cost_ps)) return;
-  exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
-}
-
-void spend_between_polls(std::int64_t cost_ps) {
-  if (cost_ps <= 0) return;
-  if (is_late_to_wait() || !passes_locally(cost_ps)) exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
-}
-
-namespace {
-
-// Asks whether the thread may be parked, and provides current memory lines for the analysis.
-long ask_to_wait(std::uint32_t kind, const long (&arguments)[6]) {
-  bring_lines();
-  return exchange(Request::kPoll, kind, arguments);
-}
-
-}  // namespace
-
-void spend_on_yield() {
-  ThreadState& state = thread_state();
-  const std::int64_t cost_ps = costs().system_call_ps;
-  if (cost_ps <= 0) return;
-  if (has_foreign_bases) return spend_between_polls(cost_ps);  // as in spend_on_look()
-  constexpr unsigned kFewest = 2;
-  const bool late = is_late_to_wait();
-  const unsigned before = state.yields_in_a_row;
-  if (!late && before < state.polls_allowed && passes_locally(cost_ps)) {
-    ++state.yields_in_a_row;
-    if (before >= kFewest) ++my_slot->polls_alone;
-    return;
-  }
-  if (before < kFewest) {  // in a poll loop that yields, the polls ask
-    exchange(Request::kSpend, 0, {cost_ps, 0, 0, 0, 0, 0});
-    state.yields_in_a_row = before + 1;
-    return;
-  }
-  const long allowed = ask_to_wait(protocol::kYields,
-                                  {cost_ps, 0, 0, 0, 0, reinterpret_cast<long>(&verbatim_clock_gettime)});
-  state.polls_allowed = static_cast<unsigned>(allowed);
-  state.yields_in_a_row = kFewest;
-}
-
-namespace {
-
-void spend_on_look(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
-                   std::uint32_t sequence, std::uint32_t kind) {
-  ThreadState& state = thread_state();
-  if (cost_ps <= 0) return;
-  if (has_foreign_bases) return spend_between_polls(cost_ps);  // the caller's registers are not where the analysis expects them
-  state.yields_in_a_row = 0;
-  const bool late = is_late_to_wait();
-  // After enough empty polls, a program may be parked: it asks before its horizon is reached.
-  if (!late && state.polls_in_a_row < state.polls_allowed && passes_locally(cost_ps)) {
-    ++state.polls_in_a_row;
-    ++my_slot->polls_alone;
-    return;
-  }
-  kind |= state.repeated_calls.known() << protocol::kKnownCallsShift;
-  const long allowed = ask_to_wait(kind,
-                                  {cost_ps, static_cast<long>(context), static_cast<long>(cq_number),
-                                   static_cast<long>(offset), static_cast<long>(sequence),
-                                   reinterpret_cast<long>(&verbatim_clock_gettime)});
-  state.polls_allowed = static_cast<unsigned>(allowed);
-}
-
-}  // namespace
-
-void spend_on_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
-                   std::uint32_t sequence) {
-  spend_on_look(cost_ps, context, cq_number, offset, sequence, 0);
-}
-
-void spend_on_start_poll(std::int64_t cost_ps, std::uint32_t context, std::uint32_t cq_number, std::uint64_t offset,
-                         std::uint32_t sequence) {
-  spend_on_look(cost_ps, context, cq_number, offset, sequence, protocol::kStartsPoll);
-}
-
-void ring_doorbell(std::int64_t cost_ps, protocol::DoorbellKind kind, std::uint32_t context,
-                   std::uint32_t number, std::uint64_t value) {
-  ThreadSlot& slot = *my_slot;
-  const bool late = is_late(protocol::own_call_of(kind));
-  if (!late && slot.doorbell_count < protocol::kMaxQueuedDoorbells && passes_locally(cost_ps)) {
-    slot.doorbells[slot.doorbell_count++] = {slot.clock_ps, kind, context, number, 0, value, cost_ps};
-    const std::int64_t effect = slot.clock_ps + region_header().own_effect_ps;
-    if (effect < slot.horizon_ps) slot.horizon_ps = effect;
-    return;
-  }
-  exchange(Request::kDoorbell, 0,
-           {cost_ps, static_cast<long>(kind), static_cast<long>(context), static_cast<long>(number),
-            static_cast<long>(value), 0});
-}
 
 int command(protocol::CommandHeader* command) {
   const std::uint32_t size = command->size;

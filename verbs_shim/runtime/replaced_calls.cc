@@ -16,6 +16,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/replaced_calls.h"
+#include "verbs_shim/runtime/shim_stack.h"
 #include "verbs_shim/runtime/state.h"
 #include "verbs_shim/runtime/thread_state.h"
 
@@ -174,6 +175,31 @@ verbatim_call_entry:
   .cfi_endproc
   .size verbatim_call_entry, . - verbatim_call_entry
 )");
+
+// For debuggers, the CFI expression finds the caller's frame through the stack pointer that is stored 8 bytes above the
+// stack pointer.
+extern "C" __attribute__((naked)) void verbatim_call_on_shim_stack(const void*, void (*)(const void*)) {
+  asm volatile(
+      "movq verbatim_call_stack@gottpoff(%%rip), %%rax\n"
+      "movq %%fs:(%%rax), %%rax\n"
+      "testq %%rax, %%rax\n"
+      "jz 1f\n"
+      "movq %%rax, %%rcx\n"
+      "subq %%rsp, %%rcx\n"
+      "cmpq %0, %%rcx\n"
+      "jb 1f\n"
+      "movq %%rsp, -8(%%rax)\n"
+      "leaq -16(%%rax), %%rsp\n"
+      ".cfi_remember_state\n"
+      ".cfi_escape 0x0f, 5, 0x77, 8, 0x06, 0x23, 8\n"
+      "callq *%%rsi\n"
+      "movq 8(%%rsp), %%rsp\n"
+      ".cfi_restore_state\n"
+      "ret\n"
+      "1: jmpq *%%rsi\n"
+      :
+      : "i"(2 * kSignalStackSize));
+}
 
 void set_call_stack(std::uint64_t top) {
   if (!has_foreign_bases) verbatim_call_stack = top;
