@@ -1,6 +1,6 @@
 // Flows without programs and payload, with digest, on RoCE at 100 Gb/s, MTU 4096. Prints data packets times links per
-// CPU-second, events per packet and link, and peak memory; each row runs in a process of its own. Argument: a prefix of
-// the names of the rows to run ("W3").
+// CPU-second, events per packet and link, and peak memory; each row runs in a process of its own. Short rows run several
+// times, and the shortest time counts. Argument: a prefix of the names of the rows to run ("W3").
 //
 // W1: one flow of 1 GB between two hosts at one switch
 // W2: 15 flows of 10 MB into one host at one switch
@@ -17,6 +17,7 @@
 #include <ctime>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,8 +97,14 @@ config::DrawnGraph ring_of(const Row& row, const config::WorkloadSpec& spec) {
   return {&spec, std::make_shared<const workload::MessageGraph>(std::move(graph)), {ring}, members};
 }
 
-// Writes packet-hops per CPU-second to `rate_out`.
-int measure(const Row& row, int rate_out) {
+struct Cost {
+  double hops = 0, events = 0, set_up_seconds = 0, run_seconds = 0;
+  std::string digest;
+  Instant last{};  // end of the last flow or message
+};
+
+// Runs the row once; nullopt: it has failed.
+std::optional<Cost> cost_of(const Row& row) {
   const double begin = cpu_seconds();
   const std::string path = "topology.json";
   const std::string with_switch = row.switch_profile != nullptr ? R"(, "switch": ")" + std::string(row.switch_profile) + '"' : "";
@@ -110,7 +117,7 @@ int measure(const Row& row, int rate_out) {
   const auto topology = config::load_topology(path, options, diagnostics);
   if (!topology) {
     for (const auto& finding : diagnostics.findings()) std::fprintf(stderr, "%s\n", config::to_string(finding).c_str());
-    return 1;
+    return std::nullopt;
   }
   DefaultChoices choices;
   config::Simulation simulation(*topology, 1, choices);
@@ -126,23 +133,35 @@ int measure(const Row& row, int rate_out) {
   Engine& engine = simulation.engine();
   while (!workload.is_done() && engine.step()) {
   }
-  const double seconds = cpu_seconds() - start;
-  Instant last{};
+  Cost cost{hops.count(), static_cast<double>(engine.events_executed()), start - begin, cpu_seconds() - start, digest.hex()};
   for (const workload::Flow& flow : workload.flows()) {
-    if (flow.status() != ib::WcStatus::kSuccess || !flow.is_done()) return 1;
-    last = std::max(last, flow.finish());
+    if (flow.status() != ib::WcStatus::kSuccess || !flow.is_done()) return std::nullopt;
+    cost.last = std::max(cost.last, flow.finish());
   }
   for (const workload::GraphRun& run : workload.graph_runs()) {
-    if (!run.is_complete()) return 1;
-    last = std::max(last, run.finish());
+    if (!run.is_complete()) return std::nullopt;
+    cost.last = std::max(cost.last, run.finish());
   }
+  return cost;
+}
+
+// Writes packet-hops per CPU-second to `rate_out`.
+int measure(const Row& row, int rate_out) {
+  constexpr double kLeastSeconds = 0.5;  // of all runs together
+  std::optional<Cost> best = cost_of(row);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  for (double seconds = 0; best && (seconds += best->run_seconds) < kLeastSeconds;) {
+    const std::optional<Cost> again = cost_of(row);
+    if (!again || again->digest != best->digest) return 1;
+    if (again->run_seconds < best->run_seconds) best = again;
+  }
+  if (!best) return 1;
   std::printf("%-20s %5zu hosts  %5.2f million packet-hops/CPU-s  %4.2f events/packet-hop  set-up %4.2f s  run %4.2f s  %6.1f KB/host",
-              row.name, row.hosts, hops.count() / seconds / 1e6, static_cast<double>(engine.events_executed()) / hops.count(),
-              start - begin, seconds, static_cast<double>(usage.ru_maxrss) / static_cast<double>(row.hosts));
-  std::printf("  %s  ends at %.3f us\n", digest.hex().c_str(), static_cast<double>(to_ps(last)) * 1e-6);
-  const double rate = hops.count() / seconds;
+              row.name, row.hosts, best->hops / best->run_seconds / 1e6, best->events / best->hops, best->set_up_seconds,
+              best->run_seconds, static_cast<double>(usage.ru_maxrss) / static_cast<double>(row.hosts));
+  std::printf("  %s  ends at %.3f us\n", best->digest.c_str(), static_cast<double>(to_ps(best->last)) * 1e-6);
+  const double rate = best->hops / best->run_seconds;
   if (write(rate_out, &rate, sizeof rate) != sizeof rate) return 1;
   return 0;
 }

@@ -18,9 +18,9 @@ namespace {
 class DataHops final : public TraceSink {
  public:
   void on_record(const TraceRecord& record, std::span<const std::byte>) override {
-    if (record.event != TraceEvent::kPacketTransmitted) return;
     count += ib::info(static_cast<ib::Opcode>(record.values[0])).has_payload ? 1 : 0;
   }
+  TraceEvents events() const override { return bits_of(TraceEvent::kPacketTransmitted); }
   bool takes_any_order() const override { return true; }
   std::uint64_t count = 0;
 };
