@@ -65,6 +65,15 @@ int main(void) {
   strcpy(first, content_of("/proc/sys/kernel/random/uuid"));
   printf("uuid: %zu, new %d\n", strlen(first),
          strcmp(first, content_of("/proc/sys/kernel/random/uuid")) != 0);
+  // nuttcp and memcached read settings of TCP, and sockperf one of IGMP; nuttcp does not check whether the file exists.
+  for (const char* const* setting = (const char* const[]){"igmp_max_memberships", "tcp_adv_win_scale", "tcp_fin_timeout",
+                                                         "tcp_keepalive_time", "tcp_sack", "tcp_timestamps", NULL};
+       *setting != NULL; ++setting) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/sys/net/ipv4/%s", *setting);
+    const char first_of_setting = content_of(path)[0];
+    printf("%s is a number: %d\n", *setting, first_of_setting >= '0' && first_of_setting <= '9');
+  }
   struct stat status;
   EXPECT(stat("/proc/stat", &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0);
   EXPECT(stat("/proc", &status) == 0 && S_ISDIR(status.st_mode) && stat("/proc/4000000", &status) == -1);
