@@ -29,7 +29,7 @@ class NotificationPoint {
   const CnpScope scope_;
   const Duration min_time_;
   std::map<Key, Instant> last_;  // time of the last notification
-  Instant of_port_ = kNever;  // the same with the scope of the port; kNever: none yet
+  Instant of_port_ = kNever;  // the same for the scope of the port; kNever: none yet
 };
 
 }  // namespace verbatim::hca

@@ -35,7 +35,7 @@ class Pacer {
   // Time at which a waiting owner must call due() again: the due time or, if earlier, the next increase of
   // the rate, which makes the packet due earlier.
   Instant next_check(Instant now) { return next_check(now, due(now)); }
-  // The same if due() has returned `due` at this instant.
+  // The same, given the result of due(now).
   Instant next_check(Instant now, Instant due);
   // A packet of `bytes` starts.
   void on_sent(Instant now, std::uint32_t bytes);
@@ -72,7 +72,7 @@ class Pacer {
   const std::unique_ptr<InFlight> in_flight_;      // null: it does not use acknowledgements
   const ib::TelemetryKind telemetry_;
   bool is_window_full_ = false;
-  Rate recorded_;  // the last call of record_rate()
+  Rate recorded_;  // at the last call of record_rate()
   std::uint64_t recorded_mbps_;
   SentPacket newest_;
 };

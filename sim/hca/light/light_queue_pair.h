@@ -58,8 +58,8 @@ class LightQueuePair final : public Connection,
   template <class HandedOverAt>
   ib::PacketPtr take_packet(Instant now, HandedOverAt handed_over_at);
 
-  // If the pacer, which must exist, delays the next packet: when to ask again; kNever: its window is full, and an
-  // acknowledgement activates the queue pair. Otherwise nullopt.
+  // Time of the next check if the pacer, which must exist, delays the next packet; kNever: its window is full, and
+  // an acknowledgement activates the queue pair. nullopt: the packet may be sent.
   std::optional<Instant> put_off_until();
   // Creates or removes the pacer when the queue pair is connected or port settings have changed.
   void renew_pacer();
