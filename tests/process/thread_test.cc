@@ -395,6 +395,13 @@ TEST(Parked, a_turn_touches_bytes_between_its_first_poll_and_the_look) {
   EXPECT_TRUE(parked.touches_before(1, {0x2003, 1})) << "a write";
   EXPECT_FALSE(parked.touches_before(1, {0x2004, 1}));
   EXPECT_FALSE(parked.touches_before(1, {0x1fff, 1}));
+  auto proof = std::make_shared<spin::PollLoopProof>(*parked.proof);
+  proof->code = {{0x7000, {0x90, 0xc3}}};
+  Parked by_code = two_looks();
+  by_code.proof = proof;
+  EXPECT_TRUE(by_code.touches_before(1, {0x7001, 1})) << "code";
+  EXPECT_FALSE(by_code.touches_before(1, {0x7002, 1}));
+  EXPECT_FALSE(by_code.touches_before(2, {0x7001, 1}));
 }
 
 TEST(Parked, memory_is_as_it_was_if_all_writes_are_known_and_beside_the_turn) {

@@ -108,6 +108,9 @@ bool Parked::touches_before(std::int64_t look, const spin::MemoryRange& bytes) c
     return address < bytes.address + bytes.length && bytes.address < address + length;
   };
   const auto last = static_cast<std::size_t>(look - beginning(look));
+  if (last == 0) return false;
+  const auto is_code = [&](const spin::ByteRun& run) { return overlaps(run.address, run.bytes.size()); };
+  if (std::ranges::any_of(proof->code, is_code)) return true;  // not known between which polls it is executed
   for (std::size_t i = 1; i <= last; ++i) {
     const spin::PollAccesses& accesses = *proof->polls[i].accesses;
     const bool is_read =

@@ -99,7 +99,7 @@ struct Parked {
   void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const;
   // Bytes of `run` at the beginning of the turn of the look.
   spin::ByteRun at_turn(spin::ByteRun run, std::int64_t look) const;
-  // True if the turn of the look reads or writes one of the bytes between its first poll and the look.
+  // True if the turn of the look reads, writes or perhaps executes one of the bytes between its first poll and the look.
   bool touches_before(std::int64_t look, const spin::MemoryRange& bytes) const;
   // The process's memory was written: adds the range to `written`, up to a limit.
   void note_write(std::uint64_t address, std::uint64_t length);
