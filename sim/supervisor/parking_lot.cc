@@ -168,7 +168,8 @@ std::optional<Answer> ParkingLot::park_poll(Thread& thread, const request::Poll&
   // Calls that found nothing and whose answers are still valid.
   const KnownCalls known = thread.empty_calls.still_empty(poll.known_calls);
   const Answer go_on{.result = protocol::kPollsAlone, .repeats = known_places(known)};
-  const bool was_parked = thread.parking.take_unparked();
+  const bool has_ended_turns = thread.parking.take_own_end();
+  const bool was_parked = thread.parking.take_unparked() && !has_ended_turns;
   if (run_.options.mode != Mode::kSlices || thread.signals.has_deliverable() ||
       !processes_.is_alone(thread, run_.engine.now()))
     return go_on;
@@ -180,8 +181,10 @@ std::optional<Answer> ParkingLot::park_poll(Thread& thread, const request::Poll&
   LoopAnalyst& analyst = analyst_of(process);
   protocol::ThreadSlot& slot = process.region().slot(thread.slot());
   thread.brought_lines.use(process.region().mailbox(thread.slot()), process.memory());
-  auto parked = analyst.poll_loop(slot.poll_registers, seen, known);
+  auto parked = has_ended_turns ? analyst.poll_on(slot.poll_registers, seen, known)
+                                : analyst.poll_loop(slot.poll_registers, seen, known);
   thread.brought_lines.ask_for(process.memory(), slot);
+  if (!parked && has_ended_turns) return go_on;
   if (!parked) {
     if (analyst.polls_to_pass() != 0) times_.note_refusal(thread, analyst.poll_refusal());
     return Answer{.result = analyst.polls_to_pass(), .repeats = go_on.repeats};
@@ -222,10 +225,18 @@ bool ParkingLot::restore_turn_start_memory(Thread& thread, const ThreadParking::
   ProcessMemory& memory = thread.process().memory();
   std::vector<spin::ByteRun> as_it_began;
   const std::vector<spin::ByteRun>& watched = turn.parked->watched;
+  std::vector<spin::ByteRun> begun = turn.parked->at_turn(watched, turn.looks);
+  if (turn.parked->is_as_watched(memory.epoch())) {
+    for (std::size_t n = 0; n < watched.size(); ++n) {
+      if (begun[n].bytes != watched[n].bytes) as_it_began.push_back(std::move(begun[n]));
+    }
+    for (const spin::ByteRun& run : as_it_began) memory.write_later(run.address, std::as_bytes(std::span(run.bytes)));
+    return !as_it_began.empty();
+  }
   const PresentBytes present(memory, watched);
   for (std::size_t n = 0; n < watched.size(); ++n) {
     const std::span<const std::uint8_t> now = present.of(n);
-    spin::ByteRun first = turn.parked->at_turn(watched[n], turn.looks);
+    spin::ByteRun& first = begun[n];
     for (std::size_t i = 0; i < now.size(); ++i) {
       if (now[i] == watched[n].bytes[i]) continue;
       const std::uint64_t address = watched[n].address + i;

@@ -291,9 +291,9 @@ void Supervisor::Impl::log_loops(Process& process) const {
   if (process.analyst() == nullptr) return;
   const auto& counts = process.analyst()->counts();
   spdlog::debug(
-      "{}: {} reads of clocks followed, {} loops analysed, {} known ones met again, {} asked by their own jump, {} not "
-      "proven{}",
-      report_.title(process), counts.clock_reads, counts.proofs, counts.repeats, counts.trapped,
+      "{}: {} reads of clocks followed, {} loops analysed, {} known ones met again, {} continued, {} asked by their own jump, "
+      "{} not proven{}",
+      report_.title(process), counts.clock_reads, counts.proofs, counts.repeats, counts.continued, counts.trapped,
       counts.refusals, counts.refusals > 0 ? "; the last " + process.analyst()->refusal() : "");
 }
 

@@ -36,7 +36,7 @@ void ThreadRunner::on_due(Thread& thread) {
   thread.early_records.emit_due();
   if (parts_.token.take_dead_holder(thread)) return parts_.lifetimes.end(process);
   // the number of turns that were proven is reached
-  if (thread.state() == Thread::State::kParked) return thread.unpark();
+  if (thread.state() == Thread::State::kParked) return thread.end_turns();
   const Instant runs_at = parts_.processes.stalls().end_of(process.host_index(), run_.engine.now());
   if (runs_at > run_.engine.now()) return thread.postpone(runs_at);
   if (process.stopped_by != 0) return thread.hold(std::nullopt);

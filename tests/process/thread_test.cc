@@ -356,7 +356,7 @@ TEST_F(ThreadTest, a_thread_that_was_found_spinning_pokes_itself_for_64_slices) 
 // Two looks in a turn, at 0 and 300 of 1000 ps. Its second poll comes after a read and a write of memory.
 Parked two_looks() {
   auto proof = std::make_shared<spin::PollLoopProof>();
-  proof->polls.resize(2);
+  proof->polls.own().resize(2);
   proof->polls[1].accesses->read = {{0x1000, 8}};
   proof->polls[1].accesses->written = {{0x2000, {1, 2, 3, 4}}};
   Parked parked;
@@ -366,6 +366,52 @@ Parked two_looks() {
   parked.proof = proof;
   parked.epoch = 10;
   return parked;
+}
+
+TEST_F(ThreadTest, turns_that_have_ended_are_followed_by_others_if_no_program_has_run) {
+  PageCache cache;
+  ReadAhead read_ahead;
+  WriteBehind write_behind;
+  std::uint64_t epoch = 10;
+  process_->memory().use(cache, read_ahead, write_behind, epoch);
+  Duration total{};
+  const auto park_for_a_turn = [&](Parked parked) {
+    parked.most_looks = 2;
+    parked.since = engine_.now();
+    parked.epoch = epoch;
+    thread().park(std::move(parked), &total);
+    engine_.run_until(engine_.now() + Duration(1000));
+  };
+  park_for_a_turn(two_looks());
+  thread().end_turns();
+  EXPECT_EQ(thread().state(), Thread::State::kPending);
+  EXPECT_EQ(thread().next_event_time(), engine_.now());
+  EXPECT_TRUE(thread().parking.take_own_end());
+  EXPECT_FALSE(thread().parking.take_own_end()) << "once";
+  park_for_a_turn(two_looks());
+  ++epoch;
+  thread().end_turns();
+  EXPECT_FALSE(thread().parking.take_own_end()) << "a program has run before the end";
+  park_for_a_turn(two_looks());
+  thread().end_turns();
+  ++epoch;
+  EXPECT_FALSE(thread().parking.take_own_end()) << "a program has run after the end";
+  park_for_a_turn(two_looks());
+  thread().unpark();
+  EXPECT_FALSE(thread().parking.take_own_end()) << "something has changed";
+  park_for_a_turn(two_looks());
+  thread().end_turns();
+  park_for_a_turn(two_looks());
+  thread().unpark();
+  EXPECT_FALSE(thread().parking.take_own_end()) << "the end of an earlier wait";
+  Parked reads_clock = two_looks();
+  auto proof = std::make_shared<spin::PollLoopProof>(*reads_clock.proof);
+  proof->period_ps = 1000;
+  reads_clock.growing = reads_clock.proof = proof;
+  park_for_a_turn(std::move(reads_clock));
+  thread().end_turns();
+  EXPECT_FALSE(thread().parking.take_own_end()) << "it reads a clock";
+  process_.reset();
 }
 
 TEST(Parked, looks_of_a_turn_have_their_times) {
@@ -395,6 +441,13 @@ TEST(Parked, a_turn_touches_bytes_between_its_first_poll_and_the_look) {
   EXPECT_TRUE(parked.touches_before(1, {0x2003, 1})) << "a write";
   EXPECT_FALSE(parked.touches_before(1, {0x2004, 1}));
   EXPECT_FALSE(parked.touches_before(1, {0x1fff, 1}));
+  auto proof = std::make_shared<spin::PollLoopProof>(*parked.proof);
+  proof->code = {{0x7000, {0x90, 0xc3}}};
+  Parked by_code = two_looks();
+  by_code.proof = proof;
+  EXPECT_TRUE(by_code.touches_before(1, {0x7001, 1})) << "code";
+  EXPECT_FALSE(by_code.touches_before(1, {0x7002, 1}));
+  EXPECT_FALSE(by_code.touches_before(2, {0x7001, 1}));
 }
 
 TEST(Parked, memory_is_as_it_was_if_all_writes_are_known_and_beside_the_turn) {
@@ -423,6 +476,38 @@ TEST(Parked, of_more_writes_than_sixteen_the_list_is_incomplete) {
   EXPECT_TRUE(parked.is_as_parked_before(1, 26));
   parked.note_write(0x3000, 8);
   EXPECT_FALSE(parked.is_as_parked_before(1, 27));
+}
+
+TEST(Parked, watched_bytes_are_known_until_somebody_writes_to_one) {
+  Parked parked = two_looks();
+  parked.watched = {{0x4000, {0, 0}}, {0x5000, {0}}};
+  EXPECT_TRUE(parked.is_as_watched(10));
+  EXPECT_FALSE(parked.is_as_watched(11)) << "an unknown write";
+  for (std::uint64_t i = 0; i < 100; ++i) parked.note_write(0x6000 + i * 64, 64);
+  EXPECT_TRUE(parked.is_as_watched(110)) << "packets of one message";
+  parked.note_write(0x3fff, 1);
+  EXPECT_TRUE(parked.is_as_watched(111));
+  parked.note_write(0x4001, 1);
+  EXPECT_FALSE(parked.is_as_watched(112));
+}
+
+TEST(Parked, watched_bytes_may_have_another_address) {
+  Parked parked = two_looks();
+  parked.watched = {{0x4000, {0, 0}}};
+  parked.note_write(0x6000, 8);
+  EXPECT_TRUE(parked.is_as_watched(11));
+  parked.is_written_elsewhere = true;
+  EXPECT_FALSE(parked.is_as_watched(11));
+}
+
+TEST(Parked, a_program_has_run_if_an_epoch_began_without_a_write) {
+  Parked parked = two_looks();
+  parked.watched = {{0x4000, {0, 0}}};
+  EXPECT_TRUE(parked.nothing_has_run(10));
+  for (std::uint64_t i = 1; i <= 17; ++i) parked.note_write(0x6000, 8);
+  EXPECT_TRUE(parked.nothing_has_run(27)) << "all are counted";
+  EXPECT_FALSE(parked.is_as_watched(27)) << "but not all places are known";
+  EXPECT_FALSE(parked.nothing_has_run(28));
 }
 
 TEST(Parked, growing_turns_change_the_bytes_that_they_write) {

@@ -247,20 +247,23 @@ BOTH_LOOPS(Compared, a_proof_of_later_turns_is_replaced, {
     prove(at(turn));
     kept.keep(std::make_shared<const PollLoopProof>(*prover.take_short_proof()));
   };
-  const auto all = [](const KeptProofs::Found&) { return true; };
+  const auto all = [](const PollLoopProof&, std::uint64_t) { return true; };
+  const auto valid = [](const PollLoopProof&) { return true; };
   keep(20);
-  EXPECT_FALSE(kept.find(at(19), memory, all));
-  EXPECT_TRUE(kept.find(at(30), memory, all));
+  EXPECT_FALSE(kept.find(at(19), memory, all, valid));
+  EXPECT_TRUE(kept.find(at(30), memory, all, valid));
   EXPECT_EQ(kept.count(), 1u);
   keep(10);
   EXPECT_EQ(kept.count(), 1u);
-  const auto found = kept.find(at(30), memory, all);
+  const auto found = kept.find(at(30), memory, all, valid);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->turn.of_group.front(), 20u);
   EXPECT_EQ(found->turn.left, 19u);
-  EXPECT_FALSE(kept.find(at(30), memory, [](const KeptProofs::Found& one) { return one.turn.left > 19; }));
+  const auto longer = [](const PollLoopProof&, std::uint64_t left) { return left > 19; };
+  EXPECT_FALSE(kept.find(at(30), memory, longer, valid));
+  EXPECT_FALSE(kept.find(at(30), memory, all, [](const PollLoopProof&) { return false; }));
   kept.forget();
-  EXPECT_FALSE(kept.find(at(30), memory, all));
+  EXPECT_FALSE(kept.find(at(30), memory, all, valid));
 })
 
 }  // namespace

@@ -27,7 +27,7 @@ void in_thread(void* (*function)(void*)) {
 
 static const struct wait_case* find(const char* name) {
   static const struct wait_case* const tables[] = {kPollCases, kClockCases,  kCounterCases, kLockCases,
-                                            kMemoryCases, kKernelCases, kObjectCases};
+                                            kMemoryCases, kKernelCases, kObjectCases, kContinuedCases};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t) {
     for (const struct wait_case* at = tables[t]; at->name != NULL; ++at) {
       if (strcmp(name, "list") == 0) {
@@ -42,6 +42,15 @@ static const struct wait_case* find(const char* name) {
 
 enum { kMirrorBytes = 4096 };
 
+// Receives the message into memory that is registered for it.
+static void receive_into(struct litmus* l, void* place, uint32_t length) {
+  const struct ibv_mr* const mr = ibv_reg_mr(l->pd, place, length, IBV_ACCESS_LOCAL_WRITE);
+  MUST(mr != NULL);
+  struct ibv_sge sge = {.addr = (uintptr_t)place, .length = length, .lkey = mr->lkey};
+  struct ibv_recv_wr wr = {.wr_id = 7, .sg_list = &sge, .num_sge = 1}, *bad;
+  MUST(ibv_post_recv(l->qp[0], &wr, &bad) == 0);
+}
+
 // Receives the message into a page that is mapped at two addresses, as of a ring buffer whose end is followed by its beginning.
 static void receive_into_mirror(struct litmus* l) {
   const int file = memfd_create("mirror", 0);
@@ -49,11 +58,15 @@ static void receive_into_mirror(struct litmus* l) {
   void* const place = mmap(NULL, kMirrorBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   w.mirror = mmap(NULL, kMirrorBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   MUST(place != MAP_FAILED && (void*)w.mirror != MAP_FAILED);
-  const struct ibv_mr* const mr = ibv_reg_mr(l->pd, place, kMirrorBytes, IBV_ACCESS_LOCAL_WRITE);
-  MUST(mr != NULL);
-  struct ibv_sge sge = {.addr = (uintptr_t)place, .length = 4, .lkey = mr->lkey};
-  struct ibv_recv_wr wr = {.wr_id = 7, .sg_list = &sge, .num_sge = 1}, *bad;
-  MUST(ibv_post_recv(l->qp[0], &wr, &bad) == 0);
+  receive_into(l, place, 4);
+}
+
+// A function that returns a constant.
+static void map_code(void) {
+  static const unsigned char kCode[] = {0xb8, 0, 0, 0, 0, 0xc3};  // mov eax, 0; ret
+  w.code = mmap(NULL, kMirrorBytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  MUST(w.code != MAP_FAILED);
+  memcpy(w.code, kCode, sizeof kCode);
 }
 
 // The other end reads a counter in registered memory and changes it, while the loop that increments it waits.
@@ -88,7 +101,7 @@ int main(int argc, char** argv) {
   w.wait_ns = atoll(argv[2]) * 1000;
   if (l.server == NULL) {
     litmus_meet(&l);
-    strcmp(argv[1], "counter_used_by_the_other_end") == 0 ? use_counter(&l) : sleep_ns(w.wait_ns);
+    strncmp(argv[1], "counter_used", 12) == 0 ? use_counter(&l) : sleep_ns(w.wait_ns);
     *(volatile uint32_t*)l.memory = 1;
     MUST(litmus_send(&l, 0, IBV_WR_RDMA_WRITE, l.memory, 4, 0, IBV_SEND_SIGNALED) == 0);
     MUST(litmus_send(&l, 0, IBV_WR_SEND, l.memory, 4, 0, IBV_SEND_SIGNALED) == 0);
@@ -97,7 +110,14 @@ int main(int argc, char** argv) {
     tcp_write(l.tcp, "", 1);
     return 0;
   }
-  strstr(argv[1], "mirror") != NULL ? receive_into_mirror(&l) : litmus_recv(&l, 0, 7, l.memory + 2048, 4);
+  map_code();
+  if (strstr(argv[1], "mirror") != NULL) {
+    receive_into_mirror(&l);
+  } else if (strncmp(argv[1], "code_", 5) == 0) {
+    receive_into(&l, (char*)w.code + 1, 4);
+  } else {
+    litmus_recv(&l, 0, 7, l.memory + 2048, 4);
+  }
   w.context = l.context;
   w.cq = l.recv_cq;
   w.flag = (volatile uint32_t*)l.memory;

@@ -40,12 +40,21 @@ std::set<std::string> not_proven(const std::string& variant) {
 
 bool is_built(const std::string& variant) { return access(path_of(variant).c_str(), X_OK) == 0; }
 
-std::vector<std::string> cases_of(const std::string& variant) {
+namespace {
+
+std::vector<std::string> cases_in(const std::string& variant, bool are_continued) {
   std::istringstream lines(cli::run_command({path_of(variant), "list"}).out);
   std::vector<std::string> cases;
-  for (std::string line; std::getline(lines, line);) cases.push_back(line);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with("in_hundreds") == are_continued) cases.push_back(line);
+  }
   return cases;
 }
+
+}  // namespace
+
+std::vector<std::string> cases_of(const std::string& variant) { return cases_in(variant, false); }
+std::vector<std::string> continued_cases_of(const std::string& variant) { return cases_in(variant, true); }
 
 support::RunRequest request(const std::string& variant, const std::string& wait_case, int microseconds) {
   const std::string command = support::quoted(path_of(variant)) + " " + wait_case + " " + std::to_string(microseconds);

@@ -26,6 +26,8 @@ struct Score {
 bool is_built(const std::string& variant);
 // All cases in the order of their tables.
 std::vector<std::string> cases_of(const std::string& variant);
+// Those of continued.c, which are compared with execution only.
+std::vector<std::string> continued_cases_of(const std::string& variant);
 
 support::RunRequest request(const std::string& variant, const std::string& wait_case, int microseconds);
 Score score(const std::string& variant, const std::string& wait_case, int microseconds, const std::string& time_limit = "10s");

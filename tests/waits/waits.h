@@ -21,6 +21,7 @@ struct waits {
   struct ibv_cq* idle[kIdleQueues];   // never gets a completion
   volatile uint32_t* flag;            // written just before the message arrives
   volatile uint32_t* mirror;          // the message, at another address than the adapter writes it to
+  void* code;                         // writable: returns a constant, which in cases named code_… is the message
   int tcp;                            // connected to the other end, which sends nothing
   int64_t wait_ns;                    // approximate arrival of the message
   struct ibv_wc wc;                   // the completion
@@ -32,7 +33,7 @@ struct wait_case {
   int (*run)(void);  // its result is printed: counters must be those of executing every turn
 };
 extern const struct wait_case kPollCases[], kClockCases[], kCounterCases[], kLockCases[], kMemoryCases[], kKernelCases[],
-    kObjectCases[];
+    kObjectCases[], kContinuedCases[];
 
 // Runs `function` in another thread.
 void in_thread(void* (*function)(void*));

@@ -65,6 +65,14 @@ TEST(Turns, that_have_not_ended_leave_no_byte) {
   equality::expect_equal(equality::run_both(request("gcc-O2", "marks_some_waits", 20'000)));
 }
 
+// 200 polls that repeat seven times, and their beginning once more: the thread is not executed in between.
+TEST(Turns, that_begin_where_others_end_are_as_executed) {
+  for (const std::string& wait_case : continued_cases_of("gcc-O2")) {
+    SCOPED_TRACE(wait_case);
+    equality::expect_equal(equality::run_both(request("gcc-O2", wait_case, 3'000)));
+  }
+}
+
 // The difference of two times borrows in a part of each second: a proof ends where it begins to, or no longer does.
 TEST(Turns, that_branch_by_the_fraction_of_a_second_are_proven_a_few_times_a_second) {
   for (const char* variant : {"gcc-O0", "gcc-O2"}) {

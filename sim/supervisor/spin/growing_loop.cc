@@ -271,7 +271,7 @@ PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, std::uint64_t horizon
     comparisons_.begin();
     interpreter_.set_observer(&comparisons_);
     follows_growth_ = true;
-    const bool whole = follow_turn(turn, proof.polls);
+    const bool whole = follow_turn(turn, proof.polls.own());
     follows_growth_ = false;
     comparisons_.end();
     interpreter_.set_observer(nullptr);
@@ -333,12 +333,13 @@ PollLoopProof SpinProver::grow_to(const GrowingTurn& turn, std::uint64_t horizon
   const bool is_by_clock = horizon != 0 && growth_.turns_by_rule() >= turn.fewest();
   if (growth_.turns() < (is_by_clock ? turn.fewest_by_clock() : turn.fewest())) {
     if (clock_.reads() == 0 && horizon == 0 && growth_.turns() != 0) {
-      short_proof_ = proof;
+      short_proof_ = std::move(proof);
       complete(*short_proof_, reads, assumed, horizon);
     }
-    proof.refusal = {Reason::kFewTurns, end, ""};
-    proof.turns = (growth_.turns() + 1) * turn.polls;
-    return proof;
+    PollLoopProof refused;
+    refused.refusal = {Reason::kFewTurns, end, ""};
+    refused.turns = (growth_.turns() + 1) * turn.polls;
+    return refused;
   }
   complete(proof, reads, assumed, horizon);
   return proof;

@@ -1,9 +1,11 @@
 #include "sim/supervisor/spin/kept_proofs.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
+#include "sim/core/check.h"
 #include "sim/supervisor/spin/alu.h"
 #include "sim/supervisor/spin/entry_state.h"
 
@@ -95,6 +97,12 @@ bool has_same_outcomes(const PollLoopProof& proof, const std::vector<std::uint8_
   return true;
 }
 
+// `hash` of earlier words with another one.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x9e37'79b9'7f4a'7c15;
+  return hash ^ hash >> 29;
+}
+
 // Hash of the bytes under the mask.
 std::uint64_t hash_of(const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& mask) {
   std::uint64_t hash = bytes.size();
@@ -103,56 +111,77 @@ std::uint64_t hash_of(const std::vector<std::uint8_t>& bytes, const std::vector<
     std::uint64_t word = 0, wanted = 0;
     std::memcpy(&word, bytes.data() + i, n);
     std::memcpy(&wanted, mask.data() + i, n);
-    hash = (hash ^ (word & wanted)) * 0x9e37'79b9'7f4a'7c15;
-    hash ^= hash >> 29;
+    hash = mixed(hash, word & wanted);
   }
   return hash;
 }
 
-// As turn_at(), of a thread whose bytes at proof.ranges are `bytes()`; nullptr: unknown.
-template <typename Bytes>
+// As turn_at(), of a thread whose bytes at proof.ranges are `bytes()`; nullptr: unknown. `accepts` is asked, before the
+// bytes are compared, whether a proof for this number of turns would be used. `scratch` is a buffer. Most
+// candidates are refused: nothing is allocated until one is found.
+template <typename Bytes, typename Accepts>
 std::optional<ProofTurn> turn_of(const PollLoopProof& proof,
                                  const std::optional<std::vector<ReadCell>>& cells, const Registers& at_entry,
-                                 const Bytes& bytes) {
-  const PollPoint& first = proof.polls.front();
-  Registers begun = first.registers;
-  std::vector<std::optional<std::uint64_t>> turns(proof.groups.size());
+                                 const Bytes& bytes, const Accepts& accepts, std::vector<std::uint8_t>& scratch) {
+  const std::size_t groups = proof.groups.size();
+  constexpr std::size_t kMostGroups = 64;  // each has a source of its own
+  CHECK(groups <= kMostGroups);
+  std::array<std::uint64_t, kMostGroups> turns;  // of the groups that are known
+  std::uint64_t known = 0;                       // one bit per group
+  const auto set_turn = [&](std::size_t group, const std::optional<std::uint64_t>& turn) {
+    if (!turn) return false;
+    turns[group] = *turn;
+    known |= std::uint64_t{1} << group;
+    return true;
+  };
+  const auto is_known = [&known](std::size_t group) { return (known >> group & 1) != 0; };
+  Registers begun = proof.begun;
   for (const unsigned index : kPreserved) {
     const GrowingRegister& grows = proof.registers[index];
     if (grows.step == 0) continue;
     const std::size_t group = proof.group_of(grows.sources);
-    if (group == turns.size()) continue;  // no groups: same_at_entry() requires the value of the first turn
-    if (!turns[group])
-      turns[group] = steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size);
-    if (!turns[group]) return std::nullopt;
-    begun.gpr[index] = grown(grows, begun.gpr[index], *turns[group]);
+    if (group == groups) continue;  // no groups: same_at_entry() requires the value of the first turn
+    if (!is_known(group) &&
+        !set_turn(group, steps_between(begun.gpr[index], at_entry.gpr[index], grows.step, grows.size)))
+      return std::nullopt;
+    begun.gpr[index] = grown(grows, begun.gpr[index], turns[group]);
   }
-  if (!same_at_entry(begun, at_entry, first.entry)) return std::nullopt;
+  if (!same_at_entry(begun, at_entry, proof.polls.front().entry)) return std::nullopt;
   const std::vector<std::uint8_t>* const now = bytes();
   if (now == nullptr) return std::nullopt;
-  ProofTurn found{.of_group = std::vector<std::uint64_t>(turns.size()), .left = proof.turns, .bytes = {}};
-  const bool is_other = std::ranges::any_of(turns, [](const auto& turn) { return turn.value_or(0) != 0; });
-  if (!is_other && *now == proof.expected) return found;
+  const auto found_with = [&](std::uint64_t left) {
+    ProofTurn found{.of_group = std::vector<std::uint64_t>(groups), .left = left, .bytes = {}};
+    for (std::size_t group = 0; group < groups; ++group) found.of_group[group] = is_known(group) ? turns[group] : 0;
+    return found;
+  };
+  bool is_other = false;
+  for (std::size_t group = 0; group < groups; ++group) is_other |= is_known(group) && turns[group] != 0;
+  if (!is_other && *now == proof.expected) {
+    if (!accepts(proof.turns)) return std::nullopt;
+    return found_with(proof.turns);
+  }
   if (proof.remakes || !cells) return std::nullopt;
-  std::vector<std::uint8_t> then = proof.expected;
   for (const ReadCell& one : *cells) {
     const std::size_t group = proof.group_of(one.cell.sources);
-    if (group == turns.size()) return std::nullopt;
-    const std::uint64_t value = value_at(then, one);
-    if (!turns[group]) turns[group] = steps_between(value, value_at(*now, one), one.cell.step, one.cell.size);
-    if (!turns[group]) return std::nullopt;
-    const std::uint64_t grown = value + *turns[group] * one.cell.step;
+    if (group == groups) return std::nullopt;
+    if (!is_known(group) && !set_turn(group, steps_between(value_at(proof.expected, one), value_at(*now, one),
+                                                           one.cell.step, one.cell.size)))
+      return std::nullopt;
+  }
+  std::uint64_t left = kEveryTurn;
+  for (std::size_t group = 0; group < groups; ++group)
+    left = std::min(left, proof.groups[group].left(is_known(group) ? turns[group] : 0));
+  if (left == 0 || !accepts(left)) return std::nullopt;
+  std::vector<std::uint8_t>& then = scratch;
+  then = proof.expected;
+  for (const ReadCell& one : *cells) {
+    const std::uint64_t grown = value_at(then, one) + turns[proof.group_of(one.cell.sources)] * one.cell.step;
     std::memcpy(then.data() + one.at, &grown, one.cell.size);
   }
-  found.left = kEveryTurn;
-  for (std::size_t group = 0; group < turns.size(); ++group) {
-    found.of_group[group] = turns[group].value_or(0);
-    found.left = std::min(found.left, proof.groups[group].left(found.of_group[group]));
-  }
-  if (found.left == 0) return std::nullopt;
-  if (*now == then) return found;
-  if (!has_same_outcomes(proof, *now, then)) return std::nullopt;
-  found.bytes = *now;
+  const bool is_equal = *now == then;
+  if (!is_equal && !has_same_outcomes(proof, *now, then)) return std::nullopt;
+  ProofTurn found = found_with(left);
+  if (!is_equal) found.bytes = *now;
   return found;
 }
 
@@ -164,6 +193,8 @@ bool has_same_code(const PollLoopProof& proof, CodeMemory& memory) {
   });
 }
 
+constexpr auto kAnyTurns = [](std::uint64_t) { return true; };
+
 }  // namespace
 
 bool ProofTurn::is_first() const {
@@ -174,9 +205,10 @@ std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at
   if (!proof.proven) return std::nullopt;
   if (proof.period_ps != 0) return std::nullopt;  // the proof is of other times
   if (!has_same_code(proof, memory)) return std::nullopt;
-  std::vector<std::uint8_t> bytes(proof.expected.size());
-  return turn_of(proof, read_cells(proof), at_entry,
-                 [&] { return memory.read_all(proof.ranges, bytes.data()) ? &bytes : nullptr; });
+  std::vector<std::uint8_t> bytes(proof.expected.size()), scratch;
+  return turn_of(
+      proof, read_cells(proof), at_entry,
+      [&] { return memory.read_all(proof.ranges, bytes.data()) ? &bytes : nullptr; }, kAnyTurns, scratch);
 }
 
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory) {
@@ -187,14 +219,15 @@ bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemo
 // A proof of later turns of the same loop, which the new one includes, is replaced; else the oldest one if
 // the list is full.
 void KeptProofs::Ring::add(Kept one, std::size_t most) {
-  const auto includes = [&one](const Kept& other) {
+  std::vector<std::uint8_t> scratch;
+  const auto includes = [&](const Kept& other) {
     const PollLoopProof& earlier = *one.proof;
     const PollLoopProof& later = *other.proof;
     if (one.shape != other.shape || one.hash != other.hash || earlier.polls.size() != later.polls.size() ||
         earlier.code != later.code)
       return false;
-    const auto turn =
-        turn_of(earlier, one.cells, later.polls.front().registers, [&] { return &later.expected; });
+    const auto turn = turn_of(
+        earlier, one.cells, later.begun, [&] { return &later.expected; }, kAnyTurns, scratch);
     return turn && turn->left >= later.turns;
   };
   const auto included = std::ranges::find_if(kept, includes);
@@ -220,9 +253,22 @@ void KeptProofs::forget() {
   shapes_.clear();
 }
 
+std::uint64_t KeptProofs::Shape::hash(const Registers& registers, const std::vector<std::uint8_t>& bytes) const {
+  std::uint64_t hash = hash_of(bytes, fixed);
+  for (const unsigned index : kPreserved) {
+    if ((fixed_registers >> index & 1) != 0) hash = mixed(hash, registers.gpr[index]);
+  }
+  return hash;
+}
+
 std::size_t KeptProofs::shape_of(const PollLoopProof& proof,
                                  const std::optional<std::vector<ReadCell>>& cells) {
-  Shape shape{proof.ranges, std::vector<std::uint8_t>(proof.expected.size(), 255)};
+  Shape shape{proof.ranges, std::vector<std::uint8_t>(proof.expected.size(), 255), 0};
+  for (const unsigned index : kPreserved) {
+    const GrowingRegister& grows = proof.registers[index];
+    const bool is_fixed = grows.step == 0 || proof.group_of(grows.sources) == proof.groups.size();
+    if (is_fixed) shape.fixed_registers |= static_cast<std::uint16_t>(1u << index);
+  }
   if (!proof.groups.empty() && cells) {
     for (const ReadCell& one : *cells)
       std::fill_n(shape.fixed.begin() + static_cast<std::ptrdiff_t>(one.at), one.cell.size, 0);
@@ -237,7 +283,8 @@ std::size_t KeptProofs::shape_of(const PollLoopProof& proof,
     }
   }
   const auto same = [&shape](const Shape& other) {
-    return other.ranges == shape.ranges && other.fixed == shape.fixed;
+    return other.ranges == shape.ranges && other.fixed == shape.fixed &&
+           other.fixed_registers == shape.fixed_registers;
   };
   const auto found = std::ranges::find_if(shapes_, same);
   if (found != shapes_.end()) return static_cast<std::size_t>(found - shapes_.begin());
@@ -252,40 +299,41 @@ void KeptProofs::keep(Proof proof) {
   Kept one{std::move(proof), {}, 0, 0};
   one.cells = read_cells(*one.proof);
   one.shape = shape_of(*one.proof, one.cells);
-  one.hash = hash_of(one.proof->expected, shapes_[one.shape].fixed);
+  one.hash = shapes_[one.shape].hash(one.proof->begun, one.proof->expected);
   Ring& ring = is_exact ? exact_ : is_short ? short_ : long_;
   ring.add(std::move(one), is_exact ? kExact : is_short ? kShort : kLong);
 }
 
 std::optional<KeptProofs::Found> KeptProofs::find(const Registers& at_entry, CodeMemory& memory,
-                                                  const std::function<bool(const Found&)>& accepts) const {
+                                                  const IsWanted& is_wanted, const IsValid& is_valid) const {
   struct Reading {
     bool is_tried = false, is_readable = false;
     std::vector<std::uint8_t> bytes;
     std::uint64_t hash = 0;
   };
   std::vector<Reading> readings(shapes_.size());
+  std::vector<std::uint8_t> scratch;
   const auto reading_of = [&](const Kept& one) -> const Reading& {
     Reading& reading = readings[one.shape];
     if (std::exchange(reading.is_tried, true)) return reading;
     const Shape& shape = shapes_[one.shape];
     reading.bytes.resize(shape.fixed.size());
     reading.is_readable = memory.read_all(shape.ranges, reading.bytes.data());
-    if (reading.is_readable) reading.hash = hash_of(reading.bytes, shape.fixed);
+    if (reading.is_readable) reading.hash = shape.hash(at_entry, reading.bytes);
     return reading;
   };
   for (const Ring* const ring : {&long_, &short_, &exact_}) {
     for (std::size_t age = 1; age <= ring->kept.size(); ++age) {
       const Kept& one = ring->kept[(ring->next + ring->kept.size() - age) % ring->kept.size()];
       // Neither grows. Most proofs are of other waits.
-      const Registers& begun = one.proof->polls.front().registers;
+      const Registers& begun = one.proof->begun;
       if (begun.rip != at_entry.rip || begun.gpr[kRsp] != at_entry.gpr[kRsp]) continue;
       const Reading& reading = reading_of(one);
       if (!reading.is_readable || reading.hash != one.hash) continue;
-      auto turn = turn_of(*one.proof, one.cells, at_entry, [&] { return &reading.bytes; });
-      if (!turn || !has_same_code(*one.proof, memory)) continue;
-      Found found{one.proof, *std::move(turn)};
-      if (accepts(found)) return found;
+      auto turn = turn_of(
+          *one.proof, one.cells, at_entry, [&] { return &reading.bytes; },
+          [&](std::uint64_t left) { return is_wanted(*one.proof, left); }, scratch);
+      if (turn && has_same_code(*one.proof, memory) && is_valid(*one.proof)) return Found{one.proof, *std::move(turn)};
     }
   }
   return std::nullopt;
@@ -295,7 +343,7 @@ PollLoopProof from_turn(const PollLoopProof& proof, const ProofTurn& turn) {
   PollLoopProof later = proof;
   if (turn.is_first()) return later;
   later.turns = turn.left;
-  Registers& begun = later.polls.front().registers;
+  Registers& begun = later.begun;
   for (const unsigned index : kPreserved) {
     const GrowingRegister& grows = proof.registers[index];
     if (grows.step != 0)

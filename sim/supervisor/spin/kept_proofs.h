@@ -33,7 +33,7 @@ struct ProofTurn {
 std::optional<ProofTurn> turn_at(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
 // True if it is the first turn.
 bool still_holds(const PollLoopProof& proof, const Registers& at_entry, CodeMemory& memory);
-// The proof of the turns from this one on. Registers at polls after the first keep their values.
+// The proof of the turns from this one on. Registers at its polls keep their values.
 PollLoopProof from_turn(const PollLoopProof& proof, const ProofTurn& turn);
 
 // The growing cells that a turn reads, with their places in PollLoopProof::expected.
@@ -60,17 +60,24 @@ class KeptProofs {
   void keep(Proof proof);
   void forget();
   std::size_t count() const { return exact_.kept.size() + short_.kept.size() + long_.kept.size(); }
-  // A proof of a turn that begins in the state of the thread, and that `accepts`: first those of turns of
+  // Whether to use a proof that holds for `left` turns from the present one on. Asked before its bytes are compared.
+  using IsWanted = std::function<bool(const PollLoopProof& proof, std::uint64_t left)>;
+  // Whether a proof that holds in the thread's state also holds in all else that it depends on.
+  using IsValid = std::function<bool(const PollLoopProof& proof)>;
+  // A proof of a turn that begins in the state of the thread, is wanted and valid: first those of turns of
   // many polls, the latest first. Reads each list of ranges once.
-  std::optional<Found> find(const Registers& at_entry, CodeMemory& memory,
-                            const std::function<bool(const Found&)>& accepts) const;
+  std::optional<Found> find(const Registers& at_entry, CodeMemory& memory, const IsWanted& is_wanted,
+                            const IsValid& is_valid) const;
 
  private:
-  // The bytes that proofs of the same code read, and a mask of those that are the same in each turn of a
-  // proof.
+  // The bytes that proofs of the same code read, and masks of those and of the registers that are the same in each
+  // turn of a proof.
   struct Shape {
     std::vector<MemoryRange> ranges;
     std::vector<std::uint8_t> fixed;  // in the order of PollLoopProof::expected; 0 or 255
+    std::uint16_t fixed_registers = 0;  // one bit each, by number; of those that a call preserves
+    // Hash of what is the same.
+    std::uint64_t hash(const Registers& registers, const std::vector<std::uint8_t>& bytes) const;
   };
   // More shapes than a loop that is worth keeping has.
   static constexpr std::size_t kMostShapes = 64;
@@ -78,7 +85,7 @@ class KeptProofs {
     Proof proof;
     std::optional<std::vector<ReadCell>> cells;  // nullopt: a turn reads a part of one
     std::size_t shape = 0;                       // index in shapes_
-    std::uint64_t hash = 0;                      // of the fixed bytes
+    std::uint64_t hash = 0;                      // Shape::hash() of the proof
   };
   // The oldest is replaced when the list is full.
   struct Ring {

@@ -241,8 +241,8 @@ PollLoopProof SpinProver::recur(const PollLoop& loop, unsigned& turn) {
   proof.steps = steps_;
   // Accesses before the first poll are unknown.
   memory_.note_recent();
-  proof.polls.push_back(poll_point(*first));
-  std::ranges::move(met, std::back_inserter(proof.polls));
+  proof.polls.own().push_back(poll_point(*first));
+  std::ranges::move(met, std::back_inserter(proof.polls.own()));
   return proof;
 }
 
@@ -318,7 +318,8 @@ bool SpinProver::writes_below_stack() const {
 void SpinProver::finish(PollLoopProof& proof, const Limits& limits) {
   proof.code = code_.changing_lines(memory_);
   // The bytes below the stack pointer belong to frames of the current poll.
-  const std::uint64_t stack = proof.polls.front().registers.gpr[kRsp];
+  proof.begun = proof.polls.front().registers;
+  const std::uint64_t stack = proof.begun.gpr[kRsp];
   const std::uint64_t below = stack - limits.poll_stack;
   proof.writes = without(proof.writes, below, stack);
   const auto is_below = [&](const GrowingCell& cell) { return cell.address < stack && cell.address + cell.size > below; };
@@ -326,7 +327,7 @@ void SpinProver::finish(PollLoopProof& proof, const Limits& limits) {
   std::erase_if(proof.remade, [&](const MemoryRange& range) {
     return range.address < stack && range.address + range.length > below;
   });
-  for (PollPoint& poll : proof.polls) {
+  for (const PollPoint& poll : proof.polls) {
     PollAccesses& accesses = *poll.accesses;
     accesses.written = without(accesses.written, below, stack);
     std::erase_if(accesses.cells, is_below);

@@ -140,6 +140,21 @@ struct PollPoint {
   std::int64_t look_ps = 0;  // time of the look after the look of the first poll; only if period_ps is not 0
 };
 
+// The polls of a turn. Copies share them: the proof of later turns has those of its first turn.
+class PollPoints {
+ public:
+  std::size_t size() const { return points_->size(); }
+  const PollPoint* begin() const { return points_->data(); }
+  const PollPoint* end() const { return points_->data() + points_->size(); }
+  const PollPoint& front() const { return points_->front(); }
+  const PollPoint& operator[](std::size_t i) const { return (*points_)[i]; }
+  // To be changed; no copy may exist.
+  std::vector<PollPoint>& own() { return *points_; }
+
+ private:
+  std::shared_ptr<std::vector<PollPoint>> points_ = std::make_shared<std::vector<PollPoint>>();
+};
+
 struct PollLoopProof {
   bool proven = false;
   Refusal refusal;
@@ -147,7 +162,9 @@ struct PollLoopProof {
   bool ran_out = false;
 
   // In the order of the cycle. The analysis began at the first.
-  std::vector<PollPoint> polls;
+  PollPoints polls;
+  // Registers at the first poll in the first turn of this proof.
+  Registers begun;
   // Bytes on which the cycle depends, with their values.
   std::vector<ByteRun> reads;
   // Bytes that a whole cycle leaves in memory, most of them unchanged. After k >= 1 cycles the program's
@@ -164,7 +181,7 @@ struct PollLoopProof {
   // not the same value at each poll. If the turn reads clocks, time passes elsewhere too, and all of `changed` are included.
   std::vector<MemoryRange> varying;
   // Growing values. `reads` has their values in the first turn, `writes` those after it. After n whole turns
-  // a register has its value in polls.front() plus n steps.
+  // a register has its value in `begun` plus n steps.
   std::array<GrowingRegister, 16> registers{};
   std::vector<GrowingCell> cells;
   // Without a clock and bounds only. Each growing register and cell belongs to the group that contains its sources.

@@ -1,7 +1,9 @@
-// Parked loops with growing values, see parking.h.
+// Parked loops with growing values, and the memory that their proofs concern, see parking.h.
 #include <algorithm>
 #include <iterator>
 
+#include "sim/hca/inspector.h"
+#include "sim/supervisor/files/device_files.h"
 #include "sim/supervisor/tasks/mapped_twice.h"
 #include "sim/supervisor/tasks/parking.h"
 #include "sim/supervisor/tasks/process.h"
@@ -59,7 +61,7 @@ void Parked::watch_code(const ProcessMemory& memory, std::span<const spin::ByteR
 
 // Whole turns leave these bytes in memory. The next turn begins with them.
 void Parked::start(ProcessMemory& memory) const {
-  if (growing == nullptr) return;
+  if (growing == nullptr || (left_at != 0 && left_at == memory.epoch())) return;
   memory.write_changed(std::span(watched).last(growing->writes.size()));
 }
 
@@ -80,27 +82,30 @@ void Parked::show(ProcessMemory& memory, std::int64_t look) {
 void Parked::show(ProcessMemory& memory, std::vector<spin::ByteRun> then) {
   is_shown = true;
   for (std::size_t i = 0; i < watched.size(); ++i) {
-    if (then[i].bytes != watched[i].bytes) memory.write(then[i].address, std::as_bytes(std::span(then[i].bytes)));
+    if (then[i].bytes == watched[i].bytes) continue;
+    memory.write_later(then[i].address, std::as_bytes(std::span(then[i].bytes)));
+    ++writes;
   }
   watched = std::move(then);
   is_shown = false;
 }
 
-void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const {
+void Parked::show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) {
   if (growing == nullptr || (reads_clocks() && look == 0)) return;
   const auto turns = static_cast<std::uint64_t>(turn_of(look));
-  const spin::Registers& first = growing->polls.front().registers;
+  const spin::Registers& first = growing->begun;
   for (std::size_t i = 0; i < std::size(protocol::kPollFrame); ++i) {
     const unsigned index = protocol::kPollFrame[i];
     if (growing->registers[index].step == 0) continue;
     show_kept_register(process, slot, first, i, spin::grown(growing->registers[index], first.gpr[index], turns));
+    ++writes;
   }
 }
 
-spin::ByteRun Parked::at_turn(spin::ByteRun run, std::int64_t look) const {
-  if (growing == nullptr || (reads_clocks() && look == 0)) return run;
-  spin::show_turn(*growing, static_cast<std::uint64_t>(turn_of(look)), 0, run);
-  return run;
+std::vector<spin::ByteRun> Parked::at_turn(std::vector<spin::ByteRun> runs, std::int64_t look) const {
+  if (growing == nullptr || (reads_clocks() && look == 0)) return runs;
+  spin::show_turn(*growing, static_cast<std::uint64_t>(turn_of(look)), 0, runs);
+  return runs;
 }
 
 bool Parked::touches_before(std::int64_t look, const spin::MemoryRange& bytes) const {
@@ -108,6 +113,9 @@ bool Parked::touches_before(std::int64_t look, const spin::MemoryRange& bytes) c
     return address < bytes.address + bytes.length && bytes.address < address + length;
   };
   const auto last = static_cast<std::size_t>(look - beginning(look));
+  if (last == 0) return false;
+  const auto is_code = [&](const spin::ByteRun& run) { return overlaps(run.address, run.bytes.size()); };
+  if (std::ranges::any_of(proof->code, is_code)) return true;  // not known between which polls it is executed
   for (std::size_t i = 1; i <= last; ++i) {
     const spin::PollAccesses& accesses = *proof->polls[i].accesses;
     const bool is_read =
@@ -132,13 +140,31 @@ bool Parked::shared_has_changed(const ProcessMemory& memory) const {
 }
 
 void Parked::note_write(std::uint64_t address, std::uint64_t length) {
-  constexpr std::size_t kMost = 16;  // the list is then incomplete, and is_as_parked_before() returns false
-  if (written.size() < kMost) written.push_back({address, length});
+  constexpr std::size_t kMost = 16;
+  ++writes;
+  if (!written.empty() && written.back().address + written.back().length == address) {
+    written.back().length += length;
+  } else if (written.size() < kMost) {
+    written.push_back({address, length});
+  } else {
+    is_incomplete = true;
+  }
 }
 
 // Each write and each run of a program of the host begins an epoch.
+bool Parked::nothing_has_run(std::uint64_t epoch_now) const { return epoch_now - epoch == writes; }
+
+bool Parked::is_as_watched(std::uint64_t epoch_now) const {
+  if (!nothing_has_run(epoch_now) || is_incomplete || is_written_elsewhere) return false;
+  return std::ranges::none_of(written, [&](const spin::MemoryRange& range) {
+    return std::ranges::any_of(watched, [&](const spin::ByteRun& run) {
+      return range.address < run.address + run.bytes.size() && run.address < range.address + range.length;
+    });
+  });
+}
+
 bool Parked::is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const {
-  if (growing != nullptr || is_written_elsewhere || epoch_now - epoch != written.size()) return false;
+  if (growing != nullptr || !nothing_has_run(epoch_now) || is_incomplete || is_written_elsewhere) return false;
   return std::ranges::none_of(written, [&](const spin::MemoryRange& range) { return touches_before(look, range); });
 }
 
@@ -174,6 +200,38 @@ void show_growth(Process& process) {
   for (auto& thread : process.threads()) {
     if (thread->parking.loop() != nullptr) thread->parking.show_growth();
   }
+}
+
+// True if no other process can see the bytes that vary, and the loop reads no byte at another address than it changes it.
+bool LoopAnalyst::changes_in_private(const spin::PollLoopProof& proof) const {
+  return are_private(process_.memory(), proof.varying) &&
+         !are_mapped_twice(process_.memory(), proof.changed, proof.reads, proof.writes);
+}
+
+// True if memory is as a turn leaves it. A turn may write a byte without having read it. Until it has done so once, the byte may
+// have another value, which the program sees if the wait ends within the first turn.
+bool LoopAnalyst::has_left(std::span<const spin::ByteRun> left) const {
+  const PresentBytes present(process_.memory(), left, true);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (!present.equal(i, left[i])) return false;
+  }
+  return true;
+}
+
+// True if a turn changes memory that an adapter may read.
+bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
+  const std::vector<DeviceContext*> contexts = process_.devices().own();
+  const auto is_registered = [&](std::uint64_t address, std::uint64_t size) {
+    return std::ranges::any_of(contexts, [&](DeviceContext* context) {
+      return context->hca().inspector().is_registered(context->handle(), address, size);
+    });
+  };
+  const auto any = [&](const auto& places, const auto& size) {
+    return std::ranges::any_of(places, [&](const auto& place) { return is_registered(place.address, size(place)); });
+  };
+  return any(proof.cells, [](const spin::GrowingCell& cell) { return cell.size; }) ||
+         any(proof.remade, [](const spin::MemoryRange& range) { return range.length; }) ||
+         any(proof.writes, [](const spin::ByteRun& run) { return run.bytes.size(); });
 }
 
 }  // namespace verbatim::supervisor

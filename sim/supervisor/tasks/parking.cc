@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <limits>
 
 #include "sim/hca/inspector.h"
@@ -111,19 +112,43 @@ void add_files_of(const EmptyCall* call, std::vector<VirtualFilePtr>& files) {
   }
 }
 
+spin::Registers registers_of(const std::uint64_t (&saved)[18]) {
+  spin::Registers registers;
+  std::copy_n(saved, 16, registers.gpr.begin());
+  registers.rip = saved[16];
+  registers.fs_base = saved[17];
+  return registers;
+}
+
 }  // namespace
+
+std::optional<Parked> LoopAnalyst::poll_on(const std::uint64_t (&saved)[18], const SeenPoll& seen, const KnownCalls& known) {
+  // The turns after few turns are different ones. They are found by execution.
+  if (effort_.own_end == Instant{} || !effort_.own_end_is_far) return std::nullopt;
+  if (effort_.ends_to_skip != 0) {
+    --effort_.ends_to_skip;
+    return std::nullopt;
+  }
+  auto parked = poll_loop(saved, seen, known, 0);
+  if (parked) ++counts_.continued;
+  effort_.ends_in_vain = parked ? 0 : std::min(effort_.ends_in_vain + 1, kMostSkippedShift);
+  effort_.ends_to_skip = parked ? 0 : 1U << effort_.ends_in_vain;
+  return parked;
+}
 
 std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], const SeenPoll& seen,
                                              const KnownCalls& known) {
   // The shim may have passed fewer polls than requested.
   const std::int64_t passed = std::min(seen.polls_before, effort_.polls_to_pass) + 1;
   effort_.polls_of_slice += (kSlicesOfAverage * passed - effort_.polls_of_slice) / kSlicesOfAverage;
+  return poll_loop(saved, seen, known, passed);
+}
+
+std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], const SeenPoll& seen, const KnownCalls& known,
+                                             std::int64_t passed) {
   add_credit(passed);
   effort_.polls_to_pass = protocol::kPollsAlone;
-  spin::Registers registers;
-  std::copy_n(saved, 16, registers.gpr.begin());
-  registers.rip = saved[16];
-  registers.fs_base = saved[17];
+  const spin::Registers registers = registers_of(saved);
   // Instructions may trap again that did not trap when the proof was made.
   const std::uint64_t access_epoch = process_.region().header().access_epoch;
   if (std::exchange(access_epoch_, access_epoch) != access_epoch) forget_proofs();
@@ -235,6 +260,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     // The turns of the proof are followed by a different one.
     if (is_far && last_->turns != spin::kEveryTurn) effort_.polls_to_skip = polls;
   }
+  return parked_by_last(seen, known, search);
+}
+
+std::optional<Parked> LoopAnalyst::parked_by_last(const SeenPoll& seen, const KnownCalls& known, Search search) {
   // The turns of a proof for few turns may be too few the next time.
   const std::uint64_t parked_polls = std::min(last_->turns, kManyTurns) * last_->polls.size();
   if (last_->turns == spin::kEveryTurn || parked_polls >= poll_limits(search).fewest_polls)
@@ -253,7 +282,10 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   }
   effort_.wants = 0;
   const std::size_t polls = last_->polls.size();
-  if (polls > 1 && last_->period_ps == 0 && !has_left(*last_)) {
+  std::vector<spin::ByteRun> left = last_->writes;
+  if (last_->grows() && last_->period_ps == 0) spin::show_turn(*last_, 0, 0, left);
+  const bool may_differ = polls > 1 && last_->period_ps == 0;
+  if (may_differ && !has_left(left)) {
     const std::size_t turns = (protocol::kPollsAlone + polls - 1) / polls;
     effort_.polls_to_pass = static_cast<std::uint32_t>(turns * polls - 1);  // the next request is at the same poll of a turn
     return std::nullopt;
@@ -263,6 +295,7 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
   parked.since = seen.at;
   const bool takes_time = last_->period_ps != 0;
   parked.turn = takes_time ? Duration(last_->period_ps) : seen.cost * static_cast<std::int64_t>(polls);
+  parked.looks.reserve(polls);
   for (std::size_t i = 1; i < polls; ++i)
     parked.looks.push_back(takes_time ? Duration(last_->polls[i].look_ps) : seen.cost * static_cast<std::int64_t>(i));
   parked.proof = last_;
@@ -295,7 +328,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     }
     return parked;
   }
-  for (const spin::ByteRun& left : last_->writes) parked.watched.push_back(parked.at_turn(left, 0));
+  std::ranges::move(left, std::back_inserter(parked.watched));
+  if (may_differ) parked.left_at = process_.memory().epoch();
   // Whole turns leave these bytes in memory, and the next turn begins with them. For growing values see
   // Parked::start.
   if (parked.growing == nullptr) process_.memory().write_changed(last_->writes);
@@ -313,13 +347,15 @@ void LoopAnalyst::note_own_end(const SeenPoll& seen) {
 
 // A proof also holds for the later turns of its loop: a counter of one wait begins where that of an earlier wait has passed.
 bool LoopAnalyst::holds_again(const spin::Registers& at_entry, Search search) {
-  const auto found = kept_.find(at_entry, *code_, [&](const spin::KeptProofs::Found& one) {
-    if (one.turn.left != spin::kEveryTurn) {
-      const std::size_t polls = one.proof->polls.size();
-      if (search == Search::kAny || (search == Search::kReusable && polls <= kShortTurn)) return false;
-      if (!is_worth_parking(one.turn.left, polls)) return false;
-    }
-    return changes_in_private(*one.proof);  // memory may have been mapped anew
+  const auto is_wanted = [&](const spin::PollLoopProof& proof, std::uint64_t left) {
+    if (left == spin::kEveryTurn) return true;
+    const std::size_t polls = proof.polls.size();
+    if (search == Search::kAny || (search == Search::kReusable && polls <= kShortTurn)) return false;
+    return is_worth_parking(left, polls);
+  };
+  // memory may have been mapped anew
+  const auto found = kept_.find(at_entry, *code_, is_wanted, [&](const spin::PollLoopProof& proof) {
+    return changes_in_private(proof);
   });
   if (!found) return false;
   effort_.waits_for_few |= found->turn.left != spin::kEveryTurn;
@@ -428,40 +464,6 @@ std::optional<std::vector<PolledQueue>> LoopAnalyst::queues_of(const spin::PollL
 void LoopAnalyst::refuse_poll_loop(std::string why) {
   poll_refusal_ = std::move(why);
   refusal_ = poll_refusal_;
-}
-
-// True if no other process can see the bytes that vary, and the loop reads no byte at another address than it changes it.
-bool LoopAnalyst::changes_in_private(const spin::PollLoopProof& proof) const {
-  return are_private(process_.memory(), proof.varying) &&
-         !are_mapped_twice(process_.memory(), proof.changed, proof.reads, proof.writes);
-}
-
-// True if memory is as a turn leaves it. A turn may write a byte without having read it. Until it has done so once, the byte may
-// have another value, which the program sees if the wait ends within the first turn.
-bool LoopAnalyst::has_left(const spin::PollLoopProof& proof) const {
-  std::vector<spin::ByteRun> left = proof.writes;
-  spin::show_turn(proof, 0, 0, left);
-  const PresentBytes present(process_.memory(), left);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!present.equal(i, left[i])) return false;
-  }
-  return true;
-}
-
-// True if a turn changes memory that an adapter may read.
-bool LoopAnalyst::writes_registered(const spin::PollLoopProof& proof) const {
-  const std::vector<DeviceContext*> contexts = process_.devices().own();
-  const auto is_registered = [&](std::uint64_t address, std::uint64_t size) {
-    return std::ranges::any_of(contexts, [&](DeviceContext* context) {
-      return context->hca().inspector().is_registered(context->handle(), address, size);
-    });
-  };
-  const auto any = [&](const auto& places, const auto& size) {
-    return std::ranges::any_of(places, [&](const auto& place) { return is_registered(place.address, size(place)); });
-  };
-  return any(proof.cells, [](const spin::GrowingCell& cell) { return cell.size; }) ||
-         any(proof.remade, [](const spin::MemoryRange& range) { return range.length; }) ||
-         any(proof.writes, [](const spin::ByteRun& run) { return run.bytes.size(); });
 }
 
 spin::ClockModel LoopAnalyst::clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look,

@@ -24,10 +24,11 @@
 //   must not be registered, because adapters may read it at any time, and must not be shared with other
 //   processes. Only bounds may be known for values computed from clocks if the next turn recomputes them; the
 //   thread then resumes one turn earlier.
-// - Earlier proofs are kept (LoopAnalyst::holds_again). A progress loop such as UCX' does something else every hundred
-//   turns. The thread is parked for the turns until then if that is cheaper than executing them, and the waits that
-//   follow need no further proof. A wait that reaches the end of such turns several times pays for a search for a turn
-//   of many polls that later waits can use, and a long one for any (LoopAnalyst::due_search).
+// - Earlier proofs are kept (LoopAnalyst::holds_again). If shorter turns begin where those of many polls end, the thread
+//   stays parked and is not executed in between (LoopAnalyst::poll_on). A progress loop such as UCX' does something else
+//   every hundred turns. The thread is parked for the turns until then if that is cheaper than executing them, and the
+//   waits that follow need no further proof. A wait that reaches the end of such turns several times pays for a search
+//   for a turn of many polls that later waits can use, and a long one for any (LoopAnalyst::due_search).
 //
 // A thread is parked only while no other thread of its host is about to run (it may share memory), except a
 // thread that is about to look at a completion queue itself. If such a thread runs, its changes are noticed.
@@ -75,11 +76,16 @@ struct Parked {
   std::int64_t most_looks = 0;  // the thread resumes with this look at the latest; 0: no limit
   bool is_shown = false;        // show() is writing memory
   std::uint64_t epoch = 0;      // ProcessMemory::epoch() when the thread was parked
+  std::uint64_t left_at = 0;    // epoch in which memory was found as whole turns leave it; 0: it has not been compared
   // kSpin: an instruction of the loop, and the address that it presumably waits for: the first that it reads
   // outside of its own stack frames, or else the first that it reads.
   std::uint64_t code = 0, awaited = 0;
-  std::vector<spin::MemoryRange> written;  // either kind; complete if the epoch grew by its size
-  bool is_written_elsewhere = false;       // watched bytes were changed by a write to another address
+  // Writes to the process's memory since then: places of those that are not by show() or show_registers(), complete
+  // unless is_incomplete is set; and the number of all.
+  std::vector<spin::MemoryRange> written;
+  bool is_incomplete = false;
+  std::uint64_t writes = 0;
+  bool is_written_elsewhere = false;  // watched bytes were changed by a write to another address
 
   bool reads_clocks() const { return growing != nullptr && growing->period_ps != 0; }
   // kPoll: time of a look, and number of the first look at or after `when`, at least 1. Look 0 is at `since`.
@@ -96,16 +102,20 @@ struct Parked {
   // Writes to memory the values at the time of the look.
   void show(ProcessMemory& memory, std::int64_t look);
   // Sets the registers in the poll's frame, and in the slot, to their values in the turn of the look.
-  void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look) const;
-  // Bytes of `run` at the beginning of the turn of the look.
-  spin::ByteRun at_turn(spin::ByteRun run, std::int64_t look) const;
-  // True if the turn of the look reads or writes one of the bytes between its first poll and the look.
+  void show_registers(Process& process, protocol::ThreadSlot& slot, std::int64_t look);
+  // The bytes of `runs` at the beginning of the turn of the look.
+  std::vector<spin::ByteRun> at_turn(std::vector<spin::ByteRun> runs, std::int64_t look) const;
+  // True if the turn of the look reads, writes or perhaps executes one of the bytes between its first poll and the look.
   bool touches_before(std::int64_t look, const spin::MemoryRange& bytes) const;
   // The process's memory was written: adds the range to `written`, up to a limit.
   void note_write(std::uint64_t address, std::uint64_t length);
+  // True if no program of the host has run since the thread was parked, and no memory of another process was written.
+  bool nothing_has_run(std::uint64_t epoch_now) const;
   // True if all bytes that the turn of the look reads and writes before the look are known to be as when the
-  // thread was parked. False if `growing` or `is_written_elsewhere` is set or `written` is incomplete.
+  // thread was parked. False if `growing` or `is_written_elsewhere` is set or the writes are not known.
   bool is_as_parked_before(std::int64_t look, std::uint64_t epoch_now) const;
+  // True if the watched bytes are known to have their expected values in memory: only show() has written to one.
+  bool is_as_watched(std::uint64_t epoch_now) const;
   // True if skipped turns may change a byte of `runs`.
   bool changes(std::span<const spin::ByteRun> runs) const;
   // True if they may change a byte that is at one of the places, or may be: memory that is not private to the
@@ -145,6 +155,10 @@ class LoopAnalyst {
   // The thread is at the entry of a poll that finds nothing. `registers` is from its slot. If nullopt is
   // returned, polls_to_pass() is the number of polls until the next call.
   std::optional<Parked> poll_loop(const std::uint64_t (&registers)[18], const SeenPoll& seen, const KnownCalls& known);
+  // The turns for which the thread was parked have ended as predicted, no program of the host has run since, and the
+  // thread's next poll finds nothing. Parks it for the turns of another proof that begins in this state. nullopt: there
+  // is none, or it is not looked for.
+  std::optional<Parked> poll_on(const std::uint64_t (&registers)[18], const SeenPoll& seen, const KnownCalls& known);
   // The thread was poked (interrupted while it computed; `jump` is 0) or trapped at `jump`, the backward jump
   // of its loop. If the loop is proven, the thread's saved registers and memory are set to the state of
   // SpinProof::canonical.
@@ -191,6 +205,7 @@ class LoopAnalyst {
   struct Counts {
     std::uint64_t proofs = 0;   // analyses that interpreted code
     std::uint64_t repeats = 0;  // proofs that still held
+    std::uint64_t continued = 0;  // parkings at the end of other turns, without execution in between
     std::uint64_t refusals = 0;
     std::uint64_t clock_reads = 0;  // interpreted clock reads
     std::uint64_t trapped = 0;  // analyses requested by a trapped jump
@@ -221,7 +236,12 @@ class LoopAnalyst {
   spin::Limits poll_limits(Search search) const;
   std::optional<std::vector<PolledQueue>> queues_of(const spin::PollLoopProof& proof, const SeenPoll& seen);
   bool changes_in_private(const spin::PollLoopProof& proof) const;
-  bool has_left(const spin::PollLoopProof& proof) const;
+  bool has_left(std::span<const spin::ByteRun> left) const;
+  // `passed`: executed polls since the last analysis.
+  std::optional<Parked> poll_loop(const std::uint64_t (&registers)[18], const SeenPoll& seen, const KnownCalls& known,
+                                  std::int64_t passed);
+  // The thread's state if last_ holds; nullopt as in poll_loop().
+  std::optional<Parked> parked_by_last(const SeenPoll& seen, const KnownCalls& known, Search search);
   bool writes_registered(const spin::PollLoopProof& proof) const;
   spin::ClockModel clock_model(std::int64_t poll_ps, std::uint64_t gettime, Instant look, const KnownCalls& known) const;
 
@@ -259,6 +279,7 @@ class LoopAnalyst {
     Instant own_end{};                // time at which the parked turns end by themselves, if soon
     Duration own_end_lasts{};         // time after it until the next request at the latest
     bool own_end_is_far = false;      // they have many polls
+    unsigned ends_to_skip = 0, ends_in_vain = 0;  // ends after which poll_on() does nothing; its consecutive failures
     unsigned asks_to_skip = 0;        // requests that poll_loop() refuses without an analysis
   };
   PollEffort effort_;

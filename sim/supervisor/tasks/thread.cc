@@ -58,6 +58,11 @@ void Thread::unpark() {
   run_at(parking.end());
 }
 
+void Thread::end_turns() {
+  report_wait();
+  run_at(parking.end_turns());
+}
+
 void Thread::report_wait() const {
   if (on_wait_ == nullptr) [[likely]] return;
   ThreadWait ended{process_.host().component, process_.pid(), tid_, {}, to_ps(engine_.now()), {}};

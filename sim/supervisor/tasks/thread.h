@@ -138,6 +138,8 @@ class Thread final : public Waiter {
   // Parks the thread, see parking.h; its parked time is added to `*total`. unpark() resumes it.
   void park(Parked parked, Duration* total);
   void unpark();
+  // The turns for which the thread was parked have ended: it resumes, or is parked again (ParkingLot::park_poll).
+  void end_turns();
 
   // The call waits for one of `files`, at most until `deadline`. `what` completes "waits in …".
   void block(std::vector<VirtualFilePtr> files, Instant deadline, std::string what);

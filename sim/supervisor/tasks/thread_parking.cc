@@ -14,7 +14,7 @@ ThreadParking::~ThreadParking() = default;
 
 void ThreadParking::begin(Parked loop, Duration* total) {
   total_ = total;
-  loop_ = std::make_unique<Parked>(std::move(loop));
+  loop_ = std::make_shared<Parked>(std::move(loop));
 }
 
 void ThreadParking::note_write(std::uint64_t address, std::uint64_t length) { loop_->note_write(address, length); }
@@ -63,9 +63,23 @@ Instant ThreadParking::end() {
     const Instant start = loop_->time_of(from);
     if (start != when) turn_ = Turn{start, when, shown, std::move(loop_)};
   }
+  own_end_.reset();
   loop_.reset();
   is_unparked_ = true;
   return when;
+}
+
+Instant ThreadParking::end_turns() {
+  const std::shared_ptr<const Parked> loop = loop_;
+  const Instant when = end();
+  const std::uint64_t epoch = process_.memory().epoch();
+  if (loop->kind == Parked::Kind::kPoll && !loop->reads_clocks() && !turn_ && loop->nothing_has_run(epoch)) own_end_ = epoch;
+  return when;
+}
+
+bool ThreadParking::take_own_end() {
+  const auto ended_at = std::exchange(own_end_, std::nullopt);
+  return ended_at && *ended_at == process_.memory().epoch();
 }
 
 }  // namespace verbatim::supervisor

@@ -35,6 +35,8 @@ class ThreadParking {
   void begin(Parked loop, Duration* total);
   // The parked thread resumes: writes the effects of all skipped turns, and returns the time of its next look.
   Instant end();
+  // As end(), when the turns for which the loop is proven have passed.
+  Instant end_turns();
   // The thread has died.
   void cancel();
 
@@ -47,6 +49,9 @@ class ThreadParking {
   // True from end() until the thread's next look at a completion queue.
   bool is_unparked() const { return is_unparked_; }
   bool take_unparked() { return std::exchange(is_unparked_, false); }
+  // True once after end_turns(), if no program of the host has run since the thread was parked: it is at the first poll
+  // of a turn, in the predicted state. False for loops that read clocks.
+  bool take_own_end();
   // The turn that the thread must complete; nullopt: it resumes at the beginning of a turn.
   std::optional<Turn> take_turn() { return std::exchange(turn_, std::nullopt); }
 
@@ -58,9 +63,10 @@ class ThreadParking {
   const Timer& timer_;
   Process& process_;
   const std::uint32_t slot_;
-  std::unique_ptr<Parked> loop_;
+  std::shared_ptr<Parked> loop_;
   Duration* total_ = nullptr;
   bool is_unparked_ = false;
+  std::optional<std::uint64_t> own_end_;  // ProcessMemory::epoch() at the end, if take_own_end() may return true
   std::optional<Turn> turn_;
 };
 
