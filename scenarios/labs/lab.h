@@ -65,20 +65,26 @@ __attribute__((unused, noreturn)) static inline void lab_fail(const char* file, 
 #define ibv_dealloc_pd(...) lab_keep("ibv_dealloc_pd", ibv_dealloc_pd(__VA_ARGS__))
 #define ibv_close_device(...) lab_keep("ibv_close_device", ibv_close_device(__VA_ARGS__))
 
-// Returns a TCP connection to the program on host `server`, or, if that is NULL, from the program that connects.
+// Returns a TCP connection to the program on host `server`, or, if that is NULL, from the program that connects. The
+// listening socket stays open: clients that connect between two calls wait for the next one.
 static inline int lab_tcp(const char* server) {
-  const int port = 18515, fd = socket(AF_INET, SOCK_STREAM, 0);
-  MUST(fd >= 0);
+  static int listener = -1;
+  const int port = 18515;
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
   if (server == NULL) {
-    const int again = 1;  // earlier connections of this port may exist
-    MUST(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again) == 0);
-    MUST(bind(fd, (struct sockaddr*)&address, sizeof address) == 0 && listen(fd, 1) == 0);
-    const int accepted = accept(fd, NULL, NULL);
+    if (listener < 0) {
+      const int again = 1;  // earlier connections of this port may exist
+      listener = socket(AF_INET, SOCK_STREAM, 0);
+      MUST(listener >= 0);
+      MUST(setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again) == 0);
+      MUST(bind(listener, (struct sockaddr*)&address, sizeof address) == 0 && listen(listener, 16) == 0);
+    }
+    const int accepted = accept(listener, NULL, NULL);
     MUST(accepted >= 0);
-    close(fd);
     return accepted;
   }
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  MUST(fd >= 0);
   struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
   MUST(getaddrinfo(server, NULL, &hints, &found) == 0);
   address.sin_addr = ((struct sockaddr_in*)found->ai_addr)->sin_addr;
