@@ -31,9 +31,9 @@ static int result(uint64_t more) {
   return (int)(((turns * 31 + hundreds) * 31 + clock_reads) * 31 + more) & 0x7fffffff;
 }
 
-// Not a multiple of the time that a poll takes: at the same instant the order of two threads would count.
+// Often a multiple of the time that polls and clock reads take: two threads then act at the same instant.
 static void sleep_us(long us) {
-  const struct timespec time = {us / 1000000, us % 1000000 * 1000 + 3};
+  const struct timespec time = {us / 1000000, us % 1000000 * 1000};
   nanosleep(&time, NULL);
 }
 

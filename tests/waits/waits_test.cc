@@ -69,7 +69,7 @@ TEST(Turns, that_have_not_ended_leave_no_byte) {
 TEST(Turns, that_begin_where_others_end_are_as_executed) {
   for (const std::string& wait_case : continued_cases_of("gcc-O2")) {
     SCOPED_TRACE(wait_case);
-    equality::expect_equal(equality::run_both(request("gcc-O2", wait_case, 3'000)));
+    equality::expect_equal(equality::run_both(request("gcc-O2", wait_case, 2'000)));
   }
 }
 

@@ -47,9 +47,11 @@ Instant ThreadParking::end() {
   if (loop_->turn > Duration::zero()) {
     const std::int64_t due = looks();
     const bool takes_time = loop_->reads_clocks();
-    // A loop with clocks may be between two looks, after the last one.
+    // A loop with clocks may be between two looks, after the last one. What it does at this instant has already been done
+    // if the event that caused the wake-up is ordered after the thread's timer.
     const bool is_between = takes_time && loop_->time_of(due) != engine_.now();
-    when = is_between ? engine_.now() : loop_->time_of(due);
+    const Instant begins = engine_.now() + Duration(engine_.has_passed(timer_) ? 1 : 0);
+    when = is_between ? begins : loop_->time_of(due);
     // The thread resumes at the beginning of this turn, or of the turn before it if turns recompute values
     // for which only bounds are known.
     std::int64_t from = loop_->beginning(due - (is_between ? 1 : 0));
