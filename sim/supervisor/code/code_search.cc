@@ -246,7 +246,7 @@ class Part {
 
   // Code outside known functions to which these or the program's entry lead: assembly without unwind tables, stripped
   // programs. Returns the row of instructions around the address, each reached by a call or branch or from the one
-  // before it.
+  // before it. A call is assumed to return.
   std::optional<Function> called_code_around(std::uint64_t address) {
     if (!has_followed_calls_) follow_calls();
     const auto around = std::ranges::upper_bound(called_, address, {}, &Function::begin);

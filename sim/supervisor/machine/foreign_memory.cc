@@ -64,24 +64,29 @@ std::int64_t ForeignMemory::judged(std::int64_t answer) {
   return errno == EFAULT || errno == ESRCH ? 0 : -1;
 }
 
-std::size_t ForeignMemory::read(std::span<const spin::MemoryRange> from, std::byte* to) {
+template <class Call>
+std::size_t ForeignMemory::by_call(Call call, std::span<const spin::MemoryRange>& places, std::byte* local) {
   constexpr std::size_t kMost = 64;
   std::size_t done = 0;
-  while (has_calls_ && !from.empty()) {
+  while (has_calls_ && !places.empty()) {
     iovec remote[kMost];
-    const std::size_t n = std::min(kMost, from.size());
+    const std::size_t n = std::min(kMost, places.size());
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      remote[i] = {reinterpret_cast<void*>(from[i].address), from[i].length};
-      bytes += from[i].length;
+      remote[i] = {reinterpret_cast<void*>(places[i].address), places[i].length};
+      bytes += places[i].length;
     }
-    const iovec local{to + done, bytes};
-    const std::int64_t copied = judged(process_vm_readv(pid_, &local, 1, remote, n, 0));
+    const iovec here{local + done, bytes};
+    const std::int64_t copied = judged(call(pid_, &here, 1, remote, n, 0));
     if (copied < 0) break;
     done += static_cast<std::size_t>(copied);
-    if (static_cast<std::size_t>(copied) != bytes) return done;
-    from = from.subspan(n);
+    places = static_cast<std::size_t>(copied) == bytes ? places.subspan(n) : places.last(0);
   }
+  return done;
+}
+
+std::size_t ForeignMemory::read(std::span<const spin::MemoryRange> from, std::byte* to) {
+  const std::size_t done = by_call(process_vm_readv, from, to);
   return from.empty() ? done : done + read_by_file(from, to + done);
 }
 
@@ -109,23 +114,7 @@ std::size_t ForeignMemory::write(host::ProgramAddress to, std::span<const std::b
 }
 
 std::size_t ForeignMemory::write(std::span<const spin::MemoryRange> to, std::span<const std::byte> from) {
-  constexpr std::size_t kMost = 64;
-  std::size_t done = 0;
-  while (has_calls_ && !to.empty()) {
-    iovec remote[kMost];
-    const std::size_t n = std::min(kMost, to.size());
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      remote[i] = {reinterpret_cast<void*>(to[i].address), to[i].length};
-      bytes += to[i].length;
-    }
-    const iovec local{const_cast<std::byte*>(from.data() + done), bytes};
-    const std::int64_t copied = judged(process_vm_writev(pid_, &local, 1, remote, n, 0));
-    if (copied < 0) break;
-    done += static_cast<std::size_t>(copied);
-    if (static_cast<std::size_t>(copied) != bytes) return done;
-    to = to.subspan(n);
-  }
+  std::size_t done = by_call(process_vm_writev, to, const_cast<std::byte*>(from.data()));
   for (const spin::MemoryRange& place : to) {
     const std::size_t copied = write(place.address, from.subspan(done, place.length));
     done += copied;

@@ -86,6 +86,10 @@ class ForeignMemory {
   // pread or pwrite on that file of /proc/PID.
   template <class Transfer>
   std::size_t by_file(ProcessFile& file, Transfer transfer);
+  // Bytes that `call`, process_vm_readv or process_vm_writev, has moved between `places` and `local`. `places` keeps
+  // those that are left if the machine refuses the call.
+  template <class Call>
+  std::size_t by_call(Call call, std::span<const spin::MemoryRange>& places, std::byte* local);
   // Return value of one of the two calls; 0 if the memory or the process is gone, -1 if the machine refuses the call.
   std::int64_t judged(std::int64_t answer);
 
