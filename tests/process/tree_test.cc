@@ -115,8 +115,15 @@ TEST(Tree, links_lead_to_the_bus) {
   EXPECT_EQ(seen("readlink -f /sys/class/infiniband/mlx5_0/device/driver /sys/bus/pci/drivers/mlx5_core/0000:01:00.0"),
             "/sys/bus/pci/drivers/mlx5_core\n/sys/devices/pci0000:00/0000:01:00.0\n");
   EXPECT_EQ(seen("cat /sys/bus/pci/devices/0000:01:00.0/vendor"), seen("cat /sys/class/infiniband/mlx5_0/device/vendor"));
+  EXPECT_EQ(seen("cat /sys/bus/pci/devices/0000:01:00.0/vendor"), "0x5642\n");  // 16 bits of the profile's OUI, 0x025642
   EXPECT_EQ(seen("cat /sys/class/infiniband_verbs/uverbs0/ibdev /sys/class/infiniband_verbs/uverbs0/dev"),
             "mlx5_0\n231:192\n");
+}
+
+TEST(Tree, the_oom_score_becomes_negative_with_a_privilege_only) {
+  const support::RunReport run = support::run({.commands = {"server=sh -c 'echo -500 > /proc/self/oom_score_adj'"}});
+  EXPECT_NE(run.errors("server").find("Permission denied"), std::string::npos) << run.story();
+  EXPECT_TRUE(run.report["warnings"].empty()) << run.story();
 }
 
 TEST(Tree, an_interpreter_walks_it) {

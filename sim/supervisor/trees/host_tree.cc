@@ -244,7 +244,8 @@ void add_adapter(VirtualTree& tree, const HostSpec& host, std::size_t device, co
   const std::string driver = "bus/pci/drivers/mlx5_core";
   tree.add_link(slot + "/driver", "../../../" + driver);
   tree.add_link("/sys/" + driver + "/" + bus, "../../../../devices/pci0000:00/" + bus);
-  add_pci_device(tree, slot, attributes.vendor_id, attributes.vendor_part_id, hca.address().roce ? 0x02'0000 : 0x02'0700,
+  // The adapter's OUI stands for the PCI id of its maker, which has 16 bits.
+  add_pci_device(tree, slot, attributes.vendor_id & 0xffff, attributes.vendor_part_id, hca.address().roce ? 0x02'0000 : 0x02'0700,
                  device);
   tree.add_file(slot + "/numa_node", "0\n");
   tree.add_file(slot + "/local_cpus", "1\n");
