@@ -100,6 +100,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   first->scheduling = thread.scheduling;
   first->credentials = thread.credentials;
   child.limits = parent.limits;
+  child.oom_score_adjustment = parent.oom_score_adjustment;
   child.devices().inherit(parent.devices());
   protocol::ThreadSlot& child_slot = child.region().slot(thread.slot());
   child_slot.virtual_tid = child.pid();

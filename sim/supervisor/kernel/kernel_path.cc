@@ -203,8 +203,8 @@ CallOutcome open_node(CallContext& call, HostTrees& trees, const TreeWalk& walk,
     default:
       if (writes && !node.written_at.empty())
         return with_path(process, call.thread, Action::kNativePath, 0, node.written_at);
-      if (writes) return deny(call, trees, 0, walk.path, EACCES);
-      file = std::make_shared<ContentFile>(walk.path, node);
+      if (writes && !node.is_writable()) return deny(call, trees, 0, walk.path, EACCES);
+      file = std::make_shared<ContentFile>(walk.path, node, flags & O_ACCMODE);
   }
   file->set_number(number_of_path(walk.path));
   return call.install(std::move(file), (flags & O_NONBLOCK) != 0);
@@ -324,7 +324,7 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
     const std::int64_t wanted = a[path_at + 1];
     if ((wanted & ~std::int64_t{R_OK | W_OK | X_OK}) != 0) return Answer{-EINVAL};
     const bool writes =
-        (wanted & W_OK) != 0 && node.kind == VirtualNode::Kind::kFile && node.written_at.empty();
+        (wanted & W_OK) != 0 && node.kind == VirtualNode::Kind::kFile && !node.is_writable();
     const bool executes = (wanted & X_OK) != 0 && node.kind != VirtualNode::Kind::kFolder;
     return Answer{writes || executes ? -EACCES : 0};
   }

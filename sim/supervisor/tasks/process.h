@@ -83,6 +83,7 @@ class Process {
   // Contents of /proc/PID/environ (each NAME=value is followed by a zero byte) and /proc/PID/auxv.
   std::string environment, auxiliary_vector;
   void set_environment(const std::vector<std::string>& variables);
+  int oom_score_adjustment = 0;  // /proc/PID/oom_score_adj
   // As set by umask(2).
   unsigned file_mask() const;
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -155,6 +157,20 @@ std::string status_of(Process& process, std::uint32_t id, const std::string& nat
                     living_threads(process), ignored, caught, credentials.capability_lines());
 }
 
+// A write to /proc/PID/oom_score_adj. No process has CAP_SYS_RESOURCE, without which the value cannot become negative.
+int adjust_oom_score(Process& process, std::string_view text) {
+  constexpr int kMost = 1000;  // OOM_SCORE_ADJ_MAX
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < -kMost || value > kMost) return EINVAL;
+  if (value < 0) return EACCES;
+  process.oom_score_adjustment = value;
+  return 0;
+}
+
 // Files of /proc/[pid] about memory. Values that the simulation does not count are 0.
 void add_memory(VirtualTree& tree, Process& process, const std::string& folder, const std::string& native,
                 const ProcessTreeInputs& inputs) {
@@ -186,7 +202,10 @@ void add_memory(VirtualTree& tree, Process& process, const std::string& folder, 
     return text;
   });
   tree.add_file(folder + "/oom_score", "0\n");
-  tree.add_file(folder + "/oom_score_adj", "0\n");
+  tree.add_file(folder + "/oom_score_adj", [&process] { return fmt::format("{}\n", process.oom_score_adjustment); });
+  tree.at(folder + "/oom_score_adj")->store = [&process](std::string_view text) {
+    return adjust_oom_score(process, text);
+  };
   tree.add_file(folder + "/oom_adj", "0\n");
   tree.add_file(folder + "/coredump_filter", "00000033\n");
 }

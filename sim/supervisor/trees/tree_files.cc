@@ -30,7 +30,7 @@ unsigned char type_of(VirtualNode::Kind kind) {
 }  // namespace
 
 int TreeFile::access_mode() const { return O_RDONLY; }
-std::uint32_t ContentFile::mode() const { return S_IFREG | 0444; }
+std::uint32_t ContentFile::mode() const { return S_IFREG | (store_ == nullptr ? 0444 : 0644); }
 std::uint32_t FolderFile::mode() const { return S_IFDIR | 0755; }
 
 std::int64_t TreeFile::seek(std::int64_t offset, int whence) {
@@ -51,6 +51,13 @@ std::int64_t ContentFile::read_at(std::uint64_t position, std::size_t limit, std
   bytes.insert(bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(position),
                all.begin() + static_cast<std::ptrdiff_t>(position + n));
   return static_cast<std::int64_t>(n);
+}
+
+IoResult ContentFile::write(std::span<const std::byte> bytes) {
+  if (store_ == nullptr) return -EINVAL;
+  if (const int error = store_({reinterpret_cast<const char*>(bytes.data()), bytes.size()}); error != 0) return -error;
+  position_ += bytes.size();
+  return static_cast<std::int64_t>(bytes.size());
 }
 
 IoResult ContentFile::read(std::size_t limit, std::vector<std::byte>& bytes) {

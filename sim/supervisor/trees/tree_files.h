@@ -1,8 +1,13 @@
 // Open files and folders of a host's own trees.
 #pragma once
 
+#include <fcntl.h>
+
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/supervisor/files/virtual_file.h"
@@ -32,8 +37,11 @@ class TreeFile : public VirtualFile {
 // A regular file. Its content is produced anew at each read from the beginning.
 class ContentFile final : public TreeFile {
  public:
-  ContentFile(std::string path, const VirtualNode& node)
-      : TreeFile(std::move(path)), content_(node.content), is_of_fabric_(node.is_of_fabric) {}
+  // `access`: O_RDONLY, or O_WRONLY or O_RDWR if the node can be written.
+  ContentFile(std::string path, const VirtualNode& node, int access = O_RDONLY)
+      : TreeFile(std::move(path)), content_(node.content), store_(node.store), access_(access),
+        is_of_fabric_(node.is_of_fabric) {}
+  int access_mode() const override { return access_; }
   bool reaches_beyond_host() const override { return is_of_fabric_; }
   std::uint32_t mode() const override;
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
@@ -41,10 +49,13 @@ class ContentFile final : public TreeFile {
   IoResult read_async(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes) override {
     return read_at(position, limit, bytes);
   }
+  IoResult write(std::span<const std::byte> bytes) override;
 
  private:
   std::uint64_t size() const override { return text_ == nullptr ? 0 : text_->size(); }
   VirtualNode::Content content_;
+  std::function<int(std::string_view)> store_;
+  int access_;
   bool is_of_fabric_;
   VirtualNode::Text text_;
 };

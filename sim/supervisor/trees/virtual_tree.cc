@@ -33,7 +33,7 @@ std::uint32_t VirtualNode::mode() const {
     case Kind::kFolder:
       return S_IFDIR | 0755;
     case Kind::kFile:
-      return S_IFREG | 0444;
+      return S_IFREG | (is_writable() ? 0644 : 0444);
     case Kind::kLink:
       return S_IFLNK | 0777;
     case Kind::kDevice:

@@ -27,6 +27,18 @@ static long field(const char* name) {
   return strtol(line + strlen(name), NULL, 10);
 }
 
+// The result of writing `value` to oom_score_adj, 0 or an errno. No value is below 0, which needs a privilege.
+static int adjust(const char* value) {
+  const int fd = open("/proc/self/oom_score_adj", O_RDWR);
+  EXPECT(fd >= 0);
+  const ssize_t n = write(fd, value, strlen(value));
+  const int error = n == (ssize_t)strlen(value) ? 0 : errno;
+  char read_back[16] = "";
+  EXPECT(pread(fd, read_back, sizeof read_back, 0) > 0 && close(fd) == 0);
+  EXPECT(error != 0 || atoi(read_back) == atoi(value));
+  return error;
+}
+
 static void* thread(void* argument) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/status", gettid());
@@ -104,6 +116,8 @@ int main(void) {
 
   pthread_t other;
   EXPECT(pthread_create(&other, NULL, thread, NULL) == 0 && pthread_join(other, NULL) == 0);
+  EXPECT(adjust("800\n") == 0 && adjust(" 900 \n") == 0);
+  EXPECT(adjust("1001") == EINVAL && adjust("many") == EINVAL && adjust("1 2") == EINVAL);
   const pid_t child = fork();
   if (child == 0) {
     while (1) pause();
@@ -111,6 +125,9 @@ int main(void) {
   snprintf(path, sizeof path, "/proc/%d/status", child);
   content_of(path);
   EXPECT(field("\nPid:") == child && field("\nPPid:") == getpid());
+  snprintf(path, sizeof path, "/proc/%d/oom_score_adj", child);
+  EXPECT(atoi(content_of(path)) == 900);
+  snprintf(path, sizeof path, "/proc/%d/status", child);
   EXPECT(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
   printf("gone: %d\n", open(path, O_RDONLY) == -1 && errno == ENOENT && access("/proc/999999", F_OK) == -1);
   return 0;
