@@ -112,6 +112,15 @@ bool is_terminal(const struct stat& status) {
          (kind >= kPseudoFirst && kind <= kPseudoLast);
 }
 
+// Whether open(2) of a named pipe joins the pipe. The machine's kernel answers the others at once: O_PATH does not
+// join it, and the other conditions are errors.
+bool opens_pipe(const std::string& native, int flags) {
+  if ((flags & (O_PATH | O_DIRECTORY)) != 0 || (flags & O_ACCMODE) == O_ACCMODE) return false;
+  if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return false;
+  struct stat status;
+  return (flags & O_NOFOLLOW) == 0 || (lstat(native.c_str(), &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
 }  // namespace
 
 // The common answer of all calls to a path that leads to nothing in a tree; nullopt: there is a file.
@@ -408,7 +417,7 @@ CallOutcome sys_open(CallContext& call, HostTrees& trees) {
   const std::string native = process.native_path(static_cast<int>(folder), *path);
   struct stat status;
   const bool exists = stat(native.c_str(), &status) == 0;
-  if (exists && S_ISFIFO(status.st_mode)) return open_fifo(call, native, flags);
+  if (exists && S_ISFIFO(status.st_mode) && opens_pipe(native, flags)) return open_fifo(call, native, flags);
   if (exists && is_terminal(status)) {
     call.warn(fmt::format("terminals are not simulated; the program that opened {} got ENODEV", *path));
     return Answer{-ENODEV};
