@@ -219,13 +219,13 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
       case protocol::PathUse::kOpen: {
         const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];
         const NativeFile opened = {result, nullptr, true};
-        if (made) note_made(opened);
+        if (made) note_made(opened, resolved[i].native, (flags & O_TMPFILE) == O_TMPFILE);
         if (made) note_folder_of(resolved[i].native);
         if (!made && (flags & O_TRUNC) != 0) note_change(opened);
         break;
       }
       case protocol::PathUse::kMake:
-        if (call.paths[1].path < 0) note_made(file);
+        if (call.paths[1].path < 0) note_made(file, resolved[i].native, false);
         note_folder_of(resolved[i].native);
         break;
       case protocol::PathUse::kRemove:

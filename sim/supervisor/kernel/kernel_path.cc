@@ -457,6 +457,22 @@ CallOutcome find_executable(CallContext& call, HostTrees& trees, std::string& pa
   return std::nullopt;
 }
 
+namespace {
+
+// A new file in a set-group-id folder.
+Answer take_group_of_folder(CallContext& call) {
+  protocol::FileNumber both[2];
+  std::memcpy(both, call.process.region().mailbox(call.thread.slot()).data(), sizeof both);
+  OwnFiles& files = call.host.own_files;
+  const UserId group = files.meet({both[1].device, both[1].inode}).group;
+  OwnFile& made = files.make({both[0].device, both[0].inode});
+  made.user = call.thread.credentials.users().file_system;
+  made.group = group;
+  return {call.thread.credentials.is_in_group(group) || call.thread.credentials.may(kCapFsetId) ? 0 : 1};
+}
+
+}  // namespace
+
 CallOutcome sys_file_numbers(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
@@ -464,6 +480,7 @@ CallOutcome sys_file_numbers(CallContext& call) {
   if (a[0] < 0 || a[0] > static_cast<std::int64_t>(mailbox.size() / sizeof(protocol::FileNumber))) return Answer{-EINVAL};
   std::vector<protocol::FileNumber> files(static_cast<std::size_t>(a[0]));
   std::memcpy(files.data(), mailbox.data(), files.size() * sizeof files[0]);
+  if (a[2] != 0) return take_group_of_folder(call);
   for (protocol::FileNumber& file : files) {
     const bool is_new = a[1] != 0;
     OwnFiles& files_of_host = call.host.own_files;
