@@ -230,6 +230,7 @@ const std::vector<Coverage> kCoverage = {
     {"fsync, syncfs", "synchronised"},
     {"/proc of processes", "proc_self Tree.ps_shows_the_processes_of_the_host"},
     {"hostname, /etc/hosts", "identity addresses"},
+    {"O_PATH, O_TMPFILE", "open_places"},
     {"times, getrusage", "cpu_times"},
     {"sched_getaffinity, CPU counts", "proc_machine"},
     {"order of folders", "folder_order Simulated.folders_are_told_in_order"},

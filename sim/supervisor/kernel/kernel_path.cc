@@ -358,6 +358,14 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
   }
 }
 
+// linkat(2) of /proc/PID/fd/N to a name outside the trees: how a file of O_TMPFILE gets its name.
+Answer link_open_file(CallContext& call, const TreeWalk& found) {
+  Process& owner = owner_of(call, found);
+  if (!may_look_into(call.thread, owner)) return {-EACCES};
+  if (owner.files().at(found.descriptor) != nullptr) return {-EXDEV};
+  return with_path(call.process, call.thread, Action::kNativePath, 0, native_descriptor(call.process, owner, found.descriptor));
+}
+
 }  // namespace
 
 CallOutcome sys_path(CallContext& call, HostTrees& trees) {
@@ -378,6 +386,7 @@ CallOutcome sys_path(CallContext& call, HostTrees& trees) {
   }
   if (!found[0] && !found[1]) return Answer{0, Action::kNative};
   if (row.paths[1].path >= 0) {  // link and rename
+    if (found[0] && !found[1] && found[0]->end == End::kDescriptor) return link_open_file(call, *found[0]);
     if (!found[0] || !found[1]) return Answer{-EXDEV};
     return deny(call, trees, 1, found[1]->path, error_of_change(row.paths[1].use, call.number, *found[1]));
   }
