@@ -186,7 +186,7 @@ const std::vector<Coverage> kCoverage = {
     {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
     {"asynchronous input and output (io_submit)", "async_io"},
     {"limits, priorities, locked memory",
-     "attributes descriptor_limit Surroundings.of_the_caller_do_not_show Surroundings.outside_are_out_of_reach"},
+     "attributes priorities descriptor_limit Surroundings.of_the_caller_do_not_show Surroundings.outside_are_out_of_reach"},
     {"users, groups, capabilities", "credentials Credentials.are_the_same_for_every_caller"},
     {"what the machine does to a run",
      "Machine.ends_a_program_from_outside Machine.refuses_a_thread Machine.refuses_memory Machine.sends_a_signal"},
