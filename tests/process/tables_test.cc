@@ -203,7 +203,7 @@ const std::vector<Coverage> kCoverage = {
     {"half-close", "tcp_half_close"},
     {"non-blocking connect", "connect_nonblocking"},
     {"urgent data: refused", "Simulated.refused_calls_are_named"},
-    {"SO_*, TCP_*", "tcp_options"},
+    {"SO_*, TCP_*", "tcp_options option_errors"},
     {"sendmsg, recvmsg, sendmmsg, recvmmsg", "udp_messages socketpair_kinds pass_files"},
     {"sendfile", "sendfile_kinds"},
     {"`FILE*` on sockets", "stdio_socket tcp_file"},
