@@ -99,7 +99,8 @@ std::string control_table() {
   using protocol::ControlKind;
   return "Options of `prctl` (`verbs_shim/protocol/process_control.h`); any other gets EINVAL and a warning with its name.\n\n"
          "| who answers | options |\n|---|---|\n| the kernel | " +
-         of_kind(ControlKind::kKernel) + " |\n| the supervisor | " + of_kind(ControlKind::kCredentials) +
+         of_kind(ControlKind::kKernel) + " |\n| the supervisor | " + of_kind(ControlKind::kCredentials) + ", " +
+         of_kind(ControlKind::kRelatives) +
          " |\n| stored and returned, without effect | " + of_kind(ControlKind::kSetting) + ", " + of_kind(ControlKind::kStored) +
          " |\n| always the same | " + of_kind(ControlKind::kFixed) + " |\n";
 }
@@ -169,6 +170,7 @@ const std::vector<Coverage> kCoverage = {
     {"exec, also `env -i`", "exec_programs exec_errors exec_from_thread exec_signal_state exec_descriptors close_range_exec"},
     {"wait", "wait_options fork_exit_codes stop_continue"},
     {"daemons, sessions, process groups", "daemon_process session signal_group"},
+    {"orphans, end of a parent (prctl)", "relatives orphan"},
     {"pipes and named pipes", "pipe_basic pipe_capacity pipe_signal pipe_threads named_pipe"},
     {"socketpairs, AF_UNIX", "socketpair_kinds unix_stream unix_datagram unix_processes unix_credentials"},
     {"descriptors in messages", "pass_descriptors pass_files pass_memory"},
@@ -228,9 +230,9 @@ const std::vector<Coverage> kCoverage = {
     {"/dev/infiniband, /sys/class/net", "Tree.ls_lists_adapters_and_their_devices proc_machine"},
     {"/proc/cpuinfo, /proc/stat, boot_id", "proc_machine clocks"},
     {"fsync, syncfs", "synchronised"},
+    {"O_PATH, O_TMPFILE", "open_places"},
     {"/proc of processes", "proc_self Tree.ps_shows_the_processes_of_the_host"},
     {"hostname, /etc/hosts", "identity addresses"},
-    {"O_PATH, O_TMPFILE", "open_places"},
     {"times, getrusage", "cpu_times"},
     {"sched_getaffinity, CPU counts", "proc_machine"},
     {"order of folders", "folder_order Simulated.folders_are_told_in_order"},

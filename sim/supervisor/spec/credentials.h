@@ -36,6 +36,8 @@ class Credentials {
   const std::vector<UserId>& supplementary() const { return supplementary_; }
   bool may(int capability) const { return (effective_ >> capability & 1) != 0; }
   bool is_in_group(UserId group) const;
+  // Whether both have the same effective and file system ids.
+  bool acts_as(const Credentials& other) const;
   // Credentials by which access(2) decides: those of the real user and group.
   Credentials of_real_user() const;
   // Whether a file of that owner, group and mode (st_mode) may be used as `wanted` says: R_OK | W_OK | X_OK.
