@@ -81,6 +81,7 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   child.auxiliary_vector = parent.auxiliary_vector;
   child.begin_as_copy_of(parent, run_.engine.now());
   child.family().parent = parent.pid();
+  child.family().parent_thread = thread.tid();
   child.family().group = parent.family().group;
   child.family().session = parent.family().session;
   child.family().first_of_program = false;

@@ -45,6 +45,7 @@ void ProcessLifetimes::end_thread(Thread& thread) {
     i < 1000 ? sched_yield() : usleep(100);
   }
   thread.die();
+  leave_children(thread);
   // Memory is accessed through a live thread's id.
   if (process.memory().reached_through() == native_tid) {
     for (const auto& other : process.threads()) {
@@ -208,29 +209,85 @@ void ProcessLifetimes::release_parent(Process& child) {
   child.family().released->changed();
 }
 
+namespace {
+
+// The thread of a process that becomes the parent of another thread's children.
+std::uint32_t first_living_thread(Process& process) {
+  for (const auto& thread : process.threads()) {
+    if (thread->state() != Thread::State::kDead) return thread->tid();
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Process*> ProcessLifetimes::children_of(Process& process, std::uint32_t thread) {
+  std::vector<Process*> children;
+  for (Process* const other : parts_.processes.on_host(process.host_index())) {
+    const Family& family = other->family();
+    if (!other->alive || family.parent != process.pid()) continue;
+    if (thread == 0 || family.parent_thread == thread) children.push_back(other);
+  }
+  return children;
+}
+
+void ProcessLifetimes::send_death_signals(Process& parent, const std::vector<Process*>& children) {
+  for (Process* const child : children) {
+    const int number = child->family().death_signal;
+    if (number != 0 && child->alive)
+      signal(*child, number, {.code = SI_USER, .sender = parent.pid(), .user = parent.credentials().users().real});
+  }
+}
+
+// Another thread of the process becomes the children's parent.
+void ProcessLifetimes::leave_children(Thread& thread) {
+  Process& process = thread.process();
+  const std::vector<Process*> children = children_of(process, thread.tid());
+  for (Process* const child : children) child->family().parent_thread = first_living_thread(process);
+  send_death_signals(process, children);
+}
+
+// The nearest ancestor that has called prctl(PR_SET_CHILD_SUBREAPER); nullptr: init.
+Process* ProcessLifetimes::subreaper_of(Process& process) {
+  Process* ancestor = parts_.processes.parent_of(process);
+  while (ancestor != nullptr && !ancestor->family().is_subreaper) ancestor = parts_.processes.parent_of(*ancestor);
+  return ancestor;
+}
+
+// A child that has ended becomes waitable.
+void ProcessLifetimes::report_end(Process& parent, const EndedChild& child) {
+  if (parent.disposition(SIGCHLD) != protocol::kSignalIgnored) parent.family().ended.push_back(child);
+  parent.family().children->changed();
+  send_signal(parent, SIGCHLD, origin_of_child(child.pid, child.status, child.user));
+}
+
+// Live and ended children get another parent.
+void ProcessLifetimes::leave_orphans(Process& process) {
+  Process* const reaper = subreaper_of(process);
+  const std::uint32_t parent = reaper == nullptr ? Family::kInit : reaper->pid();
+  const std::vector<Process*> children = children_of(process, 0);
+  for (Process* const child : children) {
+    child->family().parent = parent;
+    child->family().parent_thread = reaper == nullptr ? 0 : first_living_thread(*reaper);
+    child->region().header().parent_virtual_pid = parent;
+  }
+  for (const EndedChild& ended : std::exchange(process.family().ended, {})) {
+    if (reaper != nullptr) report_end(*reaper, ended);
+  }
+  process.family().changed.clear();
+  send_death_signals(process, children);
+}
+
 // The process has ended; `status` is a wait status of wait(2).
 void ProcessLifetimes::end_family(Process& process, int status) {
   release_parent(process);
   Family& family = process.family();
-  family.ended.clear();
-  family.changed.clear();
-  for (Process* const other : parts_.processes.on_host(process.host_index())) {
-    if (!other->alive) continue;
-    if (other->family().parent == process.pid()) {
-      other->family().parent = Family::kInit;
-      other->region().header().parent_virtual_pid = Family::kInit;
-    }
-  }
+  leave_orphans(process);
   Process* const parent = parts_.processes.parent_of(process);
   if (parent == nullptr) return;
   std::erase_if(parent->family().changed,
                 [&](const EndedChild& child) { return child.pid == process.pid(); });
-  if (parent->disposition(SIGCHLD) != protocol::kSignalIgnored) {
-    parent->family().ended.push_back(
-        {process.pid(), family.group, status, process.credentials().users().real});
-  }
-  parent->family().children->changed();
-  send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status, process.credentials().users().real));
+  report_end(*parent, {process.pid(), family.group, status, process.credentials().users().real});
 }
 
 }  // namespace verbatim::supervisor

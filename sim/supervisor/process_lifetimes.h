@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "sim/core/engine.h"
 #include "sim/supervisor/run_context.h"
 
 namespace verbatim::supervisor {
 
+struct EndedChild;
 class Kernel;
 class MachineWatch;
 class Process;
@@ -64,6 +66,13 @@ class ProcessLifetimes {
  private:
   void reap(Process& process);
   void end_family(Process& process, int status);
+  // Live children of the process, or of one of its threads (not 0).
+  std::vector<Process*> children_of(Process& process, std::uint32_t thread);
+  void send_death_signals(Process& parent, const std::vector<Process*>& children);
+  void leave_children(Thread& thread);
+  void leave_orphans(Process& process);
+  Process* subreaper_of(Process& process);
+  static void report_end(Process& parent, const EndedChild& child);
   void stop(Process& process, int signal);
   void go_on(Process& process);
   void notify_parent(Process& process, int status);

@@ -1,6 +1,7 @@
 // A program's credentials and their effects: root at first, then nobody, across threads, fork and exec.
 // Natively it must run as root; in the simulator the result is the same for any user. "own": owners of files.
-// "rights": access to the machine's files. "folders": access to the host's own folders.
+// "groups": folders that give their group to files. "rights": access to the machine's files. "folders": access to the
+// host's own folders.
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -185,6 +186,67 @@ static void own_files(void) {
   const char* const names[] = {"roots", "link", "nobodys"};
   for (int i = 0; i < 3; ++i) EXPECT(unlink(names[i]) == 0);
   EXPECT(rmdir("folder") == 0 && rmdir(folder) == 0);
+}
+
+static void make_in_each(const char* who) {
+  char name[64];
+  const char* const folders[] = {"plain", "giving"};
+  for (int i = 0; i < 2; ++i) {
+    snprintf(name, sizeof name, "%s/file-%s", folders[i], who);
+    close(open(name, O_CREAT | O_WRONLY | O_EXCL, 02755));
+    tell_owner(name);
+    snprintf(name, sizeof name, "%s/folder-%s", folders[i], who);
+    EXPECT(mkdir(name, 0755) == 0);
+    tell_owner(name);
+    snprintf(name, sizeof name, "%s/pipe-%s", folders[i], who);
+    EXPECT(mknod(name, S_IFIFO | 0640, 0) == 0);
+    tell_owner(name);
+    snprintf(name, sizeof name, "%s/link-%s", folders[i], who);
+    EXPECT(symlink("nowhere", name) == 0);
+    tell_owner(name);
+    struct stat status;
+    const int fd = open(folders[i], O_TMPFILE | O_WRONLY, 0600);
+    EXPECT(fd >= 0 && fstat(fd, &status) == 0 && close(fd) == 0);
+    printf("without a name: %u %u\n", status.st_uid, status.st_gid);
+    fflush(stdout);
+  }
+}
+
+// Files made in a folder with S_ISGID get its group, and folders S_ISGID too. S_ISGID of an executable file needs
+// membership of the group.
+static void inherit_groups(void) {
+  char folder[] = "/tmp/groups-XXXXXX";
+  EXPECT(mkdtemp(folder) != NULL && chmod(folder, 0777) == 0 && chdir(folder) == 0);
+  umask(0);
+  EXPECT(mkdir("plain", 0777) == 0 && chown("plain", 0, 24) == 0);
+  EXPECT(mkdir("giving", 0777) == 0 && chown("giving", 0, 24) == 0 && chmod("giving", 02777) == 0);
+  make_in_each("root");
+  if (fork() == 0) {
+    EXPECT(setgroups(0, NULL) == 0 && setgid(52) == 0 && setuid(51) == 0);
+    make_in_each("stranger");
+    _exit(0);
+  }
+  EXPECT(status_of(-1) == 0);
+  if (fork() == 0) {
+    const gid_t group = 24;
+    EXPECT(setgroups(1, &group) == 0 && setgid(52) == 0 && setuid(51) == 0);
+    make_in_each("member");
+    _exit(0);
+  }
+  EXPECT(status_of(-1) == 0);
+  const char* const users[] = {"root", "stranger", "member"};
+  for (int i = 0; i < 6; ++i) {
+    char name[64];
+    const char* const within = i < 3 ? "plain" : "giving";
+    const char* const kinds[] = {"file", "pipe", "link"};
+    for (int j = 0; j < 3; ++j) {
+      snprintf(name, sizeof name, "%s/%s-%s", within, kinds[j], users[i % 3]);
+      EXPECT(unlink(name) == 0);
+    }
+    snprintf(name, sizeof name, "%s/folder-%s", within, users[i % 3]);
+    EXPECT(rmdir(name) == 0);
+  }
+  EXPECT(rmdir("plain") == 0 && rmdir("giving") == 0 && rmdir(folder) == 0);
 }
 
 static void in_a_child(void (*what)(void)) {
@@ -432,6 +494,10 @@ int main(int count, char** arguments) {
   }
   if (count > 1 && strcmp(arguments[1], "own") == 0) {
     own_files();
+    return 0;
+  }
+  if (count > 1 && strcmp(arguments[1], "groups") == 0) {
+    inherit_groups();
     return 0;
   }
   if (count > 1 && strcmp(arguments[1], "rights") == 0) {

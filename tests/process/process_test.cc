@@ -318,6 +318,18 @@ TEST(Simulated, a_stopped_program_that_nobody_continues_is_a_deadlock) {
   EXPECT_NE(run.err.find("is stopped by signal 19, and no process sends it SIGCONT"), std::string::npos) << run.err;
 }
 
+// Calls that block are executed early in a slice: the run ends at their time, when files are recorded.
+TEST(Simulated, a_deadlock_is_at_the_time_of_the_last_call_in_both_modes) {
+  for (const std::string last : {"exec cat /tmp/pipe", "exec 3<> /tmp/pipe; read line <& 3"}) {
+    const std::vector<std::string> commands = {"server=sh -c 'echo text > /tmp/file; mkfifo /tmp/pipe; " + last + "'"};
+    const RunReport slices = support::run({.commands = commands});
+    const RunReport calls = support::run({.commands = commands, .options = {"--call-by-call"}});
+    EXPECT_EQ(slices.code, 3) << slices.story();
+    EXPECT_EQ(slices.report["virtual_time_ps"], calls.report["virtual_time_ps"]) << slices.story() << calls.story();
+    EXPECT_EQ(slices.digest(), calls.digest());
+  }
+}
+
 TEST(Simulated, time_passes_only_as_asked) {
   const RunReport run = support::run({.commands = {"server=sleep 1000"}});
   EXPECT_EQ(run.code, 0) << run.story();

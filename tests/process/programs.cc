@@ -27,7 +27,11 @@ std::vector<Program> programs_with_arguments() {
                                    {"many_descriptors 1100 1100"}, {"many_descriptors 4000 4000"}};
   // Natively only root can.
   if (geteuid() != 0) return programs;
-  programs.insert(programs.end(), {{"credentials"}, {"credentials own"}, {"credentials rights"}, {"credentials folders"}});
+  programs.insert(programs.end(), {{"credentials"},
+                                   {"credentials own"},
+                                   {"credentials groups"},
+                                   {"credentials rights"},
+                                   {"credentials folders"}});
   return programs;
 }
 

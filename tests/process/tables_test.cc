@@ -99,7 +99,8 @@ std::string control_table() {
   using protocol::ControlKind;
   return "Options of `prctl` (`verbs_shim/protocol/process_control.h`); any other gets EINVAL and a warning with its name.\n\n"
          "| who answers | options |\n|---|---|\n| the kernel | " +
-         of_kind(ControlKind::kKernel) + " |\n| the supervisor | " + of_kind(ControlKind::kCredentials) +
+         of_kind(ControlKind::kKernel) + " |\n| the supervisor | " + of_kind(ControlKind::kCredentials) + ", " +
+         of_kind(ControlKind::kRelatives) +
          " |\n| stored and returned, without effect | " + of_kind(ControlKind::kSetting) + ", " + of_kind(ControlKind::kStored) +
          " |\n| always the same | " + of_kind(ControlKind::kFixed) + " |\n";
 }
@@ -169,6 +170,7 @@ const std::vector<Coverage> kCoverage = {
     {"exec, also `env -i`", "exec_programs exec_errors exec_from_thread exec_signal_state exec_descriptors close_range_exec"},
     {"wait", "wait_options fork_exit_codes stop_continue"},
     {"daemons, sessions, process groups", "daemon_process session signal_group"},
+    {"orphans, end of a parent (prctl)", "relatives orphan"},
     {"pipes and named pipes", "pipe_basic pipe_capacity pipe_signal pipe_threads named_pipe"},
     {"socketpairs, AF_UNIX", "socketpair_kinds unix_stream unix_datagram unix_processes unix_credentials"},
     {"descriptors in messages", "pass_descriptors pass_files pass_memory"},
@@ -186,7 +188,7 @@ const std::vector<Coverage> kCoverage = {
     {"EINTR and SA_RESTART", "interval_timers pipe_signal signal_waits highest_signal interrupted"},
     {"asynchronous input and output (io_submit)", "async_io"},
     {"limits, priorities, locked memory",
-     "attributes descriptor_limit Surroundings.of_the_caller_do_not_show Surroundings.outside_are_out_of_reach"},
+     "attributes priorities descriptor_limit Surroundings.of_the_caller_do_not_show Surroundings.outside_are_out_of_reach"},
     {"users, groups, capabilities", "credentials Credentials.are_the_same_for_every_caller"},
     {"what the machine does to a run",
      "Machine.ends_a_program_from_outside Machine.refuses_a_thread Machine.refuses_memory Machine.sends_a_signal"},
@@ -203,7 +205,7 @@ const std::vector<Coverage> kCoverage = {
     {"half-close", "tcp_half_close"},
     {"non-blocking connect", "connect_nonblocking"},
     {"urgent data: refused", "Simulated.refused_calls_are_named"},
-    {"SO_*, TCP_*", "tcp_options"},
+    {"SO_*, TCP_*", "tcp_options option_errors"},
     {"sendmsg, recvmsg, sendmmsg, recvmmsg", "udp_messages socketpair_kinds pass_files"},
     {"sendfile", "sendfile_kinds"},
     {"`FILE*` on sockets", "stdio_socket tcp_file"},
@@ -228,6 +230,7 @@ const std::vector<Coverage> kCoverage = {
     {"/dev/infiniband, /sys/class/net", "Tree.ls_lists_adapters_and_their_devices proc_machine"},
     {"/proc/cpuinfo, /proc/stat, boot_id", "proc_machine clocks"},
     {"fsync, syncfs", "synchronised"},
+    {"O_PATH, O_TMPFILE", "open_places"},
     {"/proc of processes", "proc_self Tree.ps_shows_the_processes_of_the_host"},
     {"hostname, /etc/hosts", "identity addresses"},
     {"times, getrusage", "cpu_times"},

@@ -39,7 +39,8 @@ inline constexpr std::uint64_t kTreeDevice = 13;                 // st_dev in tr
 inline constexpr std::int64_t kFileTimeShift = 1'200'000'000;    // seconds
 inline constexpr std::int64_t kFirstMachineTime = 1'600'000'000; // seconds since 1970, in the file system
 // kFileNumbersCall: asks for inode numbers as programs see them, and owners. arguments: [0] count, [1] 1: the
-// files are new. The mailbox holds FileNumber structures.
+// files are new, [2] 1: one new file, which gets the group of its folder, the second FileNumber. The mailbox holds
+// FileNumber structures. Returns 0; with [2], 1 if the thread is not in that group and lacks CAP_FSETID.
 struct FileNumber {
   std::uint64_t device, inode;  // st_dev and st_ino of the machine; in the answer, `inode` is the program's
   std::uint32_t user, group;    // in the answer only

@@ -11,6 +11,7 @@ namespace verbatim::protocol {
 enum class ControlKind : std::uint8_t {
   kKernel,       // passed to the kernel: the thread's own name
   kCredentials,  // answered by the supervisor (sim/supervisor/spec/credentials.h)
+  kRelatives,    // answered by the supervisor: about parent and descendants (sim/supervisor/tasks/family.h)
   kFixed,        // `value`, which may be -errno, for all arguments
   kSetting,      // stored without effect; arguments from 0 to `value` - 1 are valid, all if it is negative
   kStored,       // the value stored by kSetting for option `value`; `first` before that
@@ -22,6 +23,7 @@ struct ControlOption {
   ControlKind kind;
   int value = 0;
   long first = 0;
+  int unused_from = 6;  // index of the first argument that must be 0
 };
 
 inline constexpr int kControlAuxiliaryVector = 0x41555856;  // PR_GET_AUXV, missing from some headers
@@ -30,8 +32,8 @@ inline constexpr long kUsualSlackNs = 50'000;
 
 // clang-format off
 inline constexpr ControlOption kControlOptions[] = {
-    {PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG", ControlKind::kSetting, 65},  // the shim's own setting stays in force
-    {PR_GET_PDEATHSIG, "PR_GET_PDEATHSIG", ControlKind::kStored, PR_SET_PDEATHSIG},
+    {PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG", ControlKind::kRelatives},  // the shim's own setting stays in force
+    {PR_GET_PDEATHSIG, "PR_GET_PDEATHSIG", ControlKind::kRelatives},
     {PR_GET_DUMPABLE, "PR_GET_DUMPABLE", ControlKind::kStored, PR_SET_DUMPABLE, 1},
     {PR_SET_DUMPABLE, "PR_SET_DUMPABLE", ControlKind::kSetting, 2},  // the adapter's DMA needs the process readable
     {PR_GET_UNALIGN, "PR_GET_UNALIGN", ControlKind::kFixed, -EINVAL},
@@ -63,18 +65,19 @@ inline constexpr ControlOption kControlOptions[] = {
     {PR_MCE_KILL, "PR_MCE_KILL", ControlKind::kSetting, 2},
     {PR_MCE_KILL_GET, "PR_MCE_KILL_GET", ControlKind::kFixed, PR_MCE_KILL_DEFAULT},
     {PR_SET_MM, "PR_SET_MM", ControlKind::kFixed, -EPERM},
-    {PR_GET_CHILD_SUBREAPER, "PR_GET_CHILD_SUBREAPER", ControlKind::kStored, PR_SET_CHILD_SUBREAPER},
-    {PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", ControlKind::kFixed, 0},
-    {PR_GET_NO_NEW_PRIVS, "PR_GET_NO_NEW_PRIVS", ControlKind::kFixed, 1},  // as for every simulated program
+    {PR_SET_CHILD_SUBREAPER, "PR_SET_CHILD_SUBREAPER", ControlKind::kRelatives},
+    {PR_GET_CHILD_SUBREAPER, "PR_GET_CHILD_SUBREAPER", ControlKind::kRelatives},
+    {PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", ControlKind::kFixed, 0, 0, 2},
+    {PR_GET_NO_NEW_PRIVS, "PR_GET_NO_NEW_PRIVS", ControlKind::kFixed, 1, 0, 1},  // as for every simulated program
     {PR_GET_TID_ADDRESS, "PR_GET_TID_ADDRESS", ControlKind::kFixed, -EINVAL},
-    {PR_SET_THP_DISABLE, "PR_SET_THP_DISABLE", ControlKind::kSetting, -1},
-    {PR_GET_THP_DISABLE, "PR_GET_THP_DISABLE", ControlKind::kStored, PR_SET_THP_DISABLE},
+    {PR_SET_THP_DISABLE, "PR_SET_THP_DISABLE", ControlKind::kSetting, -1, 0, 2},
+    {PR_GET_THP_DISABLE, "PR_GET_THP_DISABLE", ControlKind::kStored, PR_SET_THP_DISABLE, 0, 1},
     {PR_SET_FP_MODE, "PR_SET_FP_MODE", ControlKind::kFixed, -EINVAL},
     {PR_GET_FP_MODE, "PR_GET_FP_MODE", ControlKind::kFixed, -EINVAL},
     {PR_CAP_AMBIENT, "PR_CAP_AMBIENT", ControlKind::kCredentials},
     {PR_SVE_SET_VL, "PR_SVE_SET_VL", ControlKind::kFixed, -EINVAL},
     {PR_SVE_GET_VL, "PR_SVE_GET_VL", ControlKind::kFixed, -EINVAL},
-    {PR_GET_SPECULATION_CTRL, "PR_GET_SPECULATION_CTRL", ControlKind::kFixed, PR_SPEC_NOT_AFFECTED},
+    {PR_GET_SPECULATION_CTRL, "PR_GET_SPECULATION_CTRL", ControlKind::kFixed, PR_SPEC_NOT_AFFECTED, 0, 2},
     {PR_SET_SPECULATION_CTRL, "PR_SET_SPECULATION_CTRL", ControlKind::kFixed, -ENXIO},
     {PR_SET_IO_FLUSHER, "PR_SET_IO_FLUSHER", ControlKind::kFixed, -EPERM},
     {PR_GET_IO_FLUSHER, "PR_GET_IO_FLUSHER", ControlKind::kFixed, -EPERM},

@@ -270,21 +270,49 @@ void replace_file_system_status(long address, bool own, unsigned long huge_page)
 
 void note_change(const NativeFile& file) { keep_times(file, now()); }
 
-void note_folder_of(const char* path) {
-  char folder[kPathRoom];
+namespace {
+
+void copy_folder_of(const char* path, char (&folder)[kPathRoom]) {
   std::size_t size = strnlen(path, kPathRoom - 1);
   memcpy(folder, path, size);
   while (size > 1 && folder[size - 1] == '/') --size;
   while (size > 1 && folder[size - 1] != '/') --size;
   folder[size] = 0;
+}
+
+// A file made in a set-group-id folder gets the folder's group. The kernel has kept the mode bit of an executable
+// file, because the simulator's user may be in the machine's group; a program's user may not be in the folder's.
+void take_group_of_folder(const NativeFile& file, const struct stat& status, const struct stat& folder) {
+  FileNumber numbers[2] = {{status.st_dev, status.st_ino, 0, 0}, {folder.st_dev, folder.st_ino, 0, 0}};
+  memcpy(my_mailbox().bytes, numbers, sizeof numbers);
+  const long is_stranger = exchange(protocol::Request::kSystemCall, protocol::kFileNumbersCall, {1, 1, 1, 0, 0, 0});
+  constexpr std::uint32_t kRunsAsGroup = S_ISGID | S_IXGRP;
+  if (is_stranger != 1 || S_ISDIR(status.st_mode) || (status.st_mode & kRunsAsGroup) != kRunsAsGroup) return;
+  const OwnFileWork own_work;
+  const long mode = status.st_mode & 07777 & ~S_ISGID;
+  file.path == nullptr ? native(SYS_fchmod, file.fd, mode) : native(SYS_chmod, file.path, mode);
+}
+
+}  // namespace
+
+void note_folder_of(const char* path) {
+  char folder[kPathRoom];
+  copy_folder_of(path, folder);
   note_change({-1, folder, true});
 }
 
-void note_made(const NativeFile& file) {
-  struct stat status;
+void note_made(const NativeFile& file, const char* native_path, bool is_nameless) {
+  struct stat status, folder;
   if (stat_native(file, status) != 0) return;
-  FileNumber number = {status.st_dev, status.st_ino, 0, 0};
-  ask_numbers(&number, 1, true);
+  char name[kPathRoom];
+  if (!is_nameless) copy_folder_of(native_path, name);
+  const bool found = stat_native({-1, is_nameless ? native_path : name, true}, folder) == 0;
+  if (found && (folder.st_mode & S_ISGID) != 0) {
+    take_group_of_folder(file, status, folder);
+  } else {
+    FileNumber number = {status.st_dev, status.st_ino, 0, 0};
+    ask_numbers(&number, 1, true);
+  }
   note_change(file);
 }
 

@@ -22,8 +22,9 @@ void replace_attributes(long number, long address, const NativeFile& file);
 void replace_file_system_status(long address, bool own, unsigned long huge_page);
 // Sets the virtual change time of a changed file.
 void note_change(const NativeFile& file);
-// The same for a created file, which also gets its inode number.
-void note_made(const NativeFile& file);
+// The same for a created file, which also gets its inode number and owners. `native_path`: its path; for a file of
+// O_TMPFILE (`is_nameless`) its folder's.
+void note_made(const NativeFile& file, const char* native_path, bool is_nameless);
 // The same for the folder that contains `native_path`.
 void note_folder_of(const char* native_path);
 // utimensat and its relatives: `times` is the argument of the call `number`; 0: the present.

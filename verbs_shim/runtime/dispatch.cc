@@ -184,6 +184,7 @@ long change_attributes(long number, const long (&a)[6]) {
 }
 
 long on_real_file(long number, const long (&a)[6]) {
+  if (const long error = number == SYS_fchown ? error_of_descriptor(a[0]) : 0; error != 0) return error;
   if (number == SYS_fchown) return change_owner({a[0], nullptr, true}, is_own_file(a[0]), a[1], a[2]);
   if (number == SYS_fcntl || number == SYS_ioctl) return control_file(number, a);
   if (number == SYS_ftruncate) {

@@ -43,6 +43,7 @@ void begin_child(long region, long simulator, std::uint64_t context, ThreadState
   forget_poke_timer();
   unlock_heap();
   forget_huge_counts();
+  inherit_timer_slack();
   begin_accesses_in_copy();
   await_token();
   introduce_changing_code();

@@ -219,13 +219,13 @@ void settle(long number, const long (&a)[6], const PathCall& call, const Resolve
       case protocol::PathUse::kOpen: {
         const long flags = number == SYS_creat ? O_TRUNC : a[call.flags];
         const NativeFile opened = {result, nullptr, true};
-        if (made) note_made(opened);
+        if (made) note_made(opened, resolved[i].native, (flags & O_TMPFILE) == O_TMPFILE);
         if (made) note_folder_of(resolved[i].native);
         if (!made && (flags & O_TRUNC) != 0) note_change(opened);
         break;
       }
       case protocol::PathUse::kMake:
-        if (call.paths[1].path < 0) note_made(file);
+        if (call.paths[1].path < 0) note_made(file, resolved[i].native, false);
         note_folder_of(resolved[i].native);
         break;
       case protocol::PathUse::kRemove:
@@ -251,9 +251,16 @@ void settle_descriptor(long number, const long (&a)[6], const PathCall& call) {
     replace_attributes_of_machine_file(number, a[argument.folder], a[number == SYS_statx ? 4 : 2]);
 }
 
+// linkat(2) with AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH, which no program has.
+bool links_by_descriptor(long number, const long (&a)[6]) {
+  constexpr long kFlags = AT_SYMLINK_FOLLOW | AT_EMPTY_PATH;
+  return number == SYS_linkat && (a[4] & AT_EMPTY_PATH) != 0 && (a[4] & ~kFlags) == 0;
+}
+
 }  // namespace
 
 long call_by_path(long number, const long (&a)[6]) {
+  if (links_by_descriptor(number, a)) return -ENOENT;
   Arguments arguments;
   arguments.paths.call = protocol::path_call(static_cast<std::uint64_t>(number));
   arguments.paths.executed = false;
@@ -288,7 +295,7 @@ long get_working_folder(const long (&a)[6]) {
     if (path[0] == '/' && !seen_from_real(path)) return -ENAMETOOLONG;
     size = static_cast<long>(strlen(path)) + 1;
   }
-  if (a[1] < size) return -ERANGE;
+  if (static_cast<unsigned long>(a[1]) < static_cast<unsigned long>(size)) return -ERANGE;
   return copy_bytes(reinterpret_cast<void*>(a[0]), path, static_cast<std::size_t>(size)) ? size : -EFAULT;
 }
 

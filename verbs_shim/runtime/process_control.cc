@@ -23,6 +23,19 @@ constexpr int kOptions = sizeof protocol::kControlOptions / sizeof protocol::kCo
 long settings[kOptions];
 bool is_set[kOptions];
 
+// Timer slack that PR_SET_TIMERSLACK with 0 restores: the parent's at the fork.
+long first_slack = protocol::kUsualSlackNs;
+
+constexpr int kSlack = protocol::control_index(PR_SET_TIMERSLACK);
+
+bool has_unused_arguments(const ControlOption& option, const long (&a)[6]) {
+  constexpr int kArguments = 5;
+  for (int i = option.unused_from; i < kArguments; ++i) {
+    if (a[i] != 0) return true;
+  }
+  return option.option == PR_SET_NO_NEW_PRIVS && a[1] != 1;
+}
+
 long keep_setting(int at, const ControlOption& option, const long (&a)[6]) {
   if (option.value >= 0 && (a[1] < 0 || a[1] >= option.value)) return -EINVAL;
   if (option.option == PR_SET_TIMERSLACK && a[1] <= 0) {
@@ -36,20 +49,25 @@ long keep_setting(int at, const ControlOption& option, const long (&a)[6]) {
 
 long get_setting(const ControlOption& option, const long (&a)[6]) {
   const int at = protocol::control_index(option.value);
-  const long value = at >= 0 && is_set[at] ? settings[at] : option.first;
-  const bool by_address =
-      option.option == PR_GET_PDEATHSIG || option.option == PR_GET_TSC || option.option == PR_GET_CHILD_SUBREAPER;
-  if (!by_address) return value;
+  const long first = at == kSlack ? first_slack : option.first;
+  const long value = at >= 0 && is_set[at] ? settings[at] : first;
+  if (option.option != PR_GET_TSC) return value;
   return write_program(a[1], static_cast<int>(value)) ? 0 : -EFAULT;
 }
 
 }  // namespace
 
+void inherit_timer_slack() {
+  if (is_set[kSlack]) first_slack = settings[kSlack];
+}
+
 long process_control(const long (&a)[6]) {
   const int at = protocol::control_index(a[0]);
   if (at < 0) return refuse_argument(SYS_prctl, static_cast<int>(a[0]), EINVAL);
   const ControlOption& option = protocol::kControlOptions[at];
-  if (option.kind == ControlKind::kCredentials) return exchange(protocol::Request::kSystemCall, SYS_prctl, a);
+  if (has_unused_arguments(option, a)) return -EINVAL;
+  if (option.kind == ControlKind::kCredentials || option.kind == ControlKind::kRelatives)
+    return exchange(protocol::Request::kSystemCall, SYS_prctl, a);
   spend(costs().system_call_ps);
   switch (option.kind) {
     case ControlKind::kKernel:

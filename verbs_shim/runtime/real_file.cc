@@ -57,6 +57,11 @@ long control_by_fcntl(const long (&a)[6]) {
       return native_call(SYS_fcntl, a);
     case F_GETLK:
       return ask_lock(a);
+    default:
+      break;
+  }
+  if (const long error = error_of_descriptor(a[0]); error != 0) return error;
+  switch (command) {
     case F_GETOWN:
     case F_GETSIG:
       return 0;
@@ -76,6 +81,11 @@ long control_by_ioctl(const long (&a)[6]) {
     case FIONBIO:
     case FIONREAD:
       return native_call(SYS_ioctl, a);
+    default:
+      break;
+  }
+  if (const long error = error_of_descriptor(a[0]); error != 0) return error;
+  switch (request) {
     case FICLONE:
     case FICLONERANGE:
     case FIDEDUPERANGE:
@@ -117,6 +127,12 @@ long why_not_copied(const long (&a)[6]) {
 }
 
 }  // namespace
+
+long error_of_descriptor(long fd) {
+  const long flags = native(SYS_fcntl, fd, F_GETFL);
+  if (flags < 0) return flags;
+  return (flags & O_PATH) != 0 ? -EBADF : 0;
+}
 
 long control_file(long number, const long (&a)[6]) {
   return number == SYS_fcntl ? control_by_fcntl(a) : control_by_ioctl(a);

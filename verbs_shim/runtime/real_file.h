@@ -8,6 +8,8 @@ long control_file(long number, const long (&arguments)[6]);
 // copy_file_range
 long copy_file_range(const long (&arguments)[6]);
 bool is_regular_file(long fd);
+// For calls that the kernel does not make: -EBADF if the descriptor is not open, or is one of O_PATH, else 0.
+long error_of_descriptor(long fd);
 // Whether mknod or mknodat asks for a device, which is refused.
 bool makes_device(long number, const long (&arguments)[6]);
 

@@ -178,6 +178,7 @@ long wait_for_signal(long number, const long (&arguments)[6]);
 long wait_with_mask(long number, const long (&arguments)[6]);
 
 long process_control(const long (&arguments)[6]);  // prctl
+void inherit_timer_slack();  // in a forked copy
 
 // getdents64 on a folder of the real file system: sorted.
 long read_folder(const long (&arguments)[6]);

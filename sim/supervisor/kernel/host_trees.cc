@@ -34,6 +34,9 @@ std::shared_ptr<const VirtualTree> HostTrees::tree_of(Thread& thread, const std:
     return make_process_tree(thread,
                              {services_.table, services_.now(), services_.options.epoch_ns,
                               [&own](const VirtualFilePtr& file) { return link_of(own, file); },
+                              [&own](std::uint64_t device, std::uint64_t inode) {
+                                return own.own_files.meet({device, inode}).number;
+                              },
                               [&own](Process& process) { return terminal_in_proc(own, process); }, own.paths,
                               own.huge_pages, process_of_descriptors(path), own.sysv_ipc.lines()});
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "sim/supervisor/kernel/memory_calls.h"
 #include "sim/supervisor/kernel/process_calls.h"
 
 namespace verbatim::supervisor {
@@ -62,7 +63,7 @@ CallOutcome sys_limit(CallContext& call) {
 namespace {
 
 // Threads that getpriority, setpriority and ioprio_* select: one thread, a process group, or all threads of
-// the host.
+// a user.
 std::vector<Thread*> threads_meant(CallContext& call, bool one, bool of_group, std::int64_t id) {
   if (one) {
     Thread* const meant = call.find_thread(id);
@@ -70,14 +71,57 @@ std::vector<Thread*> threads_meant(CallContext& call, bool one, bool of_group, s
   }
   std::vector<Thread*> meant;
   const std::int64_t group = id == 0 ? call.process.family().group : id;
+  const UserId user = id == 0 ? call.thread.credentials.users().real : static_cast<UserId>(id);
   for (const auto& process : call.table.processes()) {
     if (!process->alive || process->host_index() != call.process.host_index()) continue;
     if (of_group && process->family().group != group) continue;
     for (const auto& other : process->threads()) {
-      if (other->state() != Thread::State::kDead) meant.push_back(other.get());
+      const bool is_meant = of_group || other->credentials.users().real == user;
+      if (is_meant && other->state() != Thread::State::kDead) meant.push_back(other.get());
     }
   }
   return meant;
+}
+
+// 0 or -errno for a change of the other thread's priorities. Root may change them although it lacks CAP_SYS_NICE:
+// they have no effect.
+int error_of_changing(const Credentials& own, const Credentials& other) {
+  const UserId user = own.users().effective;
+  return user == kRoot || user == other.users().real || user == other.users().effective ? 0 : -EPERM;
+}
+
+// The nice value must not fall below the limit (RLIMIT_NICE).
+bool may_be_nice(const Credentials& own, Thread& thread, int nice) {
+  constexpr int kLeastNice = 20;
+  return own.users().effective == kRoot || nice >= thread.scheduling.nice ||
+         static_cast<rlim_t>(kLeastNice - nice) <= thread.process().limits.of(RLIMIT_NICE).rlim_cur;
+}
+
+CallOutcome set_nice(CallContext& call, const std::vector<Thread*>& meant) {
+  const int nice = std::clamp(call.as_int(2), -20, 19);
+  const Credentials& own = call.thread.credentials;
+  int error = 0;
+  for (Thread* const other : meant) {
+    if (const int refused = error_of_changing(own, other->credentials); refused != 0) error = refused;
+    else if (!may_be_nice(own, *other, nice)) error = -EACCES;
+    else other->scheduling.nice = nice;
+  }
+  return Answer{error};
+}
+
+// ioprio_set(2): a class and a level.
+CallOutcome set_disk_priority(CallContext& call, const std::vector<Thread*>& meant) {
+  constexpr int kClassShift = 13, kNone = 0, kRealTime = 1, kBestEffort = 2, kIdle = 3, kLevels = 8;
+  const int priority = call.as_int(2), level = priority & ((1 << kClassShift) - 1), kind = priority >> kClassShift;
+  const Credentials& own = call.thread.credentials;
+  if (kind == kRealTime && own.users().effective != kRoot) return Answer{-EPERM};
+  const bool has_level = kind == kRealTime || kind == kBestEffort;
+  if (kind < kNone || kind > kIdle || (has_level && level >= kLevels) || (kind == kNone && level != 0)) return Answer{-EINVAL};
+  for (Thread* const other : meant) {
+    if (const int error = error_of_changing(own, other->credentials); error != 0) return Answer{error};
+    other->scheduling.disk_priority = priority;
+  }
+  return meant.empty() ? Answer{-ESRCH} : Answer{0};
 }
 
 }  // namespace
@@ -89,6 +133,7 @@ CallOutcome sys_priority(CallContext& call) {
             user = of_disk ? kPriorityOfUser : PRIO_USER;
   if (which != one && which != group && which != user) return Answer{-EINVAL};
   const std::vector<Thread*> meant = threads_meant(call, which == one, which == group, call.as_int(1));
+  if (call.number == SYS_ioprio_set) return set_disk_priority(call, meant);
   if (meant.empty()) return Answer{-ESRCH};
   switch (call.number) {
     case SYS_getpriority: {
@@ -97,13 +142,9 @@ CallOutcome sys_priority(CallContext& call) {
       return Answer{20 - least};  // encoding of the raw system call
     }
     case SYS_setpriority:
-      for (Thread* const other : meant) other->scheduling.nice = std::clamp(call.as_int(2), -20, 19);
-      return Answer{0};
-    case SYS_ioprio_get:
-      return Answer{meant.front()->scheduling.disk_priority};
+      return set_nice(call, meant);
     default:
-      for (Thread* const other : meant) other->scheduling.disk_priority = call.as_int(2);
-      return Answer{0};
+      return Answer{meant.front()->scheduling.disk_priority};
   }
 }
 
@@ -142,6 +183,7 @@ CallOutcome sys_scheduler(CallContext& call) {
 CallOutcome sys_get_robust_list(CallContext& call) {
   Thread* const meant = call.find_thread(call.as_int(0));
   if (meant == nullptr) return Answer{-ESRCH};
+  if (!may_look_into(call.thread, meant->process())) return Answer{-EPERM};
   void* head = nullptr;
   std::size_t size = 0;
   if (syscall(SYS_get_robust_list, meant->native.tid, &head, &size) != 0) return Answer{-errno};

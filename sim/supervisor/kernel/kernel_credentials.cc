@@ -1,5 +1,6 @@
 // Credentials that a program reads or changes by system calls (spec/credentials.h).
 #include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,7 +31,9 @@ CallOutcome sys_user(CallContext& call) {
   const auto& a = call.arguments;
   Credentials& own = call.thread.credentials;
   ProcessMemory& memory = call.process.memory();
+  const Credentials before = own;
   const auto done = [&](std::int64_t result) {
+    if (!own.acts_as(before)) call.process.family().death_signal = 0;
     call.thread.publish_credentials();
     return Answer{result};
   };
@@ -127,8 +130,26 @@ CallOutcome sys_capabilities(CallContext& call) {
   return Answer{result};
 }
 
-// prctl(2) operations on credentials (verbs_shim/protocol/process_control.h).
+// prctl(2) operations on credentials and relatives (verbs_shim/protocol/process_control.h).
 CallOutcome sys_control(CallContext& call) {
+  Family& family = call.process.family();
+  const auto store = [&](int value) { return Answer{call.process.memory().store(call.address(1), value) ? 0 : -EFAULT}; };
+  constexpr std::uint64_t kHighestSignal = 64;
+  switch (call.as_int(0)) {
+    case PR_SET_PDEATHSIG:
+      if (call.address(1) > kHighestSignal) return Answer{-EINVAL};
+      family.death_signal = call.as_int(1);
+      return Answer{0};
+    case PR_GET_PDEATHSIG:
+      return store(family.death_signal);
+    case PR_SET_CHILD_SUBREAPER:
+      family.is_subreaper = call.address(1) != 0;
+      return Answer{0};
+    case PR_GET_CHILD_SUBREAPER:
+      return store(family.is_subreaper ? 1 : 0);
+    default:
+      break;
+  }
   const auto result = call.thread.credentials.control(call.as_int(0), call.address(1), call.address(2));
   return Answer{result.value_or(-EINVAL)};
 }

@@ -38,6 +38,15 @@ bool is_plain(int option) {
   }
 }
 
+// Whether options of the level can be read. AF_INET6 answers other levels as unknown options (ENOPROTOOPT).
+bool has_level(const Socket& socket, int level) {
+  if (level == SOL_SOCKET) return true;
+  if (socket.family() == AF_UNIX) return false;
+  if (socket.family() != AF_INET || level == IPPROTO_IP) return true;
+  const int of_type = socket.type() == SOCK_STREAM ? IPPROTO_TCP : socket.type() == SOCK_DGRAM ? IPPROTO_UDP : IPPROTO_RAW;
+  return level == of_type;
+}
+
 }  // namespace
 
 CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& socket) {
@@ -54,6 +63,7 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
         from_ns(to_ns({std::max<std::int64_t>(timeout->tv_sec, 0), 0}) + timeout->tv_usec * 1000);
     return Answer{0};
   }
+  if (level != SOL_SOCKET && socket->family() == AF_UNIX) return Answer{-EOPNOTSUPP};
   if (level != SOL_SOCKET) {
     constexpr std::size_t kLongest = sizeof(group_req);
     std::array<std::byte, kLongest> value;
@@ -110,6 +120,11 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
 
 CallOutcome sys_getsockopt(CallContext& call, const std::shared_ptr<Socket>& socket) {
   const auto level = call.as_int(1), option = call.as_int(2);
+  if (!has_level(*socket, level)) return Answer{-EOPNOTSUPP};
+  auto& memory = call.process.memory();
+  const auto room = memory.load<socklen_t>(call.address(4));
+  if (!room) return Answer{-EFAULT};
+  if (static_cast<int>(*room) < 0) return Answer{-EINVAL};
   std::vector<std::byte> bytes;
   const auto answer = [&bytes](const auto& value) {
     const auto raw = std::as_bytes(std::span(&value, 1));
@@ -166,9 +181,6 @@ CallOutcome sys_getsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
         return Answer{-ENOPROTOOPT};
     }
   }
-  auto& memory = call.process.memory();
-  const auto room = memory.load<socklen_t>(call.address(4));
-  if (!room) return Answer{-EFAULT};
   const std::size_t n = std::min<std::size_t>(*room, bytes.size());
   const bool stored = memory.put(call.address(3), std::span(bytes).first(n)) &&
                       memory.store(call.address(4), static_cast<socklen_t>(n));

@@ -112,6 +112,15 @@ bool is_terminal(const struct stat& status) {
          (kind >= kPseudoFirst && kind <= kPseudoLast);
 }
 
+// Whether open(2) of a named pipe joins the pipe. The machine's kernel answers the others at once: O_PATH does not
+// join it, and the other conditions are errors.
+bool opens_pipe(const std::string& native, int flags) {
+  if ((flags & (O_PATH | O_DIRECTORY)) != 0 || (flags & O_ACCMODE) == O_ACCMODE) return false;
+  if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) return false;
+  struct stat status;
+  return (flags & O_NOFOLLOW) == 0 || (lstat(native.c_str(), &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
 }  // namespace
 
 // The common answer of all calls to a path that leads to nothing in a tree; nullopt: there is a file.
@@ -349,6 +358,14 @@ CallOutcome answer_about(CallContext& call, HostTrees& trees, const protocol::Pa
   }
 }
 
+// linkat(2) of /proc/PID/fd/N to a name outside the trees: how a file of O_TMPFILE gets its name.
+Answer link_open_file(CallContext& call, const TreeWalk& found) {
+  Process& owner = owner_of(call, found);
+  if (!may_look_into(call.thread, owner)) return {-EACCES};
+  if (owner.files().at(found.descriptor) != nullptr) return {-EXDEV};
+  return with_path(call.process, call.thread, Action::kNativePath, 0, native_descriptor(call.process, owner, found.descriptor));
+}
+
 }  // namespace
 
 CallOutcome sys_path(CallContext& call, HostTrees& trees) {
@@ -369,6 +386,7 @@ CallOutcome sys_path(CallContext& call, HostTrees& trees) {
   }
   if (!found[0] && !found[1]) return Answer{0, Action::kNative};
   if (row.paths[1].path >= 0) {  // link and rename
+    if (found[0] && !found[1] && found[0]->end == End::kDescriptor) return link_open_file(call, *found[0]);
     if (!found[0] || !found[1]) return Answer{-EXDEV};
     return deny(call, trees, 1, found[1]->path, error_of_change(row.paths[1].use, call.number, *found[1]));
   }
@@ -408,7 +426,7 @@ CallOutcome sys_open(CallContext& call, HostTrees& trees) {
   const std::string native = process.native_path(static_cast<int>(folder), *path);
   struct stat status;
   const bool exists = stat(native.c_str(), &status) == 0;
-  if (exists && S_ISFIFO(status.st_mode)) return open_fifo(call, native, flags);
+  if (exists && S_ISFIFO(status.st_mode) && opens_pipe(native, flags)) return open_fifo(call, native, flags);
   if (exists && is_terminal(status)) {
     call.warn(fmt::format("terminals are not simulated; the program that opened {} got ENODEV", *path));
     return Answer{-ENODEV};
@@ -448,6 +466,22 @@ CallOutcome find_executable(CallContext& call, HostTrees& trees, std::string& pa
   return std::nullopt;
 }
 
+namespace {
+
+// A new file in a set-group-id folder.
+Answer take_group_of_folder(CallContext& call) {
+  protocol::FileNumber both[2];
+  std::memcpy(both, call.process.region().mailbox(call.thread.slot()).data(), sizeof both);
+  OwnFiles& files = call.host.own_files;
+  const UserId group = files.meet({both[1].device, both[1].inode}).group;
+  OwnFile& made = files.make({both[0].device, both[0].inode});
+  made.user = call.thread.credentials.users().file_system;
+  made.group = group;
+  return {call.thread.credentials.is_in_group(group) || call.thread.credentials.may(kCapFsetId) ? 0 : 1};
+}
+
+}  // namespace
+
 CallOutcome sys_file_numbers(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
@@ -455,6 +489,7 @@ CallOutcome sys_file_numbers(CallContext& call) {
   if (a[0] < 0 || a[0] > static_cast<std::int64_t>(mailbox.size() / sizeof(protocol::FileNumber))) return Answer{-EINVAL};
   std::vector<protocol::FileNumber> files(static_cast<std::size_t>(a[0]));
   std::memcpy(files.data(), mailbox.data(), files.size() * sizeof files[0]);
+  if (a[2] != 0) return take_group_of_folder(call);
   for (protocol::FileNumber& file : files) {
     const bool is_new = a[1] != 0;
     OwnFiles& files_of_host = call.host.own_files;

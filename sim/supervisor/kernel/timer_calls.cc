@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -38,12 +39,16 @@ CallOutcome sys_timer(CallContext& call) {
   if (timer == nullptr)
     timer = std::make_unique<IntervalTimer>(call.services.engine, process.host().component, process);
   if (call.number == SYS_alarm) {
-    const std::int64_t left = (to_ps(timer->remaining()) + 999'999'999'999) / 1'000'000'000'000;
+    // Rounded to the nearest second, as in Linux; a running timer never reads as zero.
+    constexpr std::int64_t kSecond = 1'000'000'000'000;
+    const std::int64_t remaining = to_ps(timer->remaining());
+    const std::int64_t left = remaining == 0 ? 0 : std::max<std::int64_t>((remaining + kSecond / 2) / kSecond, 1);
     timer->set(to_duration({a[0] & 0xffffffff, 0}), Duration::zero());
     return Answer{left};
   }
   if (a[0] != ITIMER_REAL) {
-    call.warn("interval timers of CPU time are not simulated; the program got EINVAL");
+    if (a[0] == ITIMER_VIRTUAL || a[0] == ITIMER_PROF)
+      call.warn("interval timers of CPU time are not simulated; the program got EINVAL");
     return Answer{-EINVAL};
   }
   const itimerval old{to_timeval(timer->interval()), to_timeval(timer->remaining())};

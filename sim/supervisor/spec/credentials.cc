@@ -68,6 +68,11 @@ bool Credentials::is_in_group(UserId group) const {
          std::find(supplementary_.begin(), supplementary_.end(), group) != supplementary_.end();
 }
 
+bool Credentials::acts_as(const Credentials& other) const {
+  const auto same = [](const Ids& a, const Ids& b) { return a.effective == b.effective && a.file_system == b.file_system; };
+  return same(users_, other.users_) && same(groups_, other.groups_);
+}
+
 Credentials Credentials::of_real_user() const {
   Credentials real = *this;
   real.users_.file_system = users_.real;

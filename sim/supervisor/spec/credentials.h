@@ -19,7 +19,7 @@ inline constexpr UserId kNoUser = ~0u;  // -1: "leave it"
 
 // linux/capability.h. The default set of containers (containers-common) plus CAP_NET_RAW, which verbs
 // programs need for Ethernet frames. Other capabilities would permit only calls that the simulator refuses.
-inline constexpr int kCapChown = 0, kCapDacOverride = 1, kCapDacReadSearch = 2, kCapFowner = 3, kCapKill = 5,
+inline constexpr int kCapChown = 0, kCapDacOverride = 1, kCapDacReadSearch = 2, kCapFowner = 3, kCapFsetId = 4, kCapKill = 5,
                      kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kCapNetRaw = 13, kLastCapability = 40;
 inline constexpr CapabilitySet kDefaultCapabilities = 0x800405fb | CapabilitySet{1} << kCapNetRaw;
 
@@ -36,6 +36,8 @@ class Credentials {
   const std::vector<UserId>& supplementary() const { return supplementary_; }
   bool may(int capability) const { return (effective_ >> capability & 1) != 0; }
   bool is_in_group(UserId group) const;
+  // Whether both have the same effective and file system ids.
+  bool acts_as(const Credentials& other) const;
   // Credentials by which access(2) decides: those of the real user and group.
   Credentials of_real_user() const;
   // Whether a file of that owner, group and mode (st_mode) may be used as `wanted` says: R_OK | W_OK | X_OK.

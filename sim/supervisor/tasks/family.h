@@ -39,6 +39,9 @@ struct Family {
   static constexpr std::uint32_t kInit = 1;  // parent of orphans and of each program's first process
 
   std::uint32_t parent = kInit;
+  std::uint32_t parent_thread = 0;  // that has forked this process
+  int death_signal = 0;             // PR_SET_PDEATHSIG: sent when parent_thread ends; 0: none
+  bool is_subreaper = false;        // PR_SET_CHILD_SUBREAPER: parent of orphaned descendants
   std::uint32_t group = 0;
   std::uint32_t session = 0;
   std::uint32_t copy_of = 0;      // fork: pid of the original; 0: not a copy, or it has executed a program

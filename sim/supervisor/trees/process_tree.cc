@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +40,25 @@ std::string target_of(const std::string& path) {
   return std::filesystem::read_symlink(path, error);
 }
 
+using NumberOf = std::function<std::uint64_t(std::uint64_t device, std::uint64_t inode)>;
+
+// Linux names a file of O_TMPFILE "#INODE (deleted)": with the inode number that programs see.
+std::string with_seen_number(const std::string& path, const std::function<std::uint64_t()>& number) {
+  const std::size_t name = path.rfind('/') + 1;
+  const std::size_t end = std::min(path.find_first_not_of("0123456789", name + 1), path.size());
+  const bool has_number = name < path.size() && path[name] == '#' && end > name + 1;
+  if (!has_number || path.substr(end) != " (deleted)") return path;
+  return path.substr(0, name) + fmt::format("#{}", number()) + path.substr(end);
+}
+
+std::string open_file_name(const std::string& link, const ProcessTreeInputs& inputs) {
+  return with_seen_number(inputs.paths.seen(target_of(link)), [&] {
+    struct stat status {};
+    stat(link.c_str(), &status);
+    return inputs.number_of(status.st_dev, status.st_ino);
+  });
+}
+
 std::int64_t uptime_ticks(Instant now) {
   return (kUptimeNs + to_ps(now) / 1000) / (1'000'000'000 / kTicksPerSecond);
 }
@@ -50,7 +71,7 @@ std::string map_line(std::string line, const std::string& name) {
 
 // /proc/PID/maps without properties of the machine: inode and device numbers, the simulator's installation
 // folder, and whether the kernel maps [vsyscall]. [vdso] and [vvar] appear as inaccessible memory.
-std::string maps_of(Process& process, const std::string& native, const HostPaths& paths) {
+std::string maps_of(Process& process, const std::string& native, const HostPaths& paths, const NumberOf& number_of) {
   const std::string maps = with_rights_of_program(content_of(native + "/maps"), changing_ranges_of(process));
   // ThreadSanitizer kills a program that has accessible memory in this range.
   const bool is_watched = maps.find(fmt::format("\n{:x}-", protocol::kWatchedLibrariesEnd)) != std::string::npos;
@@ -82,8 +103,14 @@ std::string maps_of(Process& process, const std::string& native, const HostPaths
     } else if (name.starts_with('/')) {
       // The simulator's installation folder and the machine's inode numbers are not part of the run.
       const bool of_shim = from >= protocol::kRuntimeImage && from < protocol::kRegionAddress;
-      const std::string seen =
-          of_shim ? "/usr/lib/verbatim" + std::string(name.substr(name.rfind('/'))) : paths.seen(std::string(name));
+      const auto number_on_host = [&] {
+        unsigned major_number = 0, minor_number = 0;
+        unsigned long inode = 0;
+        std::sscanf(std::string(rest).c_str(), "%x:%x %lu", &major_number, &minor_number, &inode);
+        return number_of(makedev(major_number, minor_number), inode);
+      };
+      const std::string seen = of_shim ? "/usr/lib/verbatim" + std::string(name.substr(name.rfind('/')))
+                                       : with_seen_number(paths.seen(std::string(name)), number_on_host);
       const std::uint64_t number = protocol::number_of_path(seen.data(), seen.size()) & 0xff'ffff;
       text += map_line(fmt::format("{} {} {} 08:01 {}", range, rights, offset, number), seen) + "\n";
     } else if (is_closed) {
@@ -174,7 +201,9 @@ int adjust_oom_score(Process& process, std::string_view text) {
 // Files of /proc/[pid] about memory. Values that the simulation does not count are 0.
 void add_memory(VirtualTree& tree, Process& process, const std::string& folder, const std::string& native,
                 const ProcessTreeInputs& inputs) {
-  const auto maps = [&process, native, &paths = inputs.paths] { return maps_of(process, native, paths); };
+  const auto maps = [&process, native, &paths = inputs.paths, number_of = inputs.number_of] {
+    return maps_of(process, native, paths, number_of);
+  };
   tree.add_file(folder + "/maps", maps);
   static constexpr const char* kNothing =
       "Rss:                   0 kB\nPss:                   0 kB\nShared_Clean:          0 kB\n"
@@ -328,7 +357,7 @@ void add_descriptors(VirtualTree& tree, const std::string& folder, Process& proc
   };
   for (const auto& entry : std::filesystem::directory_iterator(native + "/fd", error)) {
     const int fd = std::atoi(entry.path().filename().c_str());
-    if (fd < own && process.files().at(fd) == nullptr) add(fd, inputs.paths.seen(target_of(entry.path())));
+    if (fd < own && process.files().at(fd) == nullptr) add(fd, open_file_name(entry.path(), inputs));
   }
   for (const auto& [fd, file] : process.files().all()) add(fd, inputs.link_of(file));
 }

@@ -28,6 +28,13 @@ int main(void) {
   EXPECT(alarm(100) == 0);
   const unsigned left = alarm(1);
   printf("replaced: %d\n", left == 100 || left == 99);
+  // The remaining time is rounded to the nearest second, but not to 0.
+  every(9300000, 0);
+  EXPECT(alarm(0) == 9 && alarm(0) == 0);
+  every(9700000, 0);
+  EXPECT(alarm(0) == 10);
+  every(300000, 0);
+  EXPECT(alarm(1) == 1);
   const int64_t start = now_ns();
   EXPECT(sleep(100) > 90 && count == 1);
   const int64_t took = now_ns() - start;

@@ -34,6 +34,19 @@ int main(void) {
   const int reader = open(path, O_RDONLY | O_NONBLOCK);
   EXPECT(reader >= 0 && read(reader, line, 1) == -1 && errno == EAGAIN);
   EXPECT(close(both) == 0 && read(reader, line, 1) == 0);
-  EXPECT(unlink(path) == 0 && rmdir(folder) == 0);
+  // Opens that do not join the pipe do not wait for its other end.
+  char link[80];
+  snprintf(link, sizeof link, "%s/link", folder);
+  EXPECT(symlink("pipe", link) == 0);
+  EXPECT(open(path, O_RDONLY | O_DIRECTORY) == -1 && errno == ENOTDIR);
+  EXPECT(open(path, O_WRONLY | O_DIRECTORY | O_NOFOLLOW) == -1 && errno == ENOTDIR);
+  EXPECT(open(path, O_RDONLY | O_CREAT | O_EXCL, 0600) == -1 && errno == EEXIST);
+  EXPECT(open(link, O_RDONLY | O_NOFOLLOW) == -1 && errno == ELOOP);
+  EXPECT(open(path, O_ACCMODE) == -1 && errno == EINVAL);
+  struct stat status;
+  const int place = open(path, O_PATH | O_NOFOLLOW);
+  EXPECT(place >= 0 && fstat(place, &status) == 0 && S_ISFIFO(status.st_mode) && (status.st_mode & 0777) == 0600);
+  EXPECT(read(place, line, 1) == -1 && errno == EBADF && close(place) == 0);
+  EXPECT(unlink(link) == 0 && unlink(path) == 0 && rmdir(folder) == 0);
   return 0;
 }
