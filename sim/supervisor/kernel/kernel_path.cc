@@ -406,9 +406,13 @@ CallOutcome sys_open(CallContext& call, HostTrees& trees) {
   }
   const std::int64_t folder = row.paths[0].folder >= 0 ? call.arguments[row.paths[0].folder] : AT_FDCWD;
   const std::string native = process.native_path(static_cast<int>(folder), *path);
+  // The machine's kernel refuses the other opens. Only one that succeeds waits for the far end of a named
+  // pipe.
+  const bool may_succeed = (flags & O_DIRECTORY) == 0 && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
   struct stat status;
-  const bool exists = stat(native.c_str(), &status) == 0;
-  if (exists && S_ISFIFO(status.st_mode)) return open_fifo(call, native, flags);
+  const bool exists = may_succeed && fstatat(AT_FDCWD, native.c_str(), &status,
+                                             (flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0) == 0;
+  if (exists && S_ISFIFO(status.st_mode) && (flags & O_PATH) == 0) return open_fifo(call, native, flags);
   if (exists && is_terminal(status)) {
     call.warn(fmt::format("terminals are not simulated; the program that opened {} got ENODEV", *path));
     return Answer{-ENODEV};
