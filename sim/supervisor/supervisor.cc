@@ -230,6 +230,8 @@ void Supervisor::Impl::schedule(const std::vector<ProgramSpec>& programs) {
 void Supervisor::Impl::step() {
   if (run_.engine.empty()) {
     if (Process* const ended = MachineWatch::ended_from_outside(processes_)) return lifetimes_.end(*ended);
+    // The run ends at the last call, also if that was executed ahead of the engine and waits for ever.
+    run_.engine.run_until(std::max(run_.engine.now(), token_.called_ahead()));
     report_.finish(Outcome::kDeadlock);
     return waits_.report(true);
   }

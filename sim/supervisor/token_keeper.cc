@@ -305,6 +305,7 @@ TokenKeeper::Taken TokenKeeper::answer_ahead(Thread& thread, Instant due) {
   {
     Engine::Ahead ahead(run_.engine, due);
     ran_ahead_ = std::max(ran_ahead_, due);
+    called_ahead_ = std::max(called_ahead_, due);
     run_.tracer.hold_back(&held);
     parts_.report.warn_at_time_of(&thread);
     opened_ahead_ = false;

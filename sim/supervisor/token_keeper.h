@@ -95,6 +95,8 @@ class TokenKeeper {
 
   // Latest virtual time that any thread or call has reached ahead of the engine.
   Instant ran_ahead() const { return ran_ahead_; }
+  // Latest time of a call that was executed ahead of the engine.
+  Instant called_ahead() const { return called_ahead_; }
   // False: memory of the host's programs may be ahead of the engine's time.
   bool may_access_memory(std::size_t host) const {
     return is_taking_request_ || run_.engine.now() >= ran_until_[host];
@@ -148,7 +150,7 @@ class TokenKeeper {
   Thread* dead_holder_ = nullptr;       // thread that held the token when its process died
   Slice slice_;
   std::vector<Instant> ran_until_;  // by host: latest virtual time that a thread of it has reached
-  Instant ran_ahead_{};
+  Instant ran_ahead_{}, called_ahead_{};
   bool opened_ahead_ = false;       // the call that is executed early has opened a path to the adapter
   bool is_taking_request_ = false;  // of a thread whose clock may be ahead of the engine's
 };

@@ -318,6 +318,17 @@ TEST(Simulated, a_stopped_program_that_nobody_continues_is_a_deadlock) {
   EXPECT_NE(run.err.find("is stopped by signal 19, and no process sends it SIGCONT"), std::string::npos) << run.err;
 }
 
+TEST(Simulated, a_deadlock_ends_with_its_last_call) {
+  support::RunRequest request = {.commands = {"server=" + path_of("stuck opening")}};
+  const RunReport slices = support::run(request);
+  EXPECT_EQ(slices.code, 3) << slices.story();
+  request.options = {"--call-by-call"};
+  const RunReport calls = support::run(request);
+  EXPECT_EQ(slices.report["virtual_time_ps"], calls.report["virtual_time_ps"])
+      << slices.story() << calls.story();
+  EXPECT_EQ(slices.digest(), calls.digest());
+}
+
 TEST(Simulated, time_passes_only_as_asked) {
   const RunReport run = support::run({.commands = {"server=sleep 1000"}});
   EXPECT_EQ(run.code, 0) << run.story();
