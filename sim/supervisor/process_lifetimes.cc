@@ -197,7 +197,10 @@ void ProcessLifetimes::notify_parent(Process& process, int status) {
   if (parent == nullptr) return;
   auto& changed = parent->family().changed;
   std::erase_if(changed, [&](const EndedChild& child) { return child.pid == process.pid(); });
-  changed.push_back({process.pid(), process.family().group, status, process.credentials().users().real});
+  changed.push_back({.pid = process.pid(),
+                     .group = process.family().group,
+                     .status = status,
+                     .user = process.credentials().users().real});
   parent->family().children->changed();
   if (parent->region().header().silent_stops != 0) return;
   send_signal(*parent, SIGCHLD, origin_of_child(process.pid(), status, process.credentials().users().real));
@@ -287,7 +290,13 @@ void ProcessLifetimes::end_family(Process& process, int status) {
   if (parent == nullptr) return;
   std::erase_if(parent->family().changed,
                 [&](const EndedChild& child) { return child.pid == process.pid(); });
-  report_end(*parent, {process.pid(), family.group, status, process.credentials().users().real});
+  report_end(*parent, {.pid = process.pid(),
+                       .group = family.group,
+                       .status = status,
+                       .user = process.credentials().users().real,
+                       .session = family.session,
+                       .has_executed = process.executions() > 0,
+                       .name = process.name()});
 }
 
 }  // namespace verbatim::supervisor

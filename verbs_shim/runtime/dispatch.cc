@@ -253,6 +253,7 @@ long bound_of_priority(long policy, bool highest) {
     case SCHED_OTHER:
     case SCHED_BATCH:
     case SCHED_IDLE:
+    case 6:  // SCHED_DEADLINE
       return 0;
     default:
       return -EINVAL;

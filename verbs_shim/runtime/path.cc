@@ -291,10 +291,34 @@ Step take_links(Text& done, Text& rest, bool follow, char (&room)[kPathRoom], lo
   return is_in_tree(done.bytes) ? Step::kEntersTree : Step::kDone;
 }
 
-void resolve_from(const Text& base, bool own_base, Text& path, bool follow, ResolvedPath& resolved) {
+// Removes the last component of `path` if it is "." or "..", and returns it; otherwise "". No slash ends
+// `path`.
+const char* take_last_dots(Text& path) {
+  std::size_t at = path.size;
+  while (at > 0 && path.bytes[at - 1] != '/') --at;
+  const std::size_t length = path.size - at;
+  const bool is_dot = is_word(path.bytes + at, length, "."), is_up = is_word(path.bytes + at, length, "..");
+  if (is_dot || is_up) path.cut(at);
+  return is_dot ? "." : is_up ? ".." : "";
+}
+
+bool ends_with_dot(const Text& path) {
+  const std::size_t size = path.size;
+  return size > 0 && path.bytes[size - 1] == '.' && (size == 1 || path.bytes[size - 2] == '/');
+}
+
+void resolve_from(const Text& base, bool own_base, Text& path, LastName last, ResolvedPath& resolved) {
   char room[kPathRoom];
-  const bool slash = path.size > 0 && path.bytes[path.size - 1] == '/';
-  follow = follow || slash;
+  bool slash = path.size > 0 && path.bytes[path.size - 1] == '/', follow = last == LastName::kFollowed;
+  const char* dots = "";
+  if (last == LastName::kEntry) {
+    while (path.size > 0 && path.bytes[path.size - 1] == '/') path.cut(path.size - 1);
+    dots = take_last_dots(path);
+    follow = *dots != 0;
+  } else {
+    slash = slash || ends_with_dot(path);
+    follow = follow || slash;
+  }
   Text done;
   done.set(base.bytes, base.size);
   Step step = take_words(done, path.bytes);
@@ -309,6 +333,10 @@ void resolve_from(const Text& base, bool own_base, Text& path, bool follow, Reso
     resolved.where = Where::kWrong;
     resolved.error = error != 0 ? error : -ENAMETOOLONG;
     return;
+  }
+  if (step == Step::kDone && *dots != 0) {
+    done.append("/", 1);
+    done.append(dots);
   }
   if (step == Step::kDone && slash && done.size > 0) done.append("/", 1);
   if (done.overflown) return;
@@ -391,7 +419,7 @@ long name_of_own_file(long fd, char (&name)[kPathRoom]) {
   return lies_in_own(name, n) ? n : 0;
 }
 
-void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved) {
+void resolve_path(long folder, long address, LastName last, ResolvedPath& resolved) {
   Text path, base;
   bool own_base = false;
   resolved.where = Where::kReal;
@@ -406,15 +434,15 @@ void resolve_path(long folder, long address, bool follow, ResolvedPath& resolved
     if (found > 0) resolved.where = Where::kFolder;
     if (found != 0) return;
   }
-  resolve_from(base, own_base, path, follow, resolved);
+  resolve_from(base, own_base, path, last, resolved);
 }
 
-void resolve_text(const char* text, bool follow, ResolvedPath& resolved) {
+void resolve_text(const char* text, LastName last, ResolvedPath& resolved) {
   Text path, base;
   resolved.where = Where::kReal;
   resolved.known = resolved.in_view = false;
   path.set(text, strnlen(text, kPathRoom - 1));
-  resolve_from(base, true, path, follow, resolved);
+  resolve_from(base, true, path, last, resolved);
 }
 
 }  // namespace verbatim::shim

@@ -28,10 +28,17 @@ struct ResolvedPath {
   bool in_view = false;
 };
 
+// What the last component of a path is for a call.
+enum class LastName {
+  kFollowed,  // a symbolic link there is followed
+  kKept,      // it is followed only if a slash or "." ends the path
+  kEntry,     // made or removed: never followed, and "." and ".." are refused by the kernel
+};
+
 // `path` is an address in the program's memory.
-void resolve_path(long folder, long path, bool follow, ResolvedPath& resolved);
+void resolve_path(long folder, long path, LastName last, ResolvedPath& resolved);
 // The same for a path of the shim.
-void resolve_text(const char* path, bool follow, ResolvedPath& resolved);
+void resolve_text(const char* path, LastName last, ResolvedPath& resolved);
 
 // Replaces the machine's path `real` by the program's name for it; false: that is too long.
 bool seen_from_real(char (&real)[kPathRoom]);

@@ -50,6 +50,12 @@ void put_resolved(const ResolvedPath& resolved, const PathArgument& argument, Ar
     put_path(arguments.paths.native, argument, resolved.native);
 }
 
+LastName last_name(const PathCall& call, const PathArgument& argument, const long (&a)[6]) {
+  if (argument.use == protocol::PathUse::kMake || argument.use == protocol::PathUse::kRemove)
+    return LastName::kEntry;
+  return follows(call, argument, a) ? LastName::kFollowed : LastName::kKept;
+}
+
 bool asks(const ResolvedPath& resolved) {
   return resolved.where == Where::kTree || resolved.where == Where::kFolder;
 }
@@ -159,7 +165,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     const PathArgument& argument = call.paths[i];
     const long folder = argument.folder >= 0 ? a[argument.folder] : AT_FDCWD;
     if (is_shim_fd(static_cast<int>(folder))) return -EBADF;
-    resolve_path(folder, a[argument.path], follows(call, argument, a), resolved[i]);
+    resolve_path(folder, a[argument.path], last_name(call, argument, a), resolved[i]);
     if (resolved[i].where == Where::kWrong) return resolved[i].error;
     if (const long error = enter_view(number, a, call, i, resolved[i]); error != 0) return error;
     put_resolved(resolved[i], argument, arguments);
@@ -186,7 +192,7 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     if (i < 0) return result;
     const PathArgument& argument = call.paths[i];
     if (argument.path < 0) return -ENOSYS;
-    resolve_text(arguments.paths.text, follows(call, argument, a), resolved[i]);
+    resolve_text(arguments.paths.text, last_name(call, argument, a), resolved[i]);
     if (resolved[i].where == Where::kWrong) return resolved[i].error;
     if (!resolved[i].known) return -ENOENT;
     if (const long error = enter_view(number, a, call, i, resolved[i]); error != 0) return error;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "verbs_shim/protocol/signal_frame_size.h"
 #include "verbs_shim/runtime/program_memory.h"
 #include "verbs_shim/runtime/replaced_calls.h"
 #include "verbs_shim/runtime/state.h"
@@ -54,7 +55,8 @@ long change_stack(const stack_t& wanted, std::uint64_t stack_pointer) {
     program_stack().ss_flags = wanted.ss_flags;
     return 0;
   }
-  if (wanted.ss_size < static_cast<std::size_t>(MINSIGSTKSZ)) return -ENOMEM;
+  constexpr std::size_t kLeast = 2048;  // Linux' MINSIGSTKSZ; libc's macro of that name is larger
+  if (wanted.ss_size < kLeast) return -ENOMEM;
   program_stack() = wanted;
   return 0;
 }
@@ -110,6 +112,9 @@ bool enter_handler(int signal, const siginfo_t& info, const KernelSigaction& act
     at = reinterpret_cast<std::uint64_t>(program_stack().ss_sp) + program_stack().ss_size;
     on_alternate = true;
   }
+  // The size of a frame depends on the machine's register sets. Whether one fits must not.
+  const std::uint64_t room = at - reinterpret_cast<std::uint64_t>(program_stack().ss_sp);
+  if (on_alternate && room < protocol::kSignalFrameSize) return false;
 
   LegacyState legacy = initial_state();
   std::size_t state_size = kLegacyState;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "sim/supervisor/files/missed_expiries.h"
 
 namespace verbatim::supervisor {
 
@@ -46,16 +49,18 @@ IoResult TimerFile::read(std::size_t limit, std::vector<std::byte>& bytes) {
   return sizeof expirations_;
 }
 
-void TimerFile::set(Instant when, Duration interval) {
+void TimerFile::set(Instant when, Duration interval, std::int64_t late_ns) {
   timer_.cancel();
   expirations_ = 0;
   interval_ = interval;
+  late_ns_ = late_ns;
   if (when != kNever) timer_.schedule_at(std::max(when, engine_.now()));
 }
 
 void TimerFile::on_due() {
-  ++expirations_;
-  if (interval_ > Duration::zero()) timer_.schedule_at(later(engine_.now(), interval_));
+  const auto missed = MissedExpiries::of(std::exchange(late_ns_, 0), interval_);
+  expirations_ += 1 + missed.count;
+  if (interval_ > Duration::zero()) timer_.schedule_at(later(engine_.now(), interval_ - missed.since_last));
   notify();
 }
 

@@ -39,8 +39,8 @@ class TimerFile final : public VirtualFile {
 
   int clock() const { return clock_; }
   // First expiration at `when` (kNever: disarmed), then every `interval` unless that is zero. Drops unread
-  // expirations.
-  void set(Instant when, Duration interval);
+  // expirations. `late_ns`: see missed_expiries.h.
+  void set(Instant when, Duration interval, std::int64_t late_ns);
   Duration remaining() const { return timer_.scheduled() ? timer_.when() - engine_.now() : Duration::zero(); }
   Duration interval() const { return interval_; }
 
@@ -51,6 +51,7 @@ class TimerFile final : public VirtualFile {
   int clock_;
   std::uint64_t expirations_ = 0;
   Duration interval_{};
+  std::int64_t late_ns_ = 0;  // of the next expiration
   Timer timer_;
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 
 #include "sim/supervisor/kernel/process_calls.h"
 #include "sim/supervisor/tasks/signals.h"
@@ -16,6 +17,9 @@
 namespace verbatim::supervisor {
 
 namespace {
+
+// Options that select children by the signal of their end; here all send SIGCHLD.
+constexpr int kKindsOfChildren = __WNOTHREAD | __WALL | static_cast<int>(__WCLONE);
 
 // Children that a wait selects: the four kinds of `pid` argument (waitpid(2)).
 struct Wanted {
@@ -97,6 +101,7 @@ std::optional<EndedChild> take_child(CallContext& call, std::uint32_t pid, std::
 CallOutcome sys_wait4(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
+  if ((call.as_int(2) & ~(WNOHANG | WUNTRACED | WCONTINUED | kKindsOfChildren)) != 0) return Answer{-EINVAL};
   const auto wanted = call.as_int(0);
   if (wanted == INT32_MIN) return Answer{-ESRCH};  // no group has that number
   const std::uint32_t group = wanted == 0   ? process.family().group
@@ -104,7 +109,7 @@ CallOutcome sys_wait4(CallContext& call) {
                                             : 0;
   int error = 0;
   const auto child = take_child(call, wanted > 0 ? static_cast<std::uint32_t>(wanted) : 0, group,
-                                (call.as_int(2) & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &error);
+                                call.as_int(2) | WEXITED, &error);
   if (!child) return std::nullopt;
   if (error != 0) return Answer{-error};
   if (child->pid == 0) return Answer{0};
@@ -117,10 +122,14 @@ CallOutcome sys_waitid(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
   const int options = call.as_int(3);
+  constexpr int kKnown = WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | kKindsOfChildren;
+  if ((options & ~kKnown) != 0) return Answer{-EINVAL};
   if ((options & (WEXITED | WSTOPPED | WCONTINUED)) == 0 ||
       (a[0] != P_ALL && a[0] != P_PID && a[0] != P_PGID))
     return Answer{-EINVAL};
   const auto id = call.as_u32(1);
+  if ((a[0] == P_PID && call.as_int(1) <= 0) || (a[0] == P_PGID && call.as_int(1) < 0))
+    return Answer{-EINVAL};
   int error = 0;
   const auto child = take_child(call, a[0] == P_PID ? id : 0,
                                 a[0] != P_PGID ? 0
@@ -149,6 +158,14 @@ bool may_signal(Process& sender, Process& other, int signal) {
   return signal == SIGCONT && sender.family().session == other.family().session;
 }
 
+bool is_signal(int signal) { return signal >= 0 && signal <= 64; }
+
+// RLIMIT_SIGPENDING, which standard signals of kill(2) may exceed.
+bool has_room(const Process& process, int signal) {
+  const auto limit = process.limits.of(RLIMIT_SIGPENDING).rlim_cur;
+  return signal < SignalQueue::kFirstRealTime || (!process.pending.full() && process.pending.size() < limit);
+}
+
 // Signals thread `tid`, of process `pid` unless that is 0. SIGKILL, SIGCONT and signals that stop act on the
 // whole process.
 Answer signal_one_thread(CallContext& call, std::uint32_t pid, std::uint32_t tid, int signal,
@@ -158,7 +175,9 @@ Answer signal_one_thread(CallContext& call, std::uint32_t pid, std::uint32_t tid
     if (pid != 0 && process->pid() != pid) continue;
     for (const auto& other : process->threads()) {
       if (other->tid() != tid || other->state() == Thread::State::kDead) continue;
+      if (!is_signal(signal)) return {-EINVAL};
       if (!may_signal(call.process, *process, signal)) return {-EPERM};
+      if (!has_room(*process, signal) && !is_without_effect(*process, signal)) return {-EAGAIN};
       if (signal == SIGKILL || signal == SIGCONT || stops(*process, signal)) {
         call.table.signal_process(*process, signal, origin);
       } else if (signal != 0) {
@@ -181,17 +200,21 @@ CallOutcome sys_queue_signal(CallContext& call) {
   const auto signal = static_cast<int>(a[to_thread ? 2 : 1]);
   const auto info = sender.memory().load<siginfo_t>(call.address(to_thread ? 3 : 2));
   if (!info) return Answer{-EFAULT};
-  if (signal < 0 || signal > 64) return Answer{-EINVAL};
-  const auto pid = call.as_u32(0);
-  if (pid != sender.pid() && (info->si_code >= 0 || info->si_code == SI_TKILL)) return Answer{-EPERM};
+  if (to_thread && (call.as_int(0) <= 0 || call.as_int(1) <= 0)) return Answer{-EINVAL};
+  // The id of any thread means its process.
+  Thread* const named = to_thread || call.as_int(0) <= 0 ? nullptr : call.find_thread(call.as_int(0));
+  const auto pid = named != nullptr ? named->process().pid() : call.as_u32(0);
+  if (call.as_u32(0) != sender.pid() && (info->si_code >= 0 || info->si_code == SI_TKILL))
+    return Answer{-EPERM};
   SignalOrigin origin{.code = info->si_code, .sender = static_cast<std::uint32_t>(info->si_pid), .user = info->si_uid};
   origin.value = reinterpret_cast<std::uint64_t>(info->si_ptr);
   origin.status = static_cast<std::int32_t>(origin.value);
   if (to_thread) return signal_one_thread(call, pid, call.as_u32(1), signal, origin);
   Process* const process = call.find_process(pid);
   if (process == nullptr) return Answer{-ESRCH};
+  if (!is_signal(signal)) return Answer{-EINVAL};
   if (!may_signal(sender, *process, signal)) return Answer{-EPERM};
-  if (signal >= SignalQueue::kFirstRealTime && process->pending.full()) return Answer{-EAGAIN};
+  if (!has_room(*process, signal)) return Answer{-EAGAIN};
   if (signal != 0) call.table.signal_process(*process, signal, origin);
   return Answer{0};
 }
@@ -201,9 +224,9 @@ CallOutcome sys_kill(CallContext& call) {
   Process& sender = call.process;
   const bool to_thread = call.number != SYS_kill;
   const auto signal = static_cast<int>(a[call.number == SYS_tgkill ? 2 : 1]);
-  if (signal < 0 || signal > 64) return Answer{-EINVAL};
   if (to_thread) {
     const bool in_process = call.number == SYS_tgkill;
+    if (call.as_int(0) <= 0 || (in_process && call.as_int(1) <= 0)) return Answer{-EINVAL};
     return signal_one_thread(
         call, in_process ? call.as_u32(0) : 0, static_cast<std::uint32_t>(a[in_process ? 1 : 0]), signal,
         {.code = SI_TKILL, .sender = sender.pid(), .user = sender.credentials().users().real});
@@ -213,19 +236,22 @@ CallOutcome sys_kill(CallContext& call) {
   const std::uint32_t group = wanted == 0   ? sender.family().group
                               : wanted < -1 ? static_cast<std::uint32_t>(-wanted)
                                             : 0;
+  // The id of any thread means its process.
+  Thread* const named = wanted > 0 ? call.find_thread(wanted) : nullptr;
+  const std::uint32_t pid = named != nullptr ? named->process().pid() : static_cast<std::uint32_t>(wanted);
   // A zombie still has its process id.
   const auto& ended = sender.family().ended;
-  bool found = std::any_of(ended.begin(), ended.end(), [&](const EndedChild& child) {
-    return wanted > 0 && child.pid == static_cast<std::uint32_t>(wanted);
-  });
+  bool found = std::any_of(ended.begin(), ended.end(),
+                           [&](const EndedChild& child) { return wanted > 0 && child.pid == pid; });
   bool permitted = found;
   for (const auto& process : call.table.processes()) {
     if (!process->alive || process->host_index() != sender.host_index()) continue;
-    const bool meant = wanted > 0     ? process->pid() == static_cast<std::uint32_t>(wanted)
+    const bool meant = wanted > 0     ? process->pid() == pid
                        : wanted == -1 ? process.get() != &sender
                                       : process->family().group == group;
     if (!meant) continue;
     found = true;
+    if (!is_signal(signal)) break;
     if (!may_signal(sender, *process, signal)) continue;
     permitted = true;
     if (signal != 0)
@@ -233,33 +259,75 @@ CallOutcome sys_kill(CallContext& call) {
           *process, signal,
           {.code = SI_USER, .sender = sender.pid(), .user = sender.credentials().users().real});
   }
+  if (found && !is_signal(signal)) return Answer{-EINVAL};
   return Answer{permitted ? 0 : found ? -EPERM : -ESRCH};
 }
 
-CallOutcome sys_identity(CallContext& call) {
-  Process& self = call.process;
-  const auto pid = call.as_u32(0);
-  Process* const process =
-      call.number == SYS_getpgrp || call.number == SYS_setsid || pid == 0 ? &self : call.find_process(pid);
-  if (process == nullptr) return Answer{-ESRCH};
-  Family& family = process->family();
-  switch (call.number) {
-    case SYS_getsid:
-      return Answer{family.session};
-    case SYS_setsid:
-      if (family.group == self.pid()) return Answer{-EPERM};
-      family.group = family.session = self.pid();
-      return Answer{self.pid()};
-    case SYS_setpgid: {
-      const auto group = call.arguments[1] == 0 ? process->pid() : call.as_u32(1);
-      if (process != &self && family.parent != self.pid()) return Answer{-ESRCH};
-      if (family.session != self.family().session || family.session == process->pid()) return Answer{-EPERM};
-      family.group = group;
-      return Answer{0};
-    }
-    default:
-      return Answer{family.group};
+namespace {
+
+// A process, or an ended child that nobody has waited for, which keeps its process id and its group.
+struct Member {
+  std::uint32_t pid, parent, session;
+  std::uint32_t* group;
+  bool has_executed;
+};
+
+template <class Visit>
+void for_each_member(CallContext& call, Visit visit) {
+  for (const auto& process : call.table.processes()) {
+    if (!process->alive || process->host_index() != call.process.host_index()) continue;
+    Family& family = process->family();
+    visit(Member{process->pid(), family.parent, family.session, &family.group, process->executions() > 0});
+    for (EndedChild& child : family.ended)
+      visit(Member{child.pid, process->pid(), child.session, &child.group, child.has_executed});
   }
+}
+
+bool has_group(CallContext& call, std::uint32_t group, std::optional<std::uint32_t> session) {
+  bool found = false;
+  for_each_member(call, [&](const Member& member) {
+    found = found || (*member.group == group && session.value_or(member.session) == member.session);
+  });
+  return found;
+}
+
+// In the order of Linux' checks.
+std::int64_t set_group(CallContext& call, const std::optional<Member>& member, std::int32_t wanted) {
+  const Process& self = call.process;
+  if (wanted < 0) return -EINVAL;
+  if (!member || (member->pid != self.pid() && member->parent != self.pid())) return -ESRCH;
+  const std::uint32_t session = call.process.family().session;
+  if (member->pid != self.pid() && member->session != session) return -EPERM;
+  if (member->pid != self.pid() && member->has_executed) return -EACCES;
+  if (member->session == member->pid) return -EPERM;
+  const auto group = static_cast<std::uint32_t>(wanted);
+  if (group != member->pid && !has_group(call, group, session)) return -EPERM;
+  *member->group = group;
+  return 0;
+}
+
+}  // namespace
+
+CallOutcome sys_identity(CallContext& call) {
+  Family& own = call.process.family();
+  const std::uint32_t self = call.process.pid();
+  if (call.number == SYS_getpgrp) return Answer{own.group};
+  if (call.number == SYS_setsid) {
+    if (own.session == self || has_group(call, self, std::nullopt)) return Answer{-EPERM};
+    own.group = own.session = self;
+    return Answer{self};
+  }
+  const std::uint32_t pid = call.as_int(0) == 0 ? self : call.as_u32(0);
+  std::optional<Member> meant;
+  for_each_member(call, [&](const Member& member) {
+    if (member.pid == pid) meant = member;
+  });
+  if (call.number == SYS_setpgid) {
+    return Answer{
+        set_group(call, meant, call.as_int(1) == 0 ? static_cast<std::int32_t>(pid) : call.as_int(1))};
+  }
+  if (!meant) return Answer{-ESRCH};
+  return Answer{call.number == SYS_getsid ? meant->session : *meant->group};
 }
 
 CallOutcome sys_start_remote(CallContext& call) {

@@ -94,13 +94,14 @@ CallOutcome sys_timerfd(CallContext& call) {
     if (!wanted) return Answer{-EFAULT};
     if (!valid(wanted->it_value) || !valid(wanted->it_interval)) return Answer{-EINVAL};
   }
-  if (old_address != 0 && !process.memory().store(old_address, old)) return Answer{-EFAULT};
+  if ((old_address != 0 || !wanted) && !process.memory().store(old_address, old)) return Answer{-EFAULT};
   if (!wanted) return Answer{0};
   const std::int64_t value = to_ns(wanted->it_value);
   const std::int64_t ns = (call.flags(1) & TFD_TIMER_ABSTIME) != 0
                               ? ns_until(timer->clock(), wanted->it_value, call.now(), call.epoch_ns())
                               : value;
-  timer->set(value == 0 ? kNever : add_ns(call.now(), ns), from_ns(to_ns(wanted->it_interval)));
+  timer->set(value == 0 ? kNever : add_ns(call.now(), ns), from_ns(to_ns(wanted->it_interval)),
+             std::max<std::int64_t>(-ns, 0));
   return Answer{0};
 }
 

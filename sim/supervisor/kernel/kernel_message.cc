@@ -28,6 +28,28 @@ struct Received {
   std::vector<bool> real;
 };
 
+// Reads the header at `address` and its vector of buffers; nullopt and -errno. A name that is too long is cut
+// off.
+std::optional<Buffers> load_message(CallContext& call, std::uint64_t address, msghdr& header, int* error) {
+  constexpr std::size_t kMostParts = 1024;  // UIO_MAXIOV
+  const auto loaded = call.load_argument<msghdr>(address);
+  *error = -EFAULT;
+  if (!loaded) return std::nullopt;
+  header = *loaded;
+  *error = -EINVAL;
+  if (header.msg_name != nullptr && static_cast<std::int32_t>(header.msg_namelen) < 0) return std::nullopt;
+  header.msg_namelen = std::min<socklen_t>(header.msg_namelen, sizeof(sockaddr_storage));
+  *error = -EMSGSIZE;
+  if (header.msg_iovlen > kMostParts) return std::nullopt;
+  *error = -EFAULT;
+  return load_vector(call, reinterpret_cast<std::uint64_t>(header.msg_iov), header.msg_iovlen);
+}
+
+// Errors are not queued (IP_RECVERR): the queue that MSG_ERRQUEUE reads is empty, and reading it never waits.
+bool reads_queue_of_errors(const Socket& socket, std::int64_t flags) {
+  return (flags & MSG_ERRQUEUE) != 0 && (socket.family() == AF_INET || socket.family() == AF_INET6);
+}
+
 // The open file `fd` for SCM_RIGHTS; nullopt and -errno if there is none.
 std::optional<PassedFile> file_to_pass(CallContext& call, RealDescriptors& descriptors, int fd, int* error) {
   if (VirtualFilePtr file = call.process.files().at(fd)) return PassedFile(std::move(file));
@@ -232,6 +254,7 @@ CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket,
 
 CallOutcome sys_recvfrom(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures) {
   const auto& a = call.arguments;
+  if (reads_queue_of_errors(*socket, call.flags(3))) return Answer{-EAGAIN};
   if ((call.flags(3) & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
   const Buffers to(call.address(1), call.length(2));
@@ -243,16 +266,14 @@ CallOutcome sys_recvfrom(CallContext& call, const std::shared_ptr<Socket>& socke
   return outcome;
 }
 
-CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket,
-                        CallFailures& failures, RealDescriptors& descriptors) {
-  const auto header = call.load_argument<msghdr>(call.address(1));
-  if (!header) return Answer{-EFAULT};
-  const auto buffers =
-      load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
-  if (!buffers) return Answer{-EFAULT};
-  if ((call.flags(2) & MSG_OOB) != 0) return Answer{-EOPNOTSUPP};
+CallOutcome sys_sendmsg(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures,
+                        RealDescriptors& descriptors) {
   int error;
-  const auto sending = load_sending(call, descriptors, *header, call.as_int(2), &error);
+  msghdr header;
+  const auto buffers = load_message(call, call.address(1), header, &error);
+  if (!buffers) return Answer{error};
+  if ((call.flags(2) & MSG_OOB) != 0) return Answer{-EOPNOTSUPP};
+  const auto sending = load_sending(call, descriptors, header, call.as_int(2), &error);
   if (!sending) return Answer{error};
   return send_from(call, failures, socket, *buffers, *sending);
 }
@@ -261,17 +282,17 @@ CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket
                         CallFailures& failures, RealDescriptors& descriptors) {
   const auto& a = call.arguments;
   const auto address = call.address(1);
-  const auto header = call.load_argument<msghdr>(address);
-  if (!header) return Answer{-EFAULT};
-  const auto buffers =
-      load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
-  if (!buffers) return Answer{-EFAULT};
+  int error;
+  msghdr header;
+  const auto buffers = load_message(call, address, header, &error);
+  if (!buffers) return Answer{error};
+  if (reads_queue_of_errors(*socket, call.flags(2))) return Answer{-EAGAIN};
   if ((call.flags(2) & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
   const CallOutcome outcome = receive(call, failures, socket, *buffers, call.as_int(2), message);
   if (!outcome || outcome->result < 0) return outcome;
   Received received;
-  if (!store_message(call, descriptors, address, *header, message, a[2], received)) return Answer{-EFAULT};
+  if (!store_message(call, descriptors, address, header, message, a[2], received)) return Answer{-EFAULT};
   return with_descriptors(call, *outcome, received);
 }
 
@@ -288,18 +309,16 @@ CallOutcome sys_sendmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
       return Answer{done > 0 ? static_cast<std::int64_t>(done) : error};
     };
     const std::uint64_t at = call.address(1) + (moved > 0 ? done - 1 : done) * sizeof(mmsghdr);
-    const auto header = call.load_argument<msghdr>(at);
-    if (!header) return result(-EFAULT);
-    const auto buffers =
-        load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen);
-    if (!buffers) return result(-EFAULT);
     int error;
-    const auto sending = load_sending(call, descriptors, *header, call.as_int(3), &error);
+    msghdr header;
+    const auto buffers = load_message(call, at, header, &error);
+    if (!buffers) return result(error);
+    const auto sending = load_sending(call, descriptors, header, call.as_int(3), &error);
     if (!sending) return result(error);
     const Buffers rest = buffers->behind(moved);
     std::vector<std::byte> bytes;
     if (!gather(call, rest, std::min<std::uint64_t>(rest.length, kMaxChunk), bytes)) return result(-EFAULT);
-    OutgoingMessage message{bytes, sending->to, {}, nullptr};
+    OutgoingMessage message{bytes, sending->to, {}, nullptr, (call.flags(3) & MSG_MORE) != 0};
     if (moved == 0) message.files = sending->files;
     const IoResult n = socket->send(process, message);
     if (!n) return call.wait_or_give_up({socket}, dont_wait, socket->write_timeout, "sendmmsg");
@@ -331,15 +350,14 @@ CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
     timeout = Duration(std::max<std::int64_t>(to_ns(*limit), 1) * 1000);
   }
   Received received;
-  std::int64_t error = 0;
+  int error = 0;
   while (done < count && error == 0) {
     const std::uint64_t at = call.address(1) + done * sizeof(mmsghdr);
-    const auto header = call.load_argument<msghdr>(at);
-    const auto buffers =
-        header ? load_vector(call, reinterpret_cast<std::uint64_t>(header->msg_iov), header->msg_iovlen)
-               : std::nullopt;
-    error = -EFAULT;
+    msghdr header;
+    const auto buffers = load_message(call, at, header, &error);
     if (!buffers) break;
+    error = reads_queue_of_errors(*socket, call.flags(3)) ? -EAGAIN : -EFAULT;
+    if (error == -EAGAIN) break;
     IncomingMessage message;
     const IoResult n = socket->receive(std::min<std::uint64_t>(buffers->length, kMaxChunk),
                                        (call.flags(3) & MSG_PEEK) != 0, message);
@@ -351,9 +369,9 @@ CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
       return call.wait_or_give_up({socket}, dont_wait, timeout, "recvmmsg");
     }
     if (*n >= 0 && !scatter(process, *buffers, message.bytes)) break;
-    error = std::min<std::int64_t>(*n, 0);
+    error = static_cast<int>(std::min<std::int64_t>(*n, 0));
     if (error != 0) break;
-    const bool stored = store_message(call, descriptors, at, *header, message, a[3], received) &&
+    const bool stored = store_message(call, descriptors, at, header, message, a[3], received) &&
                         process.memory().store(at + offsetof(mmsghdr, msg_len), static_cast<unsigned>(*n));
     call.copies.forget();
     if (!stored) error = -EFAULT;

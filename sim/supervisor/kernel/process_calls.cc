@@ -119,7 +119,9 @@ CallOutcome sys_set_affinity(CallContext& call) {
       length != 0) {
     return Answer{-EFAULT};
   }
-  if (call.find_thread(call.as_int(0)) == nullptr) return Answer{-ESRCH};
+  const Thread* const meant = call.find_thread(call.as_int(0));
+  if (meant == nullptr) return Answer{-ESRCH};
+  if (!may_set_attributes(call, *meant)) return Answer{-EPERM};
   return Answer{(mask & 1) != 0 ? 0 : -EINVAL};
 }
 

@@ -29,6 +29,8 @@ CallOutcome sys_limit(CallContext& call);
 CallOutcome sys_priority(CallContext& call);
 CallOutcome sys_scheduler(CallContext& call);
 CallOutcome sys_get_robust_list(CallContext& call);
+// Whether the caller may change scheduling attributes and processors of the thread.
+bool may_set_attributes(const CallContext& call, const Thread& other);
 
 CallOutcome sys_control(CallContext& call);
 CallOutcome sys_user(CallContext& call);

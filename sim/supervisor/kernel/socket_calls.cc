@@ -42,24 +42,62 @@ int store_name(Process& process, std::span<const std::byte> name, std::uint64_t 
   return stored ? 0 : -EFAULT;
 }
 
+namespace {
+
+// -errno of a kind of socket that Linux does not have, in the order of its checks; 0: it has this kind.
+int error_of_socket_kind(int family, int type_and_flags, int protocol) {
+  constexpr int kTypeMask = 0xf, kTypes = 11, kFamilies = 46,
+                kInternetProtocols = 263;  // SOCK_MAX, AF_MAX, IPPROTO_MAX
+  const int type = type_and_flags & kTypeMask;
+  if ((type_and_flags & ~(kTypeMask | SOCK_NONBLOCK | SOCK_CLOEXEC)) != 0) return -EINVAL;
+  if (family < 0 || family >= kFamilies) return -EAFNOSUPPORT;
+  if (type >= kTypes) return -EINVAL;
+  if (family == AF_UNIX) {
+    if (protocol != 0 && protocol != AF_UNIX) return -EPROTONOSUPPORT;
+    const bool exists =
+        type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET || type == SOCK_RAW;
+    return exists ? 0 : -ESOCKTNOSUPPORT;
+  }
+  if (family != AF_INET && family != AF_INET6) return 0;
+  if (protocol < 0 || protocol >= kInternetProtocols) return -EINVAL;
+  switch (type) {
+    case SOCK_STREAM:
+      return protocol == 0 || protocol == IPPROTO_TCP ? 0 : -EPROTONOSUPPORT;
+    case SOCK_DGRAM:
+      return protocol == 0 || protocol == IPPROTO_UDP ? 0 : -EPROTONOSUPPORT;
+    case SOCK_RAW:
+      return protocol != 0 ? 0 : -EPROTONOSUPPORT;
+    case SOCK_SEQPACKET:  // SCTP
+    case SOCK_DCCP:
+    case SOCK_PACKET:
+      return 0;
+    default:
+      return -ESOCKTNOSUPPORT;
+  }
+}
+
+// A raw socket of AF_UNIX sends datagrams.
+int type_of_unix_socket(int type) { return type == SOCK_RAW ? SOCK_DGRAM : type; }
+
+}  // namespace
+
 CallOutcome sys_socket(CallContext& call, Networks& networks) {
   Process& process = call.process;
   const auto family = call.as_int(0);
   const int type = call.as_int(1) & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
   const auto protocol = call.as_int(2);
+  if (const int error = error_of_socket_kind(family, call.as_int(1), protocol)) return Answer{error};
   const bool nonblocking = (call.flags(1) & SOCK_NONBLOCK) != 0;
   const std::size_t host = process.host_index();
   const bool internet = family == AF_INET || family == AF_INET6;
-  if (family == AF_UNIX && (type == SOCK_STREAM || type == SOCK_DGRAM || type == SOCK_SEQPACKET)) {
-    if (protocol != 0 && protocol != AF_UNIX) return Answer{-EPROTONOSUPPORT};
-    return call.install(std::make_shared<UnixSocket>(networks.unix_domain, process, type), nonblocking);
+  if (family == AF_UNIX) {
+    return call.install(
+        std::make_shared<UnixSocket>(networks.unix_domain, process, type_of_unix_socket(type)), nonblocking);
   }
   if (internet && type == SOCK_DGRAM) {
-    if (protocol != 0 && protocol != IPPROTO_UDP) return Answer{-EPROTONOSUPPORT};
     return call.install(std::make_shared<UdpSocket>(networks.udp, host, family), nonblocking);
   }
   if (internet && type == SOCK_STREAM) {
-    if (protocol != 0 && protocol != IPPROTO_TCP) return Answer{-EPROTONOSUPPORT};
     return call.install(std::make_shared<TcpSocket>(networks.tcp, host, family), nonblocking);
   }
   if (family == AF_NETLINK) {
@@ -74,12 +112,11 @@ CallOutcome sys_socket(CallContext& call, Networks& networks) {
 }
 
 CallOutcome sys_socketpair(CallContext& call, Networks& networks) {
-  const auto& a = call.arguments;
   Process& process = call.process;
-  const int type = call.as_int(1) & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (a[0] != AF_UNIX) return Answer{a[0] == AF_INET || a[0] == AF_INET6 ? -EOPNOTSUPP : -EAFNOSUPPORT};
-  if (type != SOCK_STREAM && type != SOCK_DGRAM && type != SOCK_SEQPACKET) return Answer{-ESOCKTNOSUPPORT};
-  if (a[2] != 0 && a[2] != AF_UNIX) return Answer{-EPROTONOSUPPORT};
+  const auto family = call.as_int(0);
+  const int type = type_of_unix_socket(call.as_int(1) & ~(SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (const int error = error_of_socket_kind(family, call.as_int(1), call.as_int(2))) return Answer{error};
+  if (family != AF_UNIX) return Answer{family == AF_INET || family == AF_INET6 ? -EOPNOTSUPP : -EAFNOSUPPORT};
   const auto first = std::make_shared<UnixSocket>(networks.unix_domain, process, type);
   const auto second = std::make_shared<UnixSocket>(networks.unix_domain, process, type);
   UnixSocket::connect_pair(*first, *second);

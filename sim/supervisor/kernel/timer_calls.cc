@@ -1,4 +1,6 @@
 // Interval timers and POSIX timers.
+#include "sim/supervisor/kernel/timer_calls.h"
+
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -6,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 
-#include "sim/supervisor/kernel/timer_calls.h"
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/tasks/interval_timer.h"
 #include "sim/supervisor/tasks/posix_timer.h"
@@ -63,7 +64,8 @@ CallOutcome sys_timer(CallContext& call) {
     if (!valid(wanted.it_value) || !valid(wanted.it_interval)) return Answer{-EINVAL};
     timer->set(to_duration(wanted.it_value), to_duration(wanted.it_interval));
   }
-  if (old_address != 0 && !process.memory().store(old_address, old)) return Answer{-EFAULT};
+  const bool is_asked = old_address != 0 || call.number == SYS_getitimer;
+  if (is_asked && !process.memory().store(old_address, old)) return Answer{-EFAULT};
   return Answer{0};
 }
 
@@ -129,13 +131,14 @@ CallOutcome sys_posix_timer(CallContext& call) {
     if (!wanted) return Answer{a[2] == 0 ? -EINVAL : -EFAULT};
     if (!valid(wanted->it_value) || !valid(wanted->it_interval)) return Answer{-EINVAL};
   }
-  if (old_address != 0 && !process.memory().store(old_address, old)) return Answer{-EFAULT};
+  if ((old_address != 0 || !wanted) && !process.memory().store(old_address, old)) return Answer{-EFAULT};
   if (!wanted) return Answer{0};
   const std::int64_t value = to_ns(wanted->it_value);
   const std::int64_t ns = (call.flags(1) & TIMER_ABSTIME) != 0
                               ? ns_until(timer.clock(), wanted->it_value, call.now(), call.epoch_ns())
                               : value;
-  timer.set(value == 0 ? kNever : add_ns(call.now(), ns), from_ns(to_ns(wanted->it_interval)));
+  timer.set(value == 0 ? kNever : add_ns(call.now(), ns), from_ns(to_ns(wanted->it_interval)),
+            std::max<std::int64_t>(-ns, 0));
   return Answer{0};
 }
 

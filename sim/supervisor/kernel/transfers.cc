@@ -137,7 +137,7 @@ CallOutcome send_from(CallContext& call, CallFailures& failures, const std::shar
                       const Buffers& from, const Sending& sending) {
   const bool has_begun = call.transferred > 0;
   const auto send = [&](std::span<const std::byte> bytes, VirtualFilePtr& wait_for) {
-    OutgoingMessage message{bytes, sending.to, {}, nullptr};
+    OutgoingMessage message{bytes, sending.to, {}, nullptr, (sending.flags & MSG_MORE) != 0};
     if (!has_begun) message.files = sending.files;
     const IoResult result = socket->send(call.process, message);
     if (message.wait_for != nullptr) wait_for = message.wait_for;

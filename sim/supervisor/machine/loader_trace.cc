@@ -28,6 +28,7 @@
 #include "verbs_shim/protocol/layout.h"
 #include "verbs_shim/protocol/path_calls.h"
 #include "verbs_shim/protocol/region.h"
+#include "verbs_shim/protocol/signal_frame_size.h"
 
 namespace verbatim::supervisor {
 
@@ -37,9 +38,6 @@ constexpr std::uint64_t kMapPage = 4096;
 constexpr std::size_t kMapStubRoom = 64;
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
-// AT_MINSIGSTKSZ depends on the machine's register sets. This is enough for all, and programs that size a
-// stack by it do the same everywhere.
-constexpr std::uint64_t kSignalFrameSize = 4096;
 constexpr std::uint64_t kTicksPerSecond = 100;
 
 bool in_reach(std::uint64_t area, std::uint64_t begin, std::uint64_t end) {
@@ -161,7 +159,7 @@ bool LoaderTrace::write_stack(FirstStack stack, const Places& places, user_regs_
                                   {AT_HWCAP2, 0},
                                   {AT_EXECFN, places.stack.moved(program_name_at(given[AT_EXECFN]))},
                                   {AT_PLATFORM, 0},
-                                  {AT_MINSIGSTKSZ, kSignalFrameSize},
+                                  {AT_MINSIGSTKSZ, protocol::kSignalFrameSize},
                                   {AT_NULL, 0}};
   const std::size_t vector_at = block.size();
   for (const auto& [type, value] : own) block.insert(block.end(), {type, value});

@@ -1,10 +1,13 @@
 #include "sim/supervisor/net/socket.h"
 
+#include <linux/sockios.h>
+#include <netinet/in.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 
 #include "sim/supervisor/net/interface_requests.h"
+#include "sim/supervisor/tasks/process.h"
 
 namespace verbatim::supervisor {
 
@@ -29,6 +32,10 @@ IoResult Socket::write_by(Process& process, std::span<const std::byte> bytes, Vi
 }
 
 std::int64_t Socket::control_io(Process& process, std::uint64_t request, std::uint64_t address, Instant now) {
+  // Urgent data is not simulated: the next byte of a stream is never at a mark.
+  if ((request & 0xffffffff) == SIOCATMARK && type_ == SOCK_STREAM &&
+      (family_ == AF_INET || family_ == AF_INET6))
+    return process.memory().store(address, 0) ? 0 : -EFAULT;
   return control_interface(process, request, address, now);
 }
 

@@ -48,6 +48,7 @@ struct OutgoingMessage {
   std::vector<PassedFile> files;
   // Output: the file to wait for if there is no room; nullptr: the socket itself.
   VirtualFilePtr wait_for;
+  bool is_continued = false;  // MSG_MORE: the next message belongs to the same datagram
 };
 
 struct IncomingMessage {

@@ -182,7 +182,7 @@ int TcpSocket::set_option(int level, int option, int value) {
     v6_only_ = value != 0;
     return 0;
   }
-  if (level == IPPROTO_IP || level == IPPROTO_IPV6) return 0;
+  if (is_ip_option(family(), level, option)) return 0;
   if (level != IPPROTO_TCP) return -ENOPROTOOPT;
   switch (option) {
     case TCP_NODELAY:

@@ -1,6 +1,7 @@
 #include "sim/supervisor/net/udp.h"
 
 #include <netinet/in.h>
+#include <netinet/udp.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -189,10 +190,24 @@ IoResult UdpSocket::connect(Process&, Name name, bool, VirtualFilePtr&) {
   return 0;
 }
 
-IoResult UdpSocket::send_to(std::span<const std::byte> bytes, Name to) {
+IoResult UdpSocket::append(std::span<const std::byte> bytes, bool is_continued) {
+  if (corked_->bytes.size() + bytes.size() > kMostBytes) {
+    corked_.reset();
+    return -EMSGSIZE;
+  }
+  corked_->bytes.insert(corked_->bytes.end(), bytes.begin(), bytes.end());
+  if (!is_continued && !is_corked_) {
+    network_.send(host_, corked_->from, corked_->to, std::move(corked_->bytes));
+    corked_.reset();
+  }
+  return static_cast<std::int64_t>(bytes.size());
+}
+
+IoResult UdpSocket::send_to(std::span<const std::byte> bytes, Name to, bool is_continued) {
   if (error_ != 0) return -take_error();
   if (write_closed_) return -EPIPE;
   if (bytes.size() > kMostBytes) return -EMSGSIZE;
+  if (corked_) return append(bytes, is_continued);  // to the address of the first part
   Endpoint remote = remote_;
   if (!to.empty()) {
     int error;
@@ -211,13 +226,13 @@ IoResult UdpSocket::send_to(std::span<const std::byte> bytes, Name to) {
   if (remote.address.any()) remote.address = source;
   Endpoint local = local_;
   if (local.address.any()) local.address = source;
-  network_.send(host_, local, remote, {bytes.begin(), bytes.end()});
-  return static_cast<std::int64_t>(bytes.size());
+  corked_ = Corked{local, remote, {}};
+  return append(bytes, is_continued);
 }
 
 IoResult UdpSocket::send(Process&, OutgoingMessage& message) {
   if (!message.files.empty()) return -EINVAL;
-  return send_to(message.bytes, message.to);
+  return send_to(message.bytes, message.to, message.is_continued);
 }
 
 IoResult UdpSocket::receive(std::size_t limit, bool peek, IncomingMessage& message) {
@@ -258,10 +273,19 @@ int UdpSocket::set_option(int level, int option, int value) {
     v6_only_ = value != 0;
     return 0;
   }
-  return level == IPPROTO_IP || level == IPPROTO_IPV6 ? 0 : -ENOPROTOOPT;
+  if (level == IPPROTO_UDP && option == UDP_CORK) {
+    is_corked_ = value != 0;
+    if (!is_corked_ && corked_) append({}, false);
+    return 0;
+  }
+  return is_ip_option(family(), level, option) ? 0 : -ENOPROTOOPT;
 }
 
 int UdpSocket::get_option(int level, int option, int* value) const {
+  if (level == IPPROTO_UDP && option == UDP_CORK) {
+    *value = is_corked_;
+    return 0;
+  }
   if (level != IPPROTO_IPV6 || option != IPV6_V6ONLY || family() != AF_INET6) return -ENOPROTOOPT;
   *value = v6_only_;
   return 0;

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "sim/supervisor/net/group_membership.h"
 #include "sim/supervisor/net/tcp.h"
@@ -50,7 +51,7 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
   std::uint32_t readiness() const override;
   std::string describe() const override { return "UDP socket " + to_string(local_); }
   bool reaches_beyond_host() const override { return true; }  // its calls are never executed early
-  IoResult write(std::span<const std::byte> bytes) override { return send_to(bytes, {}); }
+  IoResult write(std::span<const std::byte> bytes) override { return send_to(bytes, {}, false); }
 
   int bind(Process& process, Name name) override;
   IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) override;
@@ -81,7 +82,13 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
     Endpoint from;
     std::vector<std::byte> bytes;
   };
-  IoResult send_to(std::span<const std::byte> bytes, Name to);
+  // A datagram whose bytes are sent in parts (MSG_MORE, UDP_CORK).
+  struct Corked {
+    Endpoint from, to;
+    std::vector<std::byte> bytes;
+  };
+  IoResult send_to(std::span<const std::byte> bytes, Name to, bool is_continued);
+  IoResult append(std::span<const std::byte> bytes, bool is_continued);
   int bind_to(Endpoint local);
 
   UdpNetwork& network_;
@@ -89,6 +96,8 @@ class UdpSocket final : public Socket, public std::enable_shared_from_this<UdpSo
   GroupMemberships memberships_;
   Endpoint local_, remote_;
   bool bound_ = false, connected_ = false, v6_only_ = false, read_closed_ = false, write_closed_ = false;
+  bool is_corked_ = false;  // UDP_CORK
+  std::optional<Corked> corked_;
   int error_ = 0;
   std::deque<Datagram> queue_;
   std::size_t queued_bytes_ = 0;

@@ -33,6 +33,10 @@ struct EndedChild {
   std::uint32_t group;
   int status;  // as wait(2) returns it
   std::uint32_t user = 0;  // real user id
+  // Only of a child that has ended, for getpgid(2), setpgid(2) and /proc.
+  std::uint32_t session = 0;
+  bool has_executed = false;  // a program, since the fork
+  std::string name;
 };
 
 struct Family {

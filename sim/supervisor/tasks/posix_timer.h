@@ -24,11 +24,13 @@ class PosixTimer {
         timer_(Timer::of<&PosixTimer::on_due>(engine, source, EventClass::kSupervisor, this)) {}
 
   int clock() const { return clock_; }
-  // First expiry at `when` (kNever: disarmed), then every `interval` unless that is zero.
-  void set(Instant when, Duration interval);
+  // First expiry at `when` (kNever: disarmed), then every `interval` unless that is zero. `late_ns`: see
+  // files/missed_expiries.h.
+  void set(Instant when, Duration interval, std::int64_t late_ns);
   Duration remaining() const { return timer_.scheduled() ? timer_.when() - engine_.now() : Duration::zero(); }
   Duration interval() const { return interval_; }
-  // Number of expiries while an earlier signal of the timer was pending.
+  // Number of expiries without a signal of their own: an earlier one was pending, or the time has passed
+  // before the timer was set.
   int overrun() const { return overrun_; }
 
  private:
@@ -41,6 +43,7 @@ class PosixTimer {
   Notice notice_;
   int overrun_ = 0;
   Duration interval_{};
+  std::int64_t late_ns_ = 0;  // of the next expiry
   Timer timer_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -35,6 +36,7 @@ class SignalQueue {
 
   bool empty() const { return signals_.empty(); }
   const QueuedSignal& front() const { return signals_.front(); }
+  std::size_t size() const { return signals_.size(); }
   bool full() const { return signals_.size() >= protocol::kMaxRaisedSignals; }
 
   void push(const QueuedSignal& signal) {

@@ -426,6 +426,26 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   });
 }
 
+// An ended child that nobody has waited for. It has no memory, no descriptors and no command line.
+void add_ended(VirtualTree& tree, const EndedChild& child, std::uint32_t parent) {
+  constexpr std::size_t kMostOfName = 15;
+  const std::string folder = fmt::format("/proc/{}", child.pid), name = child.name.substr(0, kMostOfName);
+  tree.add_file(
+      folder + "/stat",
+      fmt::format(
+          "{} ({}) Z {} {} {} 0 -1 4194308 0 0 0 0 0 0 0 0 20 0 1 0 {} 0 0 18446744073709551615 0 0 0 "
+          "0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 {}\n",
+          child.pid, name, parent, child.group, child.session, uptime_ticks(Instant{}), child.status));
+  tree.add_file(
+      folder + "/status",
+      fmt::format("Name:\t{}\nState:\tZ (zombie)\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n"
+                  "Uid:\t{}\t{}\t{}\t{}\nThreads:\t1\n",
+                  name, child.pid, child.pid, parent, child.user, child.user, child.user, child.user));
+  tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
+  tree.add_file(folder + "/comm", name + "\n");
+  for (const char* empty : {"/cmdline", "/maps", "/environ"}) tree.add_file(folder + empty, "");
+}
+
 // All paths that add_kernel() adds.
 constexpr const char* kKernelPlaces[] = {
     "/proc/stat",       "/proc/uptime",      "/proc/loadavg",  "/proc/meminfo",    "/proc/cpuinfo",   "/proc/version",
@@ -493,6 +513,7 @@ std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, ProcessTree
   tree->add_link("/proc/thread-self", fmt::format("{}/task/{}", own.pid(), viewer.tid()));
   for (const auto& process : inputs->table.processes()) {
     if (!process->alive || process->host_index() != own.host_index()) continue;
+    for (const EndedChild& child : process->family().ended) add_ended(*tree, child, process->pid());
     const std::string folder = fmt::format("/proc/{}", process->pid());
     tree->add_folder(folder);
     tree->add_when_asked({folder + "/net"}, [&host = process->host(), at = folder + "/net"](VirtualTree& part) {

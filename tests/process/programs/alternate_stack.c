@@ -154,9 +154,29 @@ static void* in_a_thread(void* unused) {
   return unused;
 }
 
+static void count_on_stack(int signal, siginfo_t* info, void* context) {
+  (void)signal, (void)info, (void)context;
+  char here = 0;
+  count += is_on_stack(&here);
+}
+
+// Linux takes any stack of 2048 bytes. Programs built with older headers have one of 8192, their SIGSTKSZ.
+static void small_stacks(void) {
+  stack_t small = {.ss_sp = stack, .ss_size = 2047};
+  EXPECT(sigaltstack(&small, NULL) == -1 && errno == ENOMEM);
+  small.ss_size = 2048;
+  EXPECT(sigaltstack(&small, NULL) == 0);
+  small.ss_size = 8192;
+  EXPECT(sigaltstack(&small, NULL) == 0);
+  install(SIGUSR1, count_on_stack, SA_ONSTACK);
+  EXPECT(raise(SIGUSR1) == 0 && count == 1);
+  count = 0;
+}
+
 int main(void) {
   const struct rlimit no_core = {0, 0};
   EXPECT(setrlimit(RLIMIT_CORE, &no_core) == 0);  // of killed children
+  small_stacks();
   use_stack(0);
   install(SIGUSR1, look, SA_ONSTACK);
   install(SIGUSR2, look, 0);

@@ -20,6 +20,32 @@ static void* in_a_thread(void* unused) {
   return unused;
 }
 
+// A user other than root may change the attributes of its own threads, and not improve them.
+static void as_another_user(void) {
+  const pid_t parent = getpid();
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    const struct sched_param none = {0}, some = {1};
+    const cpu_set_t first = {{1}};
+    const int nice = getpriority(PRIO_PROCESS, 0);
+    EXPECT(setresuid(12345, 12345, 12345) == 0);
+    EXPECT(setpriority(PRIO_PROCESS, 0, nice + 1) == 0 && setpriority(PRIO_PROCESS, 0, nice) == -1 &&
+           errno == EACCES);
+    EXPECT(setpriority(PRIO_PROCESS, parent, 19) == -1 && errno == EPERM);
+    EXPECT(setpriority(PRIO_USER, 54321, 19) == -1 && errno == ESRCH);
+    EXPECT(setpriority(PRIO_USER, 0, nice + 2) == 0 && getpriority(PRIO_PROCESS, 0) == nice + 2);
+    EXPECT(sched_setscheduler(0, SCHED_FIFO, &some) == -1 && errno == EPERM);
+    EXPECT(sched_setscheduler(0, SCHED_BATCH, &none) == 0);
+    EXPECT(sched_setparam(parent, &none) == -1 && errno == EPERM);
+    EXPECT(sched_setaffinity(parent, sizeof first, &first) == -1 && errno == EPERM);
+    EXPECT(syscall(SYS_ioprio_set, 1, parent, 2 << 13 | 6) == -1 && errno == EPERM);
+    _exit(0);
+  }
+  int status;
+  EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(void) {
   struct rlimit limit, other;
   EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
@@ -65,6 +91,15 @@ int main(void) {
   EXPECT(sched_setscheduler(0, SCHED_BATCH, &none) == 0 && sched_getscheduler(getpid()) == SCHED_BATCH);
   EXPECT(sched_setscheduler(0, SCHED_OTHER, &some) == -1 && errno == EINVAL);
   EXPECT(sched_setparam(0, &some) == -1 && errno == EINVAL);
+  EXPECT(sched_setparam(0, NULL) == -1 && errno == EINVAL && sched_getparam(0, NULL) == -1 &&
+         errno == EINVAL);
+  EXPECT(sched_setscheduler(-1, SCHED_OTHER, &none) == -1 && errno == EINVAL);
+  EXPECT(sched_setscheduler(0, -1, &none) == -1 && errno == EINVAL);
+  EXPECT(sched_setscheduler(4194304, SCHED_OTHER, (void*)8) == -1 && errno == EFAULT);
+  EXPECT(sched_setscheduler(4194304, 99, &none) == -1 && errno == ESRCH);
+  enum { kDeadline = 6 };  // SCHED_DEADLINE
+  EXPECT(sched_get_priority_max(kDeadline) == 0 && sched_get_priority_min(kDeadline) == 0);
+  if (geteuid() == 0) as_another_user();
   pthread_t thread;
   EXPECT(pthread_create(&thread, NULL, in_a_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
   struct sched_param told = {77};

@@ -1,4 +1,5 @@
-// A named pipe: each end waits for the other to be opened.
+// A named pipe: each end waits for the other to be opened. An open that is refused, or opens only the path,
+// does not wait.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -21,6 +22,14 @@ int main(void) {
   snprintf(path, sizeof path, "%s/pipe", folder);
   EXPECT(mkfifo(path, 0600) == 0);
   EXPECT(open(path, O_WRONLY | O_NONBLOCK) == -1 && errno == ENXIO);
+  EXPECT(open(path, O_RDONLY | O_DIRECTORY) == -1 && errno == ENOTDIR);
+  EXPECT(open(path, O_RDONLY | O_CREAT | O_EXCL, 0600) == -1 && errno == EEXIST);
+  char link[80];
+  snprintf(link, sizeof link, "%s/link", folder);
+  EXPECT(symlink("pipe", link) == 0 && open(link, O_RDONLY | O_NOFOLLOW) == -1 && errno == ELOOP &&
+         unlink(link) == 0);
+  const int only_path = open(path, O_PATH);
+  EXPECT(only_path >= 0 && read(only_path, link, 1) == -1 && errno == EBADF && close(only_path) == 0);
   pthread_t thread;
   EXPECT(pthread_create(&thread, NULL, write_later, NULL) == 0);
   FILE* file = fopen(path, "r");

@@ -45,5 +45,14 @@ int main(void) {
   EXPECT(timerfd_settime(wall, 0, &then, NULL) == -1 && errno == EINVAL);
   EXPECT(timerfd_settime(0, 0, &time, NULL) == -1 && errno == EINVAL);
   printf("timerfd: done\n");
+
+  // A first expiration long ago: all since then are counted, and the following ones keep their times.
+  const int daily = timerfd_create(CLOCK_REALTIME, 0);
+  const time_t day = 86400, now = clock_ns(CLOCK_REALTIME) / 1000000000;
+  const struct itimerspec since = {{day, 0}, {1, 0}};
+  EXPECT(daily >= 0 && timerfd_settime(daily, TFD_TIMER_ABSTIME, &since, NULL) == 0);
+  EXPECT(read(daily, &count, 8) == 8 && count == (uint64_t)((now - 1) / day + 1));
+  EXPECT(timerfd_gettime(daily, &old) == 0 && labs(old.it_value.tv_sec - (day - (now - 1) % day)) <= 1);
+  EXPECT(timerfd_gettime(daily, NULL) == -1 && errno == EFAULT);
   return 0;
 }
