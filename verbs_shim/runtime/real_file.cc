@@ -119,6 +119,7 @@ long why_not_copied(const long (&a)[6]) {
 }  // namespace
 
 long control_file(long number, const long (&a)[6]) {
+  if (native(SYS_fcntl, a[0], F_GETFD) < 0) return -EBADF;  // not all requests reach the kernel
   return number == SYS_fcntl ? control_by_fcntl(a) : control_by_ioctl(a);
 }
 
