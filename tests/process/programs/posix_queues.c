@@ -17,14 +17,16 @@
 #include "../expect.h"
 
 static char bytes[8192];
+// With the process id: on Linux, other runs of this program may have queues at the same time.
+static char name[32], name_a[40], name_b[40];
 
 static int fails(long result, int error) { return result == -1 && errno == error; }
 
 // A queue for at most `most` messages of 64 bytes, already without a name.
 static mqd_t make(int flags, long most) {
   struct mq_attr attributes = {.mq_maxmsg = most, .mq_msgsize = 64};
-  const mqd_t queue = mq_open("/posix_queues", O_CREAT | O_EXCL | flags, 0600, &attributes);
-  EXPECT(queue >= 0 && mq_unlink("/posix_queues") == 0);
+  const mqd_t queue = mq_open(name, O_CREAT | O_EXCL | flags, 0600, &attributes);
+  EXPECT(queue >= 0 && mq_unlink(name) == 0);
   return queue;
 }
 
@@ -43,25 +45,25 @@ static long count(mqd_t queue) {
 }
 
 static void names(void) {
-  const mqd_t first = mq_open("/posix_queues_a", O_CREAT | O_RDWR, 0640, NULL);
+  const mqd_t first = mq_open(name_a, O_CREAT | O_RDWR, 0640, NULL);
   EXPECT(first >= 0);
-  EXPECT(fails(mq_open("/posix_queues_a", O_CREAT | O_EXCL | O_RDWR, 0600, NULL), EEXIST));
-  EXPECT(fails(mq_open("/posix_queues_b", O_RDWR), ENOENT) && fails(mq_unlink("/posix_queues_b"), ENOENT));
+  EXPECT(fails(mq_open(name_a, O_CREAT | O_EXCL | O_RDWR, 0600, NULL), EEXIST));
+  EXPECT(fails(mq_open(name_b, O_RDWR), ENOENT) && fails(mq_unlink(name_b), ENOENT));
   EXPECT(fails(mq_open("posix_queues_b", O_CREAT | O_RDWR, 0600, NULL), EINVAL));
   EXPECT(fails(mq_open("/posix/queues", O_CREAT | O_RDWR, 0600, NULL), EACCES));
   EXPECT(fails(mq_open("/", O_CREAT | O_RDWR, 0600, NULL), ENOENT));
   EXPECT(fails(mq_open("/.", O_CREAT | O_RDWR, 0600, NULL), EACCES) && fails(mq_unlink("/.."), EACCES));
-  char name[NAME_MAX + 3];
-  memset(name, 'x', sizeof name);
-  name[0] = '/';
-  name[NAME_MAX + 2] = 0;
-  EXPECT(fails(mq_open(name, O_CREAT | O_RDWR, 0600, NULL), ENAMETOOLONG) && fails(mq_unlink(name), ENAMETOOLONG));
-  name[NAME_MAX + 1] = 0;
-  const mqd_t longest = mq_open(name, O_CREAT | O_RDWR, 0600, NULL);
-  EXPECT(longest >= 0 && mq_unlink(name) == 0 && mq_close(longest) == 0);
-  EXPECT(fails(syscall(SYS_mq_open, NULL, O_RDWR), EFAULT) && fails(syscall(SYS_mq_unlink, NULL), EFAULT));
-  EXPECT(fails(syscall(SYS_mq_open, "posix_queues_a", O_RDWR, 0, (void*)8), EFAULT));
-  EXPECT(fails(mq_open("/posix_queues_a", O_WRONLY | O_RDWR), EINVAL));
+  char lengthy[NAME_MAX + 3];
+  memset(lengthy, 'x', sizeof lengthy);
+  lengthy[0] = '/';
+  lengthy[NAME_MAX + 2] = 0;
+  EXPECT(fails(mq_open(lengthy, O_CREAT | O_RDWR, 0600, NULL), ENAMETOOLONG) && fails(mq_unlink(lengthy), ENAMETOOLONG));
+  lengthy[NAME_MAX + 1] = 0;
+  const mqd_t longest = mq_open(lengthy, O_CREAT | O_RDWR, 0600, NULL);
+  EXPECT(longest >= 0 && mq_unlink(lengthy) == 0 && mq_close(longest) == 0);
+  EXPECT(fails(syscall(SYS_mq_open, NULL, O_RDWR, 0, NULL), EFAULT) && fails(syscall(SYS_mq_unlink, NULL), EFAULT));
+  EXPECT(fails(syscall(SYS_mq_open, name_a + 1, O_RDWR, 0, (void*)8), EFAULT));
+  EXPECT(fails(mq_open(name_a, O_WRONLY | O_RDWR), EINVAL));
 
   struct stat status;
   EXPECT(fstat(first, &status) == 0 && (fcntl(first, F_GETFD) & FD_CLOEXEC) != 0);
@@ -71,14 +73,14 @@ static void names(void) {
   const ssize_t length = readlink(link, target, sizeof target - 1);
   EXPECT(length > 0);
   target[length] = 0;
-  printf("link %s\n", target);
+  EXPECT(strcmp(target, name_a) == 0);
   // The queue outlives its name; the name is free for another queue.
   put(first, "old", 0);
-  EXPECT(mq_unlink("/posix_queues_a") == 0);
-  const mqd_t second = mq_open("/posix_queues_a", O_CREAT | O_EXCL | O_RDONLY | O_NONBLOCK, 0600, NULL);
+  EXPECT(mq_unlink(name_a) == 0);
+  const mqd_t second = mq_open(name_a, O_CREAT | O_EXCL | O_RDONLY | O_NONBLOCK, 0600, NULL);
   EXPECT(second >= 0 && count(first) == 1 && count(second) == 0);
   EXPECT(strcmp(get(second, NULL), "EAGAIN") == 0 && strcmp(get(first, NULL), "old") == 0);
-  EXPECT(mq_unlink("/posix_queues_a") == 0 && mq_close(first) == 0 && mq_close(second) == 0);
+  EXPECT(mq_unlink(name_a) == 0 && mq_close(first) == 0 && mq_close(second) == 0);
   EXPECT(fails(mq_close(first), EBADF));
 }
 
@@ -87,10 +89,10 @@ static void attributes(void) {
                             {.mq_maxmsg = -1, .mq_msgsize = 8}, {.mq_maxmsg = 8, .mq_msgsize = -1},
                             {.mq_maxmsg = 1 << 20, .mq_msgsize = 8}, {.mq_maxmsg = 8, .mq_msgsize = 1 << 25}};
   for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; ++i)
-    EXPECT(fails(mq_open("/posix_queues", O_CREAT | O_RDWR, 0600, &wrong[i]), EINVAL));
-  const mqd_t queue = mq_open("/posix_queues", O_CREAT | O_RDWR | O_NONBLOCK, 0600, NULL);
+    EXPECT(fails(mq_open(name, O_CREAT | O_RDWR, 0600, &wrong[i]), EINVAL));
+  const mqd_t queue = mq_open(name, O_CREAT | O_RDWR | O_NONBLOCK, 0600, NULL);
   struct mq_attr now, before;
-  EXPECT(queue >= 0 && mq_unlink("/posix_queues") == 0 && mq_getattr(queue, &now) == 0);
+  EXPECT(queue >= 0 && mq_unlink(name) == 0 && mq_getattr(queue, &now) == 0);
   printf("default: flags %lo, %ld messages of %ld bytes, %ld queued\n", now.mq_flags, now.mq_maxmsg, now.mq_msgsize,
          now.mq_curmsgs);
   EXPECT(now.mq_flags == O_NONBLOCK && (fcntl(queue, F_GETFL) & O_NONBLOCK) != 0);
@@ -110,15 +112,15 @@ static void attributes(void) {
   mqd_t many[16];
   int made = 0;
   for (; made < 16; ++made) {
-    many[made] = mq_open("/posix_queues", O_CREAT | O_RDWR, 0600, NULL);
+    many[made] = mq_open(name, O_CREAT | O_RDWR, 0600, NULL);
     if (many[made] < 0) break;
-    mq_unlink("/posix_queues");
+    mq_unlink(name);
   }
   EXPECT(errno == EMFILE);
-  printf("%lu bytes: %d queues\n", (unsigned long)limit.rlim_cur, made);
+  EXPECT(limit.rlim_cur == 819200 && made > 0 && made <= 9);  // 9, if no other program of the user has queues
   while (made > 0) mq_close(many[--made]);
-  EXPECT((many[0] = mq_open("/posix_queues", O_CREAT | O_RDWR, 0600, NULL)) >= 0);
-  EXPECT(mq_unlink("/posix_queues") == 0 && mq_close(many[0]) == 0);
+  EXPECT((many[0] = mq_open(name, O_CREAT | O_RDWR, 0600, NULL)) >= 0);
+  EXPECT(mq_unlink(name) == 0 && mq_close(many[0]) == 0);
 }
 
 static void messages(void) {
@@ -149,8 +151,8 @@ static void messages(void) {
   EXPECT(mq_close(queue) == 0);
 
   struct mq_attr small = {.mq_maxmsg = 1, .mq_msgsize = 8};
-  const mqd_t reads = mq_open("/posix_queues", O_CREAT | O_RDONLY, 0600, &small), writes = mq_open("/posix_queues", O_WRONLY);
-  EXPECT(reads >= 0 && writes >= 0 && mq_unlink("/posix_queues") == 0);
+  const mqd_t reads = mq_open(name, O_CREAT | O_RDONLY, 0600, &small), writes = mq_open(name, O_WRONLY);
+  EXPECT(reads >= 0 && writes >= 0 && mq_unlink(name) == 0);
   EXPECT(fails(mq_send(reads, "", 0, 0), EBADF) && fails(mq_receive(writes, bytes, 8, NULL), EBADF));
   EXPECT(mq_send(writes, "x", 1, 3) == 0 && mq_receive(reads, bytes, 8, &priority) == 1 && priority == 3);
   EXPECT(mq_close(reads) == 0 && mq_close(writes) == 0);
@@ -356,21 +358,23 @@ static void polls(void) {
 }
 
 static void rights(void) {
-  const mqd_t queue = mq_open("/posix_queues", O_CREAT | O_RDWR, 0620, NULL);
+  const mqd_t queue = mq_open(name, O_CREAT | O_RDWR, 0620, NULL);
   EXPECT(queue >= 0);
   const pid_t child = fork();
   if (child == 0) {
     EXPECT(setgid(7) == 0 && setuid(7) == 0);
-    EXPECT(fails(mq_open("/posix_queues", O_RDONLY), EACCES) && fails(mq_open("/posix_queues", O_WRONLY), EACCES));
-    EXPECT(fails(syscall(SYS_mq_unlink, "posix_queues"), EPERM) && mq_send(queue, "x", 1, 0) == 0);
+    EXPECT(fails(mq_open(name, O_RDONLY), EACCES) && fails(mq_open(name, O_WRONLY), EACCES));
+    EXPECT(fails(syscall(SYS_mq_unlink, name + 1), EPERM) && mq_send(queue, "x", 1, 0) == 0);
     _exit(0);
   }
   int status;
-  EXPECT(waitpid(child, &status, 0) == child && status == 0 && mq_unlink("/posix_queues") == 0 && mq_close(queue) == 0);
+  EXPECT(waitpid(child, &status, 0) == child && status == 0 && mq_unlink(name) == 0 && mq_close(queue) == 0);
 }
 
 int main(void) {
-  mq_unlink("/posix_queues");  // of a run that failed
+  snprintf(name, sizeof name, "/posix_queues-%d", getpid());
+  snprintf(name_a, sizeof name_a, "%s-a", name);
+  snprintf(name_b, sizeof name_b, "%s-b", name);
   umask(022);
   names();
   attributes();
