@@ -188,7 +188,7 @@ TEST(Simulated, refused_calls_are_named) {
   EXPECT_EQ(run.code, 0) << run.story();
   EXPECT_EQ(
       run.output("server"),
-      "io_uring_setup: ENOSYS\nopenat2: ENOSYS\nmq_open: ENOSYS\nfutex_waitv: ENOSYS\n"
+      "io_uring_setup: ENOSYS\nopenat2: ENOSYS\nfutex_waitv: ENOSYS\n"
       "FUTEX_WAIT_REQUEUE_PI: ENOSYS\nsend of urgent data: EOPNOTSUPP\n"
       "terminal: ENODEV\n"
       "the machine's sockets: ENOENT\n"
@@ -198,7 +198,7 @@ TEST(Simulated, refused_calls_are_named) {
   const auto expect = [&](const std::string& text) {
     expected.push_back("server: refused (pid 1000): " + text);
   };
-  for (const char* name : {"io_uring_setup", "openat2", "mq_open", "futex_waitv"}) {
+  for (const char* name : {"io_uring_setup", "openat2", "futex_waitv"}) {
     expect(std::string(name) +
            " is not simulated; the program got ENOSYS (with --strict=warn it would reach the "
            "machine's own kernel)");

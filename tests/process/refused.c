@@ -18,7 +18,6 @@ int main(void) {
   report("io_uring_setup", syscall(425, 8, parameters));
   struct open_how how = {.flags = O_PATH};
   report("openat2", syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how));
-  report("mq_open", syscall(SYS_mq_open, "queue", O_RDWR | O_CREAT, 0600, NULL));
   int word = 0, other = 0;
   report("futex_waitv", syscall(449, NULL, 0, 0, NULL, 0));
   report("FUTEX_WAIT_REQUEUE_PI", syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, &other, 0));

@@ -261,12 +261,12 @@
   X(237, mbind, kVirtual, 0, sys_memory_policy, kNone, "xudxux")                                                       \
   X(238, set_mempolicy, kVirtual, 0, sys_memory_policy, kNone, "dxu")                                                  \
   X(239, get_mempolicy, kVirtual, 0, sys_memory_policy, kNone, "xxuxx")                                                \
-  X(240, mq_open, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                      \
-  X(241, mq_unlink, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                    \
-  X(242, mq_timedsend, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                 \
-  X(243, mq_timedreceive, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                              \
-  X(244, mq_notify, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                    \
-  X(245, mq_getsetattr, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                \
+  X(240, mq_open, kVirtual, 0, sys_mq_open, kExecAlways, "soOx")                                                       \
+  X(241, mq_unlink, kVirtual, 0, sys_mq_unlink, kNone, "s")                                                            \
+  X(242, mq_timedsend, kVirtual, 0, sys_mq_send, kEndedByHandler, "fBuut")                                             \
+  X(243, mq_timedreceive, kVirtual, 0, sys_mq_receive, kEndedByHandler, "fbuIt")                                       \
+  X(244, mq_notify, kVirtual, 0, sys_mq_notify, kNoProgress, "fx")                                                     \
+  X(245, mq_getsetattr, kVirtual, 0, sys_mq_attributes, kNoProgress, "fxx")                                            \
   X(246, kexec_load, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                    \
   X(247, waitid, kVirtual, 0, sys_waitid, kEndedByHandler, "ddxxx")                                                    \
   X(248, add_key, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                       \

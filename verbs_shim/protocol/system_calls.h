@@ -71,6 +71,7 @@ enum class CallTraits : std::uint32_t {
   kExecFlag1 = 2u << 16,
   kExecFlag2 = 3u << 16,
   kExecFlag3 = 4u << 16,
+  kExecAlways = 5u << 16,  // no such argument: new descriptors are close-on-exec
   kExecFlags = 7u << 16,
   kMessage = 1u << 19,
   kMessageExecFlag2 = kExecFlag2 | kMessage,

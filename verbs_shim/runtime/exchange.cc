@@ -83,6 +83,7 @@ bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a
   const protocol::SystemCall& call = protocol::system_call(number);
   if (call.has(CallTraits::kExecFlagOfFcntl)) return a[1] == F_DUPFD_CLOEXEC;
   if (!call.has(CallTraits::kExecFlags)) return false;
+  if ((call.traits & CallTraits::kExecFlags) == CallTraits::kExecAlways) return true;
   const unsigned argument = protocol::exec_flag_argument(call);
   return (a[argument] & (call.has(CallTraits::kMessage) ? MSG_CMSG_CLOEXEC : O_CLOEXEC)) != 0;
 }

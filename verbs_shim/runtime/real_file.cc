@@ -135,6 +135,7 @@ long error_of_descriptor(long fd) {
 }
 
 long control_file(long number, const long (&a)[6]) {
+  if (native(SYS_fcntl, a[0], F_GETFD) < 0) return -EBADF;  // not all requests reach the kernel
   return number == SYS_fcntl ? control_by_fcntl(a) : control_by_ioctl(a);
 }
 

@@ -450,7 +450,13 @@ long wait_for_signal(long number, const long (&a)[6]) {
   if (!suspends && waited != 0) return waited;
   if (suspends) return run_handlers(set);
   siginfo_t info;
-  if (const int kept = take_kept(wanted, &info)) return write_if_asked(a[1], info) ? kept : -EFAULT;
+  // The lowest signal is first. Of the kept signals only that of the poke may have a lower one before it: the kernel
+  // takes the other two, of faults, before any signal.
+  constexpr std::uint64_t kPoke = signal_bit(protocol::kPokeSignal);
+  const bool has_lower = (pending_signals() & wanted & (kPoke - 1)) != 0;
+  if (const int kept = take_kept(has_lower ? wanted & ~kPoke : wanted, &info)) {
+    return write_if_asked(a[1], info) ? kept : -EFAULT;
+  }
   // A poke that may be pending is invisible to the program.
   const std::uint64_t natively = without_reserved(wanted);
   const timespec no_time{0, 0};

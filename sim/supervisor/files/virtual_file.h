@@ -86,6 +86,8 @@ class VirtualFile {
   // A descriptor was duplicated or closed; the last close ends the object behind the file.
   void add_descriptor() { ++descriptors_; }
   void drop_descriptor();
+  // Process `pid` closes one of its descriptors, before drop_descriptor().
+  virtual void on_close_by(std::uint32_t /*pid*/) {}
 
   bool nonblocking() const { return nonblocking_; }
   void set_nonblocking(bool on) { nonblocking_ = on; }

@@ -15,6 +15,7 @@
 #include "sim/supervisor/kernel/futex_calls.h"
 #include "sim/supervisor/kernel/inotify_calls.h"
 #include "sim/supervisor/kernel/memory_calls.h"
+#include "sim/supervisor/kernel/posix_queue_calls.h"
 #include "sim/supervisor/kernel/process_calls.h"
 #include "sim/supervisor/kernel/socket_calls.h"
 #include "sim/supervisor/kernel/sysv_calls.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/supervisor/files/virtual_file.h"
+#include "sim/supervisor/kernel/posix_queue.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
 #include "sim/supervisor/machine/host_paths.h"
@@ -73,6 +74,7 @@ struct HostKernel {
   HugePagePool huge_pages;
   std::uint64_t huge_segments = 0;  // number of System V segments of huge pages created
   SysvIpc sysv_ipc;  // declared after the pool, whose pages its segments hold
+  PosixQueues posix_queues;
   std::shared_ptr<FileWatches> file_watches;
   RdmaCmNumbers rdma_cm_numbers;
   // By process id and context id.

@@ -71,14 +71,25 @@ CallOutcome sys_timer(CallContext& call) {
 
 namespace {
 
+// True if `clock` is a clock of CPU time that exists: that of a process of the host, or of a thread of the caller's process.
+bool is_live_cpu_clock(const CallContext& call, std::int64_t clock) {
+  if (!is_cpu_clock(clock)) return false;
+  constexpr std::int64_t kOfThread = 4, kIdShift = 3;
+  const auto id = static_cast<std::uint32_t>(~(clock >> kIdShift));
+  if (clock >= 0 || id == 0) return true;
+  if ((clock & kOfThread) == 0) return call.find_process(id) != nullptr;
+  Thread* const thread = call.find_thread(id);
+  return thread != nullptr && &thread->process() == &call.process;
+}
+
 CallOutcome create_timer(CallContext& call) {
   const auto& a = call.arguments;
   Process& process = call.process;
   constexpr std::int64_t kBootTimeAlarm = 9;
-  const std::int64_t clock = a[0];
-  const bool cpu_time = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
-  if (clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME && clock != kBootTimeAlarm && !cpu_time &&
-      (!is_real_time_clock(clock) || clock == CLOCK_REALTIME_COARSE)) {
+  const std::int64_t clock = call.as_int(0);
+  if (clock >= CLOCK_MONOTONIC_RAW && clock <= CLOCK_MONOTONIC_COARSE) return Answer{-EOPNOTSUPP};
+  if (clock != CLOCK_MONOTONIC && clock != CLOCK_BOOTTIME && clock != kBootTimeAlarm && !is_live_cpu_clock(call, clock) &&
+      !is_real_time_clock(clock)) {
     return Answer{-EINVAL};
   }
   struct Event {  // the kernel's struct sigevent

@@ -30,6 +30,11 @@ class NetlinkSocket final : public Socket {
   int name(bool peer, std::vector<std::byte>& bytes) const override;
   std::size_t readable_bytes() const override { return answers_.empty() ? 0 : answers_.front().size(); }
   int set_option(int, int, int) override { return 0; }
+  // A message of another part of the kernel: the notification of a POSIX message queue.
+  void deliver(std::vector<std::byte> message) {
+    answers_.push_back(std::move(message));
+    notify();
+  }
 
  private:
   const HostSpec& host_;

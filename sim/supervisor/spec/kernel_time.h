@@ -39,9 +39,17 @@ inline bool is_real_time_clock(std::int64_t clock) {
          clock == 8;  // CLOCK_REALTIME_ALARM
 }
 
+// A clock of CPU time, of the calling process or thread or by the id of one (clock_getcpuclockid(3)). Negative ids with
+// this kind name a descriptor instead.
+inline bool is_cpu_clock(std::int64_t clock) {
+  constexpr std::int64_t kKind = 3, kOfDescriptor = 3;
+  return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || (clock < 0 && (clock & kKind) != kOfDescriptor);
+}
+
 // Nanoseconds from `now` to the absolute time `t` of `clock`; negative: it has passed.
 inline std::int64_t ns_until(std::int64_t clock, const timespec& t, Instant now, std::int64_t epoch_ns) {
-  return to_ns(t) - (is_real_time_clock(clock) ? epoch_ns : kUptimeNs) - to_ps(now) / 1000;
+  const std::int64_t base = is_real_time_clock(clock) ? epoch_ns : is_cpu_clock(clock) ? 0 : kUptimeNs;
+  return to_ns(t) - base - to_ps(now) / 1000;
 }
 
 }  // namespace verbatim::supervisor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "sim/core/engine.h"
 #include "sim/supervisor/files/virtual_file.h"
@@ -9,6 +10,8 @@
 #include "sim/supervisor/tasks/pending_call.h"
 
 namespace verbatim::supervisor {
+
+class QueueWait;
 
 struct CurrentCall : PendingCall {
   // A FIFO that the thread waits to open.
@@ -28,6 +31,7 @@ struct CurrentCall : PendingCall {
   std::uint64_t transferred = 0;  // bytes moved by earlier tries: a blocking write or recv of everything
   ArgumentCopies copies;
   PendingOpen pending_open;
+  std::shared_ptr<QueueWait> queue_wait;  // of mq_timedsend or mq_timedreceive
 
   // Virtual pid of the last child that the thread was about to create; 0: none. Kept after the call.
   std::uint32_t copy_pid = 0;
@@ -37,6 +41,7 @@ struct CurrentCall : PendingCall {
     transferred = 0;
     copies.forget();
     pending_open = {};
+    queue_wait.reset();
   }
 };
 

@@ -120,6 +120,7 @@ bool OpenFiles::close(int fd) {
   signal_files_.erase(fd);
   least_free_ = std::min(least_free_, fd);
   process_.region().set_virtual(fd, false);
+  file->on_close_by(process_.pid());
   file->drop_descriptor();
   return true;
 }

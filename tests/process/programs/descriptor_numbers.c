@@ -1,6 +1,8 @@
 // The lowest free number, dup, dup2 onto the standard streams, F_DUPFD, close-on-exec, closing ranges.
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,6 +36,15 @@ int main(void) {
          memcmp(line, "into the pipe\n", 14) == 0);
   close(0);
   EXPECT(dup(out[0]) == 0);
+  // Every request for a closed descriptor fails in the same way.
+  const int closed = open("/etc/hostname", O_RDONLY);
+  EXPECT(closed >= 0 && close(closed) == 0);
+  const unsigned long requests[] = {TIOCGPGRP, TCGETS, TIOCGWINSZ, FIONREAD, FIOCLEX, FS_IOC_GETFLAGS};
+  for (unsigned i = 0; i < sizeof requests / sizeof *requests; ++i)
+    EXPECT(ioctl(closed, requests[i], line) == -1 && errno == EBADF);
+  const int commands[] = {F_GETFL, F_GETOWN, F_GETSIG, F_GETLEASE, F_GETLK};
+  for (unsigned i = 0; i < sizeof commands / sizeof *commands; ++i)
+    EXPECT(fcntl(closed, commands[i], line) == -1 && errno == EBADF);
   printf("numbers: done\n");
   return 0;
 }

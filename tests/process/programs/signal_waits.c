@@ -31,5 +31,14 @@ int main(void) {
   waitpid(child, NULL, 0);
   printf("two at once, lowest first: %d", sigwaitinfo(&set, NULL) == SIGUSR1);
   printf(" %d\n", sigwaitinfo(&set, NULL) == SIGUSR2);
+
+  // All real-time signals, pending at once, are taken lowest first.
+  sigemptyset(&set);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  for (int signal = SIGRTMAX; signal >= SIGRTMIN; --signal) raise(signal);
+  int in_order = 0;
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) in_order += sigwaitinfo(&set, NULL) == signal;
+  printf("real-time signals in order: %d of %d\n", in_order, SIGRTMAX - SIGRTMIN + 1);
   return 0;
 }
