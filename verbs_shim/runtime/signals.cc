@@ -508,7 +508,7 @@ bool install_handlers() {
   constexpr unsigned long kFlags = kSaSigInfo | kSaOnStack | kSaRestorer;
   set_native_action(SIGSYS, {on_sigsys, kFlags, restorer(), kAllButFaults});
   set_native_action(SIGSEGV, {on_sigsegv, kFlags | kSaNoDefer, restorer(), kAllButFaults});
-  set_native_action(protocol::kPokeSignal, {on_poke, kFlags | kSaRestart, restorer(), ~0ull});
+  set_native_action(protocol::kPokeSignal, {on_poke, kFlags | kSaRestart, restorer(), kAllButFaults});
   constexpr unsigned long kIgnored = 1;  // SIG_IGN
   // State that an executed program inherits from its predecessor: ignored signals, and the mask.
   for (int signal = 1; signal <= 64; ++signal) {

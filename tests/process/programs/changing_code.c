@@ -53,7 +53,8 @@ static void writes_to_itself(void) {
                                          0x8b, 0x05, 0x34, 0, 0, 0,  // mov 0x34(%rip), %eax
                                          0xc3};
   memcpy(code, kCount, sizeof kCount);
-  for (long i = 1; i <= 50; ++i) EXPECT(run(code) == i);
+  // Long enough for the simulator to look whether the program waits, while it is at the first byte after unmapped memory.
+  for (long i = 1; i <= 2000; ++i) EXPECT(run(code) == i);
   static const unsigned char kModify[] = {0xc6, 0x05, 0x01, 0, 0, 0, 0x2a,  // movb $42, 1(%rip)
                                           0xb8, 0x01, 0,    0, 0,           // mov $1, %eax
                                           0xc3};
