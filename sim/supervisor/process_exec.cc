@@ -119,6 +119,21 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
   return inherited;
 }
 
+namespace {
+
+// See RegionHeader. `closed`: virtual descriptors that exec closes; `real`: real ones that stay open.
+std::uint8_t closed_standard(const Process& process, const std::vector<int>& closed, const std::vector<std::pair<int, int>>& real) {
+  unsigned all = 0;
+  for (int fd = 0; fd <= 2; ++fd) {
+    const bool is_virtual = process.files().at(fd) != nullptr && std::ranges::find(closed, fd) == closed.end();
+    const bool is_real = std::ranges::find(real, fd, &std::pair<int, int>::first) != real.end();
+    if (!is_virtual && !is_real) all |= 1u << fd;
+  }
+  return static_cast<std::uint8_t>(all);
+}
+
+}  // namespace
+
 std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   Process& process = thread.process();
   const PendingCall& call = thread.call();
@@ -191,6 +206,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   // Descriptors 1 and 2 of the program keep their bit "virtual" from the first instruction on.
   for (const auto& [fd, file] : process.files().all()) region->set_virtual(fd, true);
   for (const int fd : inherited.closed) region->set_virtual(fd, false);
+  region->header().closed_standard = closed_standard(process, inherited.closed, inherited.real);
   paths.store(*region, working_folder_of(process.region()));
   request.placeholders = inherited.placeholders;
   request.descriptors = inherited.real;

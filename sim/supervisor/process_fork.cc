@@ -66,6 +66,8 @@ Process& ProcessFactory::adopt_copy(Thread& thread, const request::Forked& forke
   headers_.fill(*region, thread.call().copy_pid, parent.pid(), parent.host_index());
   std::copy(std::begin(parent.region().header().dispositions),
             std::end(parent.region().header().dispositions), std::begin(region->header().dispositions));
+  region->header().silent_stops = parent.region().header().silent_stops;
+  region->header().discards_children = parent.region().header().discards_children;
   region->header().traps_timestamp_counter = parent.region().header().traps_timestamp_counter;
   region->header().own_descriptors = parent.files().own_descriptors();
   region->header().descriptor_limit = parent.files().limit();

@@ -259,7 +259,9 @@ Process* ProcessLifetimes::subreaper_of(Process& process) {
 
 // A child that has ended becomes waitable.
 void ProcessLifetimes::report_end(Process& parent, const EndedChild& child) {
-  if (parent.disposition(SIGCHLD) != protocol::kSignalIgnored) parent.family().ended.push_back(child);
+  const bool is_discarded =
+      parent.disposition(SIGCHLD) == protocol::kSignalIgnored || parent.region().header().discards_children != 0;
+  if (!is_discarded) parent.family().ended.push_back(child);
   parent.family().children->changed();
   send_signal(parent, SIGCHLD, origin_of_child(child.pid, child.status, child.user));
 }

@@ -327,6 +327,8 @@ struct RegionHeader {
   // The program's disposition of each signal, a SignalDisposition maintained by the shim.
   std::uint8_t dispositions[65];
   std::uint8_t silent_stops;  // 1: SA_NOCLDSTOP, the stop of a child sends no SIGCHLD
+  std::uint8_t discards_children;  // 1: SA_NOCLDWAIT, children that end are not kept for wait(2)
+  std::uint8_t closed_standard;  // bit n: descriptor n of 0 to 2 was closed at exec; the shim closes it before the program begins
   // Bit n - 1: the supervisor keeps signal n while the program masks it, because the process has a signalfd
   // for it or was sent it.
   std::atomic<std::uint64_t> watched_signals;

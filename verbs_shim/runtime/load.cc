@@ -142,6 +142,10 @@ bool attach(char** environment) {
   set_glibc_tid(my_slot->native_tid, my_slot->virtual_tid);
   const bool stack_is_executable = has_executable_stack(environment);
   scrub_environment(environment);
+  // The loader's messages are written to descriptor 2, so it is open until here.
+  for (long fd = 0; fd <= 2; ++fd) {
+    if ((header.closed_standard >> fd & 1) != 0) native(SYS_close, fd);
+  }
   is_attached = true;
   // The last possible message: the supervisor reads descriptor 2 only up to the mark below.
   if (!install_filter()) give_up("verbatim: this kernel refuses the system-call filter (seccomp)\n");

@@ -310,7 +310,10 @@ long set_action(const long (&a)[6]) {
     program_action(signal) = wanted;
     const auto disposition = disposition_of(wanted);
     region_header().dispositions[signal] = disposition;
-    if (signal == SIGCHLD) region_header().silent_stops = (wanted.flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
+    if (signal == SIGCHLD) {
+      region_header().silent_stops = (wanted.flags & SA_NOCLDSTOP) != 0 ? 1 : 0;
+      region_header().discards_children = (wanted.flags & SA_NOCLDWAIT) != 0 ? 1 : 0;
+    }
     if (signal == SIGTRAP && catches_steps) {
       // The native handler stays.
     } else if (is_reserved(signal)) {

@@ -75,6 +75,7 @@ std::optional<std::string> key_of(const LaunchRequest& request) {
         static_cast<std::uint64_t>(request.core), static_cast<std::uint64_t>(request.passage_fd), std::uint64_t{request.umask},
         request.signal_mask, std::uint64_t{request.patches->replaces_calls()},
         RegionImage::field<std::uint64_t>(image.header, offsetof(Header, shim_heap_size)),
+        std::uint64_t{RegionImage::field<std::uint8_t>(image.header, offsetof(Header, closed_standard))},
         std::uint64_t{RegionImage::field<std::uint32_t>(image.slot, offsetof(Slot, virtual_tid))},
         RegionImage::field<std::uint64_t>(image.slot, offsetof(Slot, signal_mask))}) {
     add_number(number);

@@ -5,6 +5,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Descriptors 0 to 2 that are closed stay closed. Shows them by descriptor 9.
+static void show_standard(int first_closed, int last_closed) {
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(1, 9);
+    for (int fd = first_closed; fd <= last_closed; ++fd) close(fd);
+    execl("/bin/sh", "sh", "-c", "for i in 0 1 2; do [ -e /proc/self/fd/$i ] && echo \"$i is open\" >&9; done; exit 5", (char*)NULL);
+    _exit(127);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  printf("closed %d to %d: exit %d\n", first_closed, last_closed, WEXITSTATUS(status));
+  fflush(stdout);
+}
+
 int main(void) {
   char path[] = "/tmp/verbatim-descriptors-XXXXXX";
   const int file = mkstemp(path);
@@ -28,5 +43,8 @@ int main(void) {
   char line[32] = {0};
   pread(file, line, sizeof line - 1, 13);
   printf("exit %d, appended %s", WEXITSTATUS(status), line);
+  fflush(stdout);
+  for (int fd = 0; fd < 3; ++fd) show_standard(fd, fd);
+  show_standard(0, 2);
   return 0;
 }

@@ -44,5 +44,26 @@ int main(void) {
   child_that_ends_later(3);
   printf("ignored: wait gives %d", wait(NULL));
   printf(", ECHILD %d, seen %d\n", errno == ECHILD, seen);
+
+  // With SA_NOCLDWAIT the handler still runs. A child has the flag, too.
+  action.sa_flags = SA_NOCLDWAIT;
+  sigaction(SIGCHLD, &action, NULL);
+  child = fork();
+  if (child == 0) {
+    child_that_ends_later(4);
+    const pid_t waited = wait(NULL);
+    _exit(waited == -1 && errno == ECHILD && seen == 3 ? 0 : 1);
+  }
+  action.sa_flags = 0;
+  sigaction(SIGCHLD, &action, NULL);
+  int status, waited;
+  while ((waited = waitpid(child, &status, 0)) == -1 && errno == EINTR) continue;
+  printf("no zombie of the child: %d\n", waited == child && status == 0);
+  action.sa_flags = SA_NOCLDWAIT;
+  sigaction(SIGCHLD, &action, NULL);
+  child_that_ends_later(5);
+  while ((waited = wait(NULL)) == -1 && errno == EINTR) continue;
+  printf("no zombie: %d, ECHILD %d", waited, errno == ECHILD);
+  printf(", seen %d\n", seen);
   return 0;
 }
