@@ -221,6 +221,7 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   request.trace.credentials = thread.credentials;
   request.trace.credentials.execute();
   LaunchedProcess launched = start(request);
+  if (launched.is_open_for_writing) return Answer{-ETXTBSY};
   if (launched.is_refused_by_machine) return refused_by_machine(launched.error);
   if (!launched.error.empty()) {
     parts_.report.warn(process, launched.error, true);  // not every reason was checked before

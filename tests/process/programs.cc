@@ -31,7 +31,8 @@ std::vector<Program> programs_with_arguments() {
                                    {"credentials own"},
                                    {"credentials groups"},
                                    {"credentials rights"},
-                                   {"credentials folders"}});
+                                   {"credentials folders"},
+                                   {"set_group_ids"}});
   return programs;
 }
 

@@ -51,7 +51,9 @@ struct FileNumber {
 
 // kFileRightsCall: asks whether the thread has the rights for a call on files in the host's own folders;
 // takes no virtual time. arguments: [0] number of the call; [1] its flags, for access(2) its mode, for calls
-// that set times 1 if to the current time; [2] 1: use the real user's rights. The mailbox holds a FileRights.
+// that set times 1 if to the current time; [2] 1: use the real user's rights. The mailbox holds a FileRights. Returns
+// 0, -errno, or kClearsSetGroupId: chmod(2) is permitted, but clears S_ISGID.
+inline constexpr long kClearsSetGroupId = 1;
 struct FileRights {
   // For each file, length of the prefix of its path on the machine that is the host's folder; 0: not in such
   // a folder.
@@ -61,6 +63,9 @@ struct FileRights {
 
 // kLockHolderCall: asks for the holder of a file lock. arguments: [0] native process id. Returns the virtual
 // one, or 0.
+
+// kLockWaitCall: the thread has tried to get a record lock (F_SETLKW); takes no virtual time. arguments: [0] native id of the
+// process that holds it; 0: the thread does not wait, or no longer. Returns 0 or -EDEADLK.
 
 // Inode number of a path in a tree.
 inline std::uint64_t number_of_path(const char* path, std::size_t size) {

@@ -409,5 +409,6 @@
   X(507, TransfersDone, sys_io_submit, kNone)                        /* async_io.h */                                  \
   X(508, FileEvents, sys_file_events, kFree)                         /* file_events.h */                               \
   X(509, FileRights, sys_file_rights, kOfCaller | kFree | kUnseen)   /* path_view.h */                                 \
-  X(510, Finish, sys_refused, kNone)                                 /* replaced_calls.h */
+  X(510, Finish, sys_refused, kNone)                                 /* replaced_calls.h */                            \
+  X(511, LockWait, sys_lock_wait, kFree | kUnseen | kNoProgress)     /* path_view.h */
 // clang-format on

@@ -124,7 +124,7 @@ enum RuntimeCall : std::uint32_t {
 #undef VERBATIM_RUNTIME_CALL_NUMBER
 };
 
-inline constexpr std::uint32_t kSystemCallLimit = 512;
+inline constexpr std::uint32_t kSystemCallLimit = 528;
 
 struct SystemCallTable {
   SystemCall rows[kSystemCallLimit] = {};

@@ -198,6 +198,17 @@ void replace_machine_attributes(long number, long address) {
   write_program(address, status);
 }
 
+// A new owner: set-user-id and set-group-id bits of a program no longer apply.
+static void clear_set_ids(const NativeFile& file, std::uint32_t mode) {
+  if (S_ISDIR(mode) || S_ISLNK(mode)) return;
+  constexpr std::uint32_t kPermissions = 07777, kRunsAsGroup = S_ISGID | S_IXGRP;
+  const std::uint32_t cleared = S_ISUID | ((mode & kRunsAsGroup) == kRunsAsGroup ? S_ISGID : 0u);
+  if ((mode & cleared) == 0) return;
+  const OwnFileWork own_work;
+  const long left = static_cast<long>(mode & kPermissions & ~cleared);
+  file.path != nullptr ? native(SYS_chmod, file.path, left) : native(SYS_fchmod, file.fd, left);
+}
+
 long change_owner(const NativeFile& file, bool own, long user, long group) {
   struct stat status;
   const long found = stat_native(file, status);
@@ -206,6 +217,7 @@ long change_owner(const NativeFile& file, bool own, long user, long group) {
   memcpy(my_mailbox().bytes, &number, sizeof number);
   const long result =
       exchange(protocol::Request::kSystemCall, protocol::kFileOwnerCall, {user, group, own ? 1 : 0, 0, 0, 0});
+  if (result == 0 && own) clear_set_ids(file, status.st_mode);
   // Reports IN_ATTRIB to watchers: the kernel does not see a change of the virtual owner.
   if (result == 0 && own && (static_cast<int>(user) != -1 || static_cast<int>(group) != -1) && files_are_watched())
     set_native_times(file, {status.st_mtim, status.st_mtim});

@@ -110,6 +110,16 @@ long send_file(const long (&a)[6]) {
   return done > 0 ? done : result;
 }
 
+// The thread cannot have the record lock yet, or (`lock` is nullptr) waits no longer. Returns 0 or -EDEADLK.
+long note_lock_wait(long fd, const struct flock* lock) {
+  struct flock found = {};
+  if (lock != nullptr) {
+    found = *lock;
+    if (native(SYS_fcntl, fd, F_GETLK, &found) != 0 || found.l_type == F_UNLCK || found.l_pid < 0) found.l_pid = 0;
+  }
+  return exchange(Request::kSystemCall, protocol::kLockWaitCall, {found.l_pid, 0, 0, 0, 0, 0});
+}
+
 // A lock on a real file is the kernel's, and is tried without waiting. A thread that finds it taken sleeps in
 // virtual time with exponential backoff, because no thread may block in the kernel.
 long wait_for_lock(long number, const long (&a)[6]) {
@@ -119,14 +129,19 @@ long wait_for_lock(long number, const long (&a)[6]) {
   struct flock lock;  // copied when the call begins: other threads may change the program's
   const bool copied = !whole_file && read_program(a[2], lock);
   const long argument = copied ? reinterpret_cast<long>(&lock) : a[2];
+  const bool of_process = waiting == F_SETLK && copied;  // deadlocks are detected for these locks only
   for (long pause = kShortest;; pause = pause * 2 < kLongest ? pause * 2 : kLongest) {
     spend(costs().system_call_ps);
-    const long result = native(number, a[0], whole_file ? waiting | LOCK_NB : waiting, argument);
-    if (result != -EAGAIN && result != -EACCES) return result;
+    long result = native(number, a[0], whole_file ? waiting | LOCK_NB : waiting, argument);
+    const bool is_taken = result == -EAGAIN || result == -EACCES;
+    if (is_taken && of_process) {
+      if (const long deadlock = note_lock_wait(a[0], &lock); deadlock != 0) return deadlock;
+    }
     const timespec time = {0, pause};
-    const long slept =
-        exchange(Request::kSystemCall, SYS_nanosleep, {reinterpret_cast<long>(&time), 0, 0, 0, 0, 0});
-    if (slept == -EINTR) return -EINTR;
+    if (is_taken) result = exchange(Request::kSystemCall, SYS_nanosleep, {reinterpret_cast<long>(&time), 0, 0, 0, 0, 0});
+    if (is_taken && result != -EINTR) continue;
+    if (of_process && pause != kShortest) note_lock_wait(a[0], nullptr);
+    return result;
   }
 }
 
@@ -178,9 +193,11 @@ bool changes_content(long number) {
 bool changes_attributes(long number) { return number == SYS_fchmod || number == SYS_fsetxattr || number == SYS_fremovexattr; }
 
 long change_attributes(long number, const long (&a)[6]) {
-  if (const long error = error_of_rights(number, a[0]); error != 0) return error;
+  const long rights = error_of_rights(number, a[0]);
+  if (rights < 0) return rights;
   const AsFileUser user(number, is_own_file(a[0]));
-  return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  const long second = rights == protocol::kClearsSetGroupId ? a[1] & ~static_cast<long>(S_ISGID) : a[1];
+  return native(number, a[0], second, a[2], a[3], a[4], a[5]);
 }
 
 long on_real_file(long number, const long (&a)[6]) {

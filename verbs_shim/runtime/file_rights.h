@@ -8,7 +8,8 @@
 
 namespace verbatim::shim {
 
-// Error of the call `number` on the files that its paths name, for lack of permission: -errno, else 0.
+// Error of the call `number` on the files that its paths name, for lack of permission: -errno, else 0 or
+// protocol::kClearsSetGroupId.
 long error_of_rights(long number, const long (&a)[6], const protocol::PathCall& call, const ResolvedPath (&resolved)[2]);
 // The same for a call that changes the attributes of the open file `fd`.
 long error_of_rights(long number, long fd);

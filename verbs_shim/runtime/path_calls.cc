@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -172,7 +173,10 @@ long look_and_execute(long number, const long (&a)[6], Arguments& arguments, Res
     ask = ask || asks(resolved[i]);
   }
   for (int turn = 0; turn < kMostTurns; ++turn) {
-    if (const long error = error_of_rights(number, a, call, resolved); error != 0) return error;
+    const long rights = error_of_rights(number, a, call, resolved);
+    if (rights < 0) return rights;
+    if (rights == protocol::kClearsSetGroupId)
+      arguments.paths.native[call.paths[0].path + 1] &= ~static_cast<long>(S_ISGID);
     // A view and the rest of the machine are different file systems.
     if (!ask && call.paths[1].path >= 0 && resolved[0].in_view != resolved[1].in_view) return -EXDEV;
     if (resolved[0].in_view) arguments.made = makes(number, call, a, resolved[0].native);

@@ -58,6 +58,7 @@ IoResult Pipe::write(std::span<const std::byte> bytes) {
 
 int Pipe::resize(std::size_t bytes) {
   constexpr std::size_t kLargest = 1 << 20;  // /proc/sys/fs/pipe-max-size
+  if (bytes > std::size_t{1} << 31) return -EINVAL;
   if (bytes > kLargest) return -EPERM;
   std::size_t pages = 1;
   while (pages * kPage < bytes) pages *= 2;

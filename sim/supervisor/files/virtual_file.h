@@ -39,6 +39,9 @@ class VirtualFile {
   // Short description for messages about blocked threads, for example "completion channel".
   virtual std::string describe() const = 0;
 
+  // False: epoll refuses the file. poll and select find it ready for everything.
+  virtual bool can_be_polled() const { return true; }
+
   // Appends at most `limit` bytes to `bytes`; 0: end of file.
   virtual IoResult read(std::size_t limit, std::vector<std::byte>& bytes);
   virtual IoResult write(std::span<const std::byte> bytes);

@@ -157,7 +157,7 @@ std::int64_t load_request(CallContext& call, std::uint64_t address, AsyncRequest
   const auto fd = static_cast<std::int32_t>(control->aio_fildes);
   request.file = process.files().at(fd);
   if (control->aio_reserved2 != 0 || static_cast<std::int64_t>(control->aio_nbytes) < 0) return -EINVAL;
-  if (request.file == nullptr && (fd < 0 || !process.files().natively_open(fd))) return -EBADF;
+  if (request.file == nullptr && (fd < 0 || !process.files().natively_usable(fd))) return -EBADF;
   request.origin = {control->aio_data, address, nullptr};
   if ((control->aio_flags & IOCB_FLAG_RESFD) != 0) {
     const auto notified = static_cast<std::int32_t>(control->aio_resfd);

@@ -88,7 +88,7 @@ class CallContext {
   template <class File>
   std::shared_ptr<File> file_of_kind(std::int64_t fd, int other_kind, int* error) const {
     const VirtualFilePtr found = process.files().at(fd);
-    *error = found != nullptr || process.files().natively_open(static_cast<int>(fd)) ? other_kind : -EBADF;
+    *error = found != nullptr || process.files().natively_usable(static_cast<int>(fd)) ? other_kind : -EBADF;
     return std::dynamic_pointer_cast<File>(found);
   }
 

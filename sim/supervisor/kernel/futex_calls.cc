@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 
 #include "sim/supervisor/kernel/futex_calls.h"
 #include "sim/supervisor/spec/kernel_time.h"
 
 namespace verbatim::supervisor {
+
+// Linux wakes a thread even if the call's limit is zero or negative, except by FUTEX_REQUEUE.
 
 namespace {
 
@@ -146,7 +147,8 @@ CallOutcome sys_futex(CallContext& call, FutexTable& futexes) {
     case FUTEX_WAKE_BITSET: {
       const auto mask = operation == FUTEX_WAKE_BITSET ? call.as_u32(5) : FUTEX_BITSET_MATCH_ANY;
       if (mask == 0) return Answer{-EINVAL};
-      return Answer{futexes.wake(key, limit, static_cast<std::uint32_t>(mask))};
+      if (shared && !process.memory().load<std::uint32_t>(address)) return Answer{-EFAULT};
+      return Answer{futexes.wake(key, std::max(limit, 1), static_cast<std::uint32_t>(mask))};
     }
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET: {
@@ -165,23 +167,25 @@ CallOutcome sys_futex(CallContext& call, FutexTable& futexes) {
     }
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE: {
+      if (limit < 0 || call.as_int(3) < 0) return Answer{-EINVAL};
+      if (second % 4 != 0) return Answer{-EINVAL};
+      if (shared && !process.memory().load<std::uint32_t>(second)) return Answer{-EFAULT};
       if (operation == FUTEX_CMP_REQUEUE) {
         const auto word = process.memory().load<std::uint32_t>(address);
         if (!word) return Answer{-EFAULT};
         if (*word != call.as_u32(5)) return Answer{-EAGAIN};
       }
       const int woken = futexes.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
-      const auto most = static_cast<int>(std::clamp<std::int64_t>(a[3], 0, INT_MAX));
-      return Answer{woken + futexes.requeue(key, FutexTable::key_of(process, second, shared), most)};
+      return Answer{woken + futexes.requeue(key, FutexTable::key_of(process, second, shared), call.as_int(3))};
     }
     case FUTEX_WAKE_OP: {
       const auto encoded = call.as_u32(5);
       const auto old = process.memory().load<std::uint32_t>(second);
       if (!old || !process.memory().store(second, changed(encoded, *old))) return Answer{-EFAULT};
-      int woken = futexes.wake(key, limit, FUTEX_BITSET_MATCH_ANY);
+      int woken = futexes.wake(key, std::max(limit, 1), FUTEX_BITSET_MATCH_ANY);
       if (holds(encoded, *old)) {
         woken +=
-            futexes.wake(FutexTable::key_of(process, second, shared), call.as_int(3), FUTEX_BITSET_MATCH_ANY);
+            futexes.wake(FutexTable::key_of(process, second, shared), std::max(call.as_int(3), 1), FUTEX_BITSET_MATCH_ANY);
       }
       return Answer{woken};
     }

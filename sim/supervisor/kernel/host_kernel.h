@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/supervisor/files/virtual_file.h"
+#include "sim/supervisor/kernel/lock_waits.h"
 #include "sim/supervisor/kernel/posix_queue.h"
 #include "sim/supervisor/kernel/rdma_cm_file.h"
 #include "sim/supervisor/kernel/sysv_ipc.h"
@@ -77,6 +78,7 @@ struct HostKernel {
   PosixQueues posix_queues;
   std::shared_ptr<FileWatches> file_watches;
   RdmaCmNumbers rdma_cm_numbers;
+  LockWaits lock_waits;
   // By process id and context id.
   std::map<std::pair<std::uint32_t, std::int64_t>, std::shared_ptr<AsyncContext>> async_contexts;
   std::map<MachineFile, std::weak_ptr<Pipe>> fifos;

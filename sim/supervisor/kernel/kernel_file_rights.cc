@@ -44,6 +44,10 @@ bool owns(const Credentials& who, const Found& file) {
   return file.user == who.users().file_system || who.may(kCapFowner);
 }
 
+bool changes_mode(std::uint32_t number) {
+  return number == SYS_chmod || number == SYS_fchmod || number == SYS_fchmodat || number == protocol::kFchmodat2;
+}
+
 int wanted_by_open(std::int64_t flags) {
   if ((flags & O_PATH) != 0) return 0;
   const std::int64_t access = flags & O_ACCMODE;
@@ -91,8 +95,7 @@ int error_of_use(const Credentials& who, const Found& file, std::uint32_t number
   if (number == SYS_fchdir) return may(who, file, X_OK) ? 0 : -EACCES;
   if (number == SYS_link || number == SYS_linkat) return owns(who, file) || is_safe_to_link(who, file) ? 0 : -EPERM;
   if (number == SYS_chown || number == SYS_lchown || number == SYS_fchownat) return 0;  // checked where owners are changed
-  if (number == SYS_chmod || number == SYS_fchmod || number == SYS_fchmodat || number == protocol::kFchmodat2)
-    return owns(who, file) ? 0 : -EPERM;
+  if (changes_mode(number)) return owns(who, file) ? 0 : -EPERM;
   if (!sets_times(number)) return may(who, file, W_OK) ? 0 : -EACCES;
   if (owns(who, file)) return 0;
   if (argument == 0) return -EPERM;
@@ -142,6 +145,8 @@ CallOutcome sys_file_rights(CallContext& call) {
       if (!may(who, folder, W_OK | X_OK)) error = -EACCES;
     }
     if (error != 0) return Answer{error};
+    if (changes_mode(number) && file.exists && !who.is_in_group(file.group) && !who.may(kCapFsetId))
+      return Answer{protocol::kClearsSetGroupId};
   }
   return Answer{0};
 }

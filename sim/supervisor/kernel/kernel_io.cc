@@ -94,6 +94,9 @@ CallOutcome sys_fcntl(CallContext& call) {
       if (a[1] == F_GETPIPE_SZ) return Answer{static_cast<std::int64_t>(pipe->capacity())};
       return Answer{pipe->resize(call.length(2))};
     }
+    case F_SETLK:
+    case F_SETLKW:
+      return Answer{process.memory().load<struct flock>(call.address(2)) ? -EINVAL : -EFAULT};
     case F_SETOWN:
     case F_SETOWN_EX:
     case F_GETOWN:
@@ -149,7 +152,7 @@ CallOutcome sys_dup(CallContext& call) {
     return Answer{fd, protocol::Action::kReserveFd, {fd, 0}};
   }
   const auto to = call.as_int(1);
-  if (from == to && call.number == SYS_dup3) return Answer{-EINVAL};
+  if (call.number == SYS_dup3 && (from == to || (call.as_int(2) & ~O_CLOEXEC) != 0)) return Answer{-EINVAL};
   if (file == nullptr && !process.files().natively_open(from)) return Answer{-EBADF};
   if (from == to) return Answer{to};
   if (to < 0 || to >= process.files().limit()) return Answer{-EBADF};

@@ -11,6 +11,7 @@
 #include "sim/supervisor/files/inotify_file.h"
 #include "sim/supervisor/kernel/socket_calls.h"
 #include "sim/supervisor/kernel/tree_calls.h"
+#include "sim/supervisor/net/internet.h"
 #include "sim/supervisor/net/netlink_socket.h"
 #include "sim/supervisor/net/udp.h"
 #include "sim/supervisor/net/unix_socket.h"
@@ -123,11 +124,21 @@ CallOutcome sys_socketpair(CallContext& call, Networks& networks) {
   return call.install_pair(first, second, (call.flags(1) & SOCK_NONBLOCK) != 0, call.address(3));
 }
 
+// Ports below net.ipv4.ip_unprivileged_port_start (1024) need CAP_NET_BIND_SERVICE.
+static bool is_reserved_port(const Socket& socket, std::span<const std::byte> name) {
+  constexpr std::uint16_t kFirstFree = 1024;
+  int error;
+  if (socket.family() != AF_INET && socket.family() != AF_INET6) return false;
+  const auto local = parse_endpoint(socket.family(), name, &error);
+  return local && local->port != 0 && local->port < kFirstFree;
+}
+
 CallOutcome sys_bind(CallContext& call, const std::shared_ptr<Socket>& socket) {
   int error;
   const auto name = load_name(call, call.address(1), call.length(2), &error);
   if (!name) return Answer{error};
   if (const int refusal = error_of_socket_name(call, *name, true); refusal != 0) return Answer{refusal};
+  if (!call.thread.credentials.may(kCapNetBindService) && is_reserved_port(*socket, *name)) return Answer{-EACCES};
   const auto result = socket->bind(call.process, *name);
   if (result == 0) own_socket_file(call, *name);
   call.host.file_watches->deliver_all();  // bind creates a name in a folder
@@ -151,6 +162,7 @@ CallOutcome sys_connect(CallContext& call, const std::shared_ptr<Socket>& socket
 
 CallOutcome sys_accept(CallContext& call, const std::shared_ptr<Socket>& listener) {
   const auto& a = call.arguments;
+  if (call.number == SYS_accept4 && (call.as_int(3) & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != 0) return Answer{-EINVAL};
   if (listener->keeps_boundaries() && listener->type() == SOCK_DGRAM) return Answer{-EOPNOTSUPP};
   if (!listener->listening()) return Answer{-EINVAL};
   const auto socket = listener->accept();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 
 #include "sim/supervisor/spec/kernel_time.h"
@@ -44,7 +45,7 @@ CallOutcome sys_timer(CallContext& call) {
     constexpr std::int64_t kSecond = 1'000'000'000'000;
     const std::int64_t remaining = to_ps(timer->remaining());
     const std::int64_t left = remaining == 0 ? 0 : std::max<std::int64_t>((remaining + kSecond / 2) / kSecond, 1);
-    timer->set(to_duration({a[0] & 0xffffffff, 0}), Duration::zero());
+    timer->set(to_duration({std::min<std::int64_t>(call.as_u32(0), INT_MAX), 0}), Duration::zero());
     return Answer{left};
   }
   if (a[0] != ITIMER_REAL) {
@@ -155,30 +156,30 @@ CallOutcome sys_posix_timer(CallContext& call) {
 
 namespace {
 
-// Stores the remaining time of a sleep that a signal interrupts.
-void store_remaining_time(CallContext& call) {
+// Stores the remaining time of a sleep that a signal interrupts. False: a bad address.
+bool store_remaining_time(CallContext& call) {
   const bool by_clock = call.number == SYS_clock_nanosleep;
-  if (call.number != SYS_nanosleep && !by_clock) return;
+  if (call.number != SYS_nanosleep && !by_clock) return true;
   const auto address = call.address(by_clock ? 3 : 1);
-  if (address == 0 || (by_clock && (call.flags(1) & TIMER_ABSTIME) != 0)) return;
+  if (address == 0 || (by_clock && (call.flags(1) & TIMER_ABSTIME) != 0)) return true;
   const Duration rest =
       call.deadline() > call.now() ? call.deadline() - call.now() : Duration::zero();
-  call.process.memory().store(address, to_timespec(rest));
+  return call.process.memory().store(address, to_timespec(rest));
 }
 
 }  // namespace
 
-void give_up_waiting(CallContext& call, FutexTable& futexes) {
+bool give_up_waiting(CallContext& call, FutexTable& futexes) {
   call.thread.stop_waiting();
   futexes.forget(call.thread);
   call.thread.finish_call();
-  store_remaining_time(call);
+  return store_remaining_time(call);
 }
 
 // The call must still wait, but a signal is pending.
 Answer interrupt(CallContext& call, FutexTable& futexes) {
   const auto disposition = call.process.disposition(call.thread.signals.next());
-  give_up_waiting(call, futexes);
+  if (!give_up_waiting(call, futexes)) return {-EFAULT};
   if (protocol::system_call(call.number).has(protocol::CallTraits::kNeverRestarted)) return {-EINTR};
   if (disposition == protocol::kSignalHandled) return {-EINTR};
   return {0, protocol::Action::kRestart};

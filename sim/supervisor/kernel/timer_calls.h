@@ -12,7 +12,7 @@ CallOutcome sys_posix_timer(CallContext& call);
 // The call must still wait, but a signal is pending. Ends its wait; the answer: EINTR, or the call starts
 // again.
 Answer interrupt(CallContext& call, FutexTable& futexes);
-// Ends the wait of the call.
-void give_up_waiting(CallContext& call, FutexTable& futexes);
+// Ends the wait of the call. False: the remaining time of a sleep cannot be stored (bad address).
+bool give_up_waiting(CallContext& call, FutexTable& futexes);
 
 }  // namespace verbatim::supervisor

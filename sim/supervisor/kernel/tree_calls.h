@@ -17,6 +17,7 @@ CallOutcome sys_open(CallContext& call, HostTrees& trees);
 CallOutcome sys_file_numbers(CallContext& call);
 CallOutcome sys_file_owner(CallContext& call);
 CallOutcome sys_lock_holder(CallContext& call);
+CallOutcome sys_lock_wait(CallContext& call);
 CallOutcome sys_file_rights(CallContext& call);
 
 // The call's path, appended to its folder's path. nullopt: the path is empty or invalid; `error`: the folder

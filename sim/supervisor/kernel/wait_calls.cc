@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <utility>
 
 #include "sim/supervisor/files/epoll_file.h"
 #include "sim/supervisor/kernel/wait_calls.h"
@@ -20,20 +22,13 @@ namespace verbatim::supervisor {
 namespace {
 
 constexpr std::int64_t kPsPerMs = 1'000'000'000;
+
 std::uint32_t readiness_of(Process& process, int fd, bool* valid_fd) {
   *valid_fd = true;
   if (const VirtualFilePtr file = process.files().at(fd)) return file->readiness();
   // Real descriptors are regular files and the empty standard input: always ready.
   *valid_fd = process.files().natively_open(fd);
   return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-}
-
-// Set of the epoll descriptor in the first argument; `own` keeps it. nullptr: -errno in `error`.
-EpollFile* epoll_of(const CallContext& call, VirtualFilePtr* own, int* error) {
-  *own = call.file(0);
-  EpollFile* const epoll = *own == nullptr ? nullptr : (*own)->as_epoll();
-  *error = *own == nullptr ? -EBADF : -EINVAL;
-  return epoll;
 }
 
 }  // namespace
@@ -46,7 +41,7 @@ int deliver_signals_during_wait(CallContext& call, std::uint64_t mask_address, b
   const auto mask = call.load_argument<std::uint64_t>(mask_address);
   if (!mask) return -EFAULT;
   if (!waits) return 0;
-  call.thread.signals.await(~*mask);
+  call.thread.signals.await_with_mask(*mask);
   take_awaited(call.thread, ~*mask);
   return (kept_natively(call.thread) & ~*mask) != 0 ? -EINTR : 0;
 }
@@ -67,6 +62,7 @@ CallOutcome sys_poll(CallContext& call) {
     if (entry.fd < 0) continue;
     bool valid_fd;
     const std::uint32_t events = readiness_of(process, entry.fd, &valid_fd);
+    if (valid_fd && process.files().at(entry.fd) == nullptr) valid_fd = process.files().natively_usable(entry.fd);
     entry.revents = static_cast<short>(
         valid_fd ? events & (static_cast<std::uint16_t>(entry.events) | POLLERR | POLLHUP) : POLLNVAL);
     if (entry.revents != 0) ++ready;
@@ -167,40 +163,37 @@ CallOutcome sys_select(CallContext& call) {
 }
 
 CallOutcome sys_epoll_create(CallContext& call) {
-  if (call.number == SYS_epoll_create && call.arguments[0] <= 0) return Answer{-EINVAL};
-  if (call.number == SYS_epoll_create1 && (call.arguments[0] & ~std::int64_t{EPOLL_CLOEXEC}) != 0) {
-    return Answer{-EINVAL};
-  }
+  if (call.number == SYS_epoll_create && call.as_int(0) <= 0) return Answer{-EINVAL};
+  if (call.number == SYS_epoll_create1 && (call.as_int(0) & ~EPOLL_CLOEXEC) != 0) return Answer{-EINVAL};
   return call.install(std::make_shared<EpollFile>(), false);
 }
 
+// The order of checks is that of Linux.
 CallOutcome sys_epoll_ctl(CallContext& call) {
-  const auto& a = call.arguments;
-  Process& process = call.process;
-  VirtualFilePtr own;
-  int error = 0;
-  EpollFile* const epoll = epoll_of(call, &own, &error);
-  if (epoll == nullptr) return Answer{error};
-  const VirtualFilePtr file = call.file(2);
-  if (file == nullptr) return Answer{a[2] >= 0 && process.files().natively_open(call.as_int(2)) ? -EPERM : -EBADF};
-  if (file == own) return Answer{-EINVAL};
+  const Process& process = call.process;
   epoll_event event{};
-  if (a[1] != EPOLL_CTL_DEL) {
-    const auto loaded = process.memory().load<epoll_event>(call.address(3));
+  if (call.as_int(1) != EPOLL_CTL_DEL) {
+    const auto loaded = call.process.memory().load<epoll_event>(call.address(3));
     if (!loaded) return Answer{-EFAULT};
     event = *loaded;
   }
-  return Answer{epoll->control(call.as_int(1), call.as_int(2), file, event)};
+  const auto [fd, target] = std::pair(call.as_int(0), call.as_int(2));
+  const VirtualFilePtr own = process.files().at(fd), file = process.files().at(target);
+  if (own == nullptr && !process.files().natively_usable(fd)) return Answer{-EBADF};
+  if (file == nullptr) return Answer{process.files().natively_usable(target) ? -EPERM : -EBADF};
+  if (!file->can_be_polled()) return Answer{-EPERM};
+  EpollFile* const epoll = own == nullptr ? nullptr : own->as_epoll();
+  if (epoll == nullptr || file == own) return Answer{-EINVAL};
+  return Answer{epoll->control(call.as_int(1), target, file, event)};
 }
 
 CallOutcome sys_epoll_wait(CallContext& call) {
-  const auto& a = call.arguments;
   Process& process = call.process;
-  VirtualFilePtr own;
+  constexpr int kMostEvents = INT_MAX / sizeof(epoll_event);
+  if (call.as_int(2) <= 0 || call.as_int(2) > kMostEvents) return Answer{-EINVAL};
   int error = 0;
-  EpollFile* const epoll = epoll_of(call, &own, &error);
+  const auto epoll = call.file_of_kind<EpollFile>(call.as_int(0), -EINVAL, &error);
   if (epoll == nullptr) return Answer{error};
-  if (a[2] <= 0 || a[2] > 65536) return Answer{-EINVAL};
   const bool ready = epoll->readiness() != 0;
   Instant deadline = kNever;
   if (call.is_retry()) {
@@ -219,14 +212,27 @@ CallOutcome sys_epoll_wait(CallContext& call) {
   }
   if (!ready && call.now() < deadline) {
     std::vector<VirtualFilePtr> files;
-    add_with_watched(files, own);
+    add_with_watched(files, epoll);
     return call.wait_for(std::move(files), deadline, "epoll_wait");
   }
   const auto store = [&](std::size_t index, const epoll_event& event) {
     return process.memory().store(call.address(1) + index * sizeof event, event);
   };
-  return Answer{epoll->take(static_cast<std::size_t>(a[2]), store)};
+  return Answer{epoll->take(static_cast<std::size_t>(call.as_int(2)), store)};
 }
+
+namespace {
+
+// Error of a sleep by this clock; 0: none. Negative numbers are clocks of processes and threads.
+int error_of_sleeping_by(std::int64_t clock) {
+  constexpr std::int64_t kSgiCycle = 10;  // Linux has removed it
+  if (clock > CLOCK_TAI || clock == kSgiCycle) return -EINVAL;
+  const bool only_tells = clock == CLOCK_THREAD_CPUTIME_ID || clock == CLOCK_MONOTONIC_RAW ||
+                          clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE;
+  return only_tells ? -EOPNOTSUPP : 0;
+}
+
+}  // namespace
 
 CallOutcome sys_sleep(CallContext& call) {
   const auto& a = call.arguments;
@@ -235,6 +241,7 @@ CallOutcome sys_sleep(CallContext& call) {
     if (call.now() >= call.deadline()) return Answer{0};
     return call.wait_for({}, call.deadline(), "sleep");
   }
+  if (const int error = by_clock ? error_of_sleeping_by(call.as_int(0)) : 0; error != 0) return Answer{error};
   const auto loaded = call.process.memory().load<timespec>(call.address(by_clock ? 2 : 0));
   if (!loaded) return Answer{-EFAULT};
   if (!valid(*loaded)) return Answer{-EINVAL};
@@ -282,7 +289,7 @@ CallOutcome sys_wait_for_signal(CallContext& call) {
   const bool suspends = call.number == SYS_rt_sigsuspend;
   const auto set = call.load_argument<std::uint64_t>(call.address(0));
   if (!set) return Answer{-EFAULT};
-  call.thread.signals.await(suspends ? ~*set : *set);
+  suspends ? call.thread.signals.await_with_mask(*set) : call.thread.signals.await(*set);
   take_awaited(call.thread, suspends ? ~*set : *set);
   if (suspends) return call.wait_for({}, kNever, "sigsuspend");
   if (call.thread.signals.has_deliverable() && (*set >> (call.thread.signals.next() - 1) & 1) != 0) return Answer{0};

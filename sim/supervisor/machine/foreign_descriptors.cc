@@ -1,5 +1,6 @@
 #include "sim/supervisor/machine/foreign_descriptors.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -17,8 +18,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/input_stream.h"
 #include "sim/supervisor/machine/process_memory.h"
 #include "verbs_shim/protocol/layout.h"
 
@@ -128,6 +131,15 @@ bool has_descriptor(pid_t tid, int fd) {
   if (errno == EBADF) return false;
   struct stat status;
   return lstat(("/proc/" + std::to_string(tid) + "/fd/" + std::to_string(fd)).c_str(), &status) == 0;
+}
+
+bool only_names_file(pid_t tid, int fd) {
+  InputStream info("/proc/" + std::to_string(tid) + "/fdinfo/" + std::to_string(fd));
+  constexpr std::string_view kFlags = "flags:";
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with(kFlags)) return (std::stoull(line.substr(kFlags.size()), nullptr, 8) & O_PATH) != 0;
+  }
+  return false;
 }
 
 int copy_descriptor(pid_t pid, int fd) {

@@ -11,6 +11,9 @@ namespace verbatim::supervisor {
 // Whether the thread's descriptor `fd` is open in the machine's kernel.
 bool has_descriptor(pid_t tid, int fd);
 
+// Whether the thread's open descriptor `fd` was opened with O_PATH.
+bool only_names_file(pid_t tid, int fd);
+
 // Duplicates descriptor `fd` of a child (pidfd_getfd). Returns -1 and errno on failure.
 int copy_descriptor(pid_t pid, int fd);
 

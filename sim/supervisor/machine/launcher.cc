@@ -460,7 +460,8 @@ LaunchedProcess launch(const LaunchRequest& request) {
       if (read(error_pipe[0], &error, sizeof error) != sizeof error) error = ECHILD;
       launched.error = "cannot execute " + request.path + ": " + std::strerror(error);
       // ECHILD: the kernel has killed it in execve(2), because segments of the file cannot be mapped.
-      launched.is_refused_by_machine = error != ECHILD && !is_error_of_file(error);
+      launched.is_refused_by_machine = error != ECHILD && error != ETXTBSY && !is_error_of_file(error);
+      launched.is_open_for_writing = error == ETXTBSY;
       launched.pid = -1;
     } else {
       LoaderTrace trace(launched.pid, request.trace, *request.code_files, *request.patches);

@@ -76,6 +76,7 @@ struct LaunchedProcess {
   std::string error;            // not empty: no process was started
   // The machine refused a call of the launch. False with an error: the program cannot be simulated.
   bool is_refused_by_machine = false;
+  bool is_open_for_writing = false;  // ETXTBSY
 };
 
 // Adapts the request to sanitizers. AddressSanitizer: its runtime is preloaded first, and leak detection is

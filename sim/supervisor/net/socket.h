@@ -123,6 +123,9 @@ class Socket : public VirtualFile {
   bool pass_credentials = false;
   int send_buffer = 212'992, receive_buffer = 212'992;  // values of SO_SNDBUF and SO_RCVBUF
 
+ protected:
+  void set_family(int family) { family_ = family; }
+
  private:
   int family_, type_;
 };

@@ -17,6 +17,7 @@
 #include "sim/core/engine.h"
 #include "sim/core/trace.h"
 #include "sim/supervisor/net/ephemeral_ports.h"
+#include "sim/supervisor/net/group_membership.h"
 #include "sim/supervisor/net/internet.h"
 #include "sim/supervisor/net/socket.h"
 #include "sim/supervisor/spec/network_spec.h"
@@ -197,6 +198,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   int set_option(int level, int option, int value) override;
   int get_option(int level, int option, int* value) const override;
   std::vector<std::byte> structured_option(int level, int option) const override;
+  std::optional<int> set_structured_option(int level, int option, std::span<const std::byte> value) override;
   int take_error() override;
 
   State state() const { return state_; }
@@ -219,6 +221,11 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
 
  private:
   int bind_to(Endpoint local);
+  // Frees the port, resets connections not yet accepted, and leaves the connection; `resets`: with RST.
+  void release(bool resets);
+  // Dissolves the connection or stops listening. The socket keeps what bind() has set.
+  void disconnect();
+  int use_ipv4_form();
   // Starts the handshake: -EINPROGRESS.
   int start(const Endpoint& remote);
   TcpStream& outgoing() const;
@@ -229,6 +236,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   State state_ = State::kFresh;
   Endpoint local_, remote_;
   bool bound_ = false;
+  Endpoint named_;  // address and port that bind() named; unspecified: not named
   bool v6_only_ = false;
   bool no_delay_ = false;
   bool is_server_ = false;
@@ -238,10 +246,12 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   std::shared_ptr<TcpConnection> connection_;
   std::deque<std::byte> received_;
   bool fin_received_ = false;
+  bool was_connected_ = false;
   bool has_unreported_success_ = false;  // a nonblocking connect() has not reported its success
   bool read_closed_ = false;
   bool write_closed_ = false;
   int error_ = 0;
+  GroupMemberships memberships_;
 };
 
 }  // namespace verbatim::supervisor

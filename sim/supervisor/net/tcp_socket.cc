@@ -20,7 +20,8 @@ TcpSocket::TcpSocket(TcpNetwork& network, std::size_t host, int family,
       local_(connection->endpoint(true)),
       remote_(connection->endpoint(false)),
       is_server_(true),
-      connection_(std::move(connection)) {
+      connection_(std::move(connection)),
+      was_connected_(true) {
   connection_->server_socket = this;
 }
 
@@ -74,7 +75,10 @@ std::string TcpSocket::describe() const {
 int TcpSocket::bind(Process&, Name name) {
   int error;
   const auto local = parse_endpoint(family(), name, &error);
-  return local ? bind_to(*local) : error;
+  if (!local) return error;
+  error = bind_to(*local);
+  if (error == 0) named_ = *local;
+  return error;
 }
 
 int TcpSocket::bind_to(Endpoint local) {
@@ -111,13 +115,15 @@ IoResult TcpSocket::connect(Process&, Name name, bool again, VirtualFilePtr& wai
   if (again) {
     if (state_ == State::kConnecting) return std::nullopt;
     has_unreported_success_ = false;
-    return -take_error();
+    const int failure = take_error();
+    if (failure != 0) disconnect();  // as in Linux: the socket may connect again
+    return -failure;
   }
   sa_family_t named = AF_UNSPEC;
   if (name.size() >= sizeof named) std::memcpy(&named, name.data(), sizeof named);
   if (named == AF_UNSPEC && name.size() >= sizeof named) {
-    if (state_ == State::kFresh) return 0;
-    return -EOPNOTSUPP;  // would dissolve the connection and reuse the socket
+    disconnect();
+    return 0;
   }
   int error;
   const auto remote = parse_endpoint(family(), name, &error);
@@ -138,9 +144,12 @@ int TcpSocket::start(const Endpoint& remote) {
       // As in Linux: after a nonblocking connect(), the next one reports the success.
       return std::exchange(has_unreported_success_, false) ? 0 : -EISCONN;
     case State::kFailed:
-    case State::kClosed:
-      if (const int error = take_error()) return -error;
-      return -ECONNABORTED;
+    case State::kClosed: {
+      if (was_connected_) return -EISCONN;
+      const int failure = take_error();
+      disconnect();
+      return failure != 0 ? -failure : -ECONNABORTED;
+    }
     case State::kFresh:
       break;
   }
@@ -182,6 +191,7 @@ int TcpSocket::set_option(int level, int option, int value) {
     v6_only_ = value != 0;
     return 0;
   }
+  if (level == IPPROTO_IPV6 && option == IPV6_ADDRFORM) return value == AF_INET ? use_ipv4_form() : -EINVAL;
   if (is_ip_option(family(), level, option)) return 0;
   if (level != IPPROTO_TCP) return -ENOPROTOOPT;
   switch (option) {
@@ -203,6 +213,15 @@ int TcpSocket::set_option(int level, int option, int value) {
     default:
       return -ENOPROTOOPT;
   }
+}
+
+// An IPv6 socket with an IPv4 peer becomes an IPv4 socket.
+int TcpSocket::use_ipv4_form() {
+  if (family() != AF_INET6) return -ENOPROTOOPT;
+  if (state_ != State::kConnected) return -ENOTCONN;
+  if (v6_only_ || !remote_.address.is_v4()) return -EADDRNOTAVAIL;
+  set_family(AF_INET);
+  return 0;
 }
 
 int TcpSocket::get_option(int level, int option, int* value) const {
@@ -248,6 +267,14 @@ std::vector<std::byte> TcpSocket::structured_option(int level, int option) const
     info.tcpi_unacked = static_cast<std::uint32_t>(segments);
   }
   return bytes_of(info);
+}
+
+// MCAST_JOIN_GROUP and MCAST_LEAVE_GROUP alone work for TCP.
+std::optional<int> TcpSocket::set_structured_option(int level, int option, std::span<const std::byte> value) {
+  const bool is_v4 = level == IPPROTO_IP && (option == IP_ADD_MEMBERSHIP || option == IP_DROP_MEMBERSHIP);
+  const bool is_v6 = level == IPPROTO_IPV6 && (option == IPV6_ADD_MEMBERSHIP || option == IPV6_DROP_MEMBERSHIP);
+  if (is_v4 || is_v6) return -EPROTO;
+  return memberships_.set_option(level, option, value, network_.host(host_));
 }
 
 IoResult TcpSocket::receive(std::size_t limit, bool peek, IncomingMessage& message) {
@@ -312,6 +339,7 @@ int TcpSocket::take_error() {
 
 void TcpSocket::on_connected() {
   state_ = State::kConnected;
+  was_connected_ = true;
   notify();
 }
 
@@ -336,22 +364,40 @@ void TcpSocket::on_established(std::shared_ptr<TcpSocket> socket) {
   notify();
 }
 
-void TcpSocket::on_last_close() {
+void TcpSocket::release(bool resets) {
   if (bound_) network_.unbind(host_, this);
   bound_ = false;
   accepted_.clear();  // each resets its peer
-  if (connection_ != nullptr) {
-    const std::shared_ptr<TcpConnection> connection = std::move(connection_);
-    (is_server_ ? connection->server_socket : connection->client_socket) = nullptr;
-    TcpStream& out = connection->stream(is_server_ ? TcpConnection::kToClient : TcpConnection::kToServer);
-    const bool abandon = linger.l_onoff != 0 && linger.l_linger == 0;  // SO_LINGER with 0: close with RST
-    if (state_ == State::kConnected && (!received_.empty() || abandon)) {
-      out.send(TcpStream::Kind::kReset, {}, ECONNRESET);
-    } else if (state_ == State::kConnected && !write_closed_) {
-      out.send(TcpStream::Kind::kFin);
-    }
-    connection->release_if_idle();
+  if (connection_ == nullptr) return;
+  const std::shared_ptr<TcpConnection> connection = std::move(connection_);
+  (is_server_ ? connection->server_socket : connection->client_socket) = nullptr;
+  TcpStream& out = connection->stream(is_server_ ? TcpConnection::kToClient : TcpConnection::kToServer);
+  if (state_ == State::kConnected && resets) {
+    out.send(TcpStream::Kind::kReset, {}, ECONNRESET);
+  } else if (state_ == State::kConnected && !write_closed_) {
+    out.send(TcpStream::Kind::kFin);
   }
+  connection->release_if_idle();
+}
+
+void TcpSocket::disconnect() {
+  if (state_ == State::kFresh) return;
+  const bool is_over = state_ == State::kConnected && fin_received_ && write_closed_;
+  if (state_ == State::kConnecting || (state_ == State::kConnected && !is_over)) error_ = ECONNRESET;
+  release(!is_over);
+  state_ = State::kFresh;
+  local_.address = named_.address.any() ? any_address(family()) : named_.address;  // getsockname() still shows the port
+  remote_ = {};
+  if (named_.port != 0 && !std::exchange(bound_, true)) network_.bind(host_, this);
+  received_.clear();
+  pending_ = 0;
+  fin_received_ = read_closed_ = write_closed_ = was_connected_ = has_unreported_success_ = is_server_ = false;
+  notify();
+}
+
+void TcpSocket::on_last_close() {
+  const bool abandons = linger.l_onoff != 0 && linger.l_linger == 0;  // SO_LINGER with 0: close with RST
+  release(!received_.empty() || abandons);
   state_ = State::kClosed;
 }
 

@@ -20,7 +20,8 @@ inline constexpr UserId kNoUser = ~0u;  // -1: "leave it"
 // linux/capability.h. The default set of containers (containers-common) plus CAP_NET_RAW, which verbs
 // programs need for Ethernet frames. Other capabilities would permit only calls that the simulator refuses.
 inline constexpr int kCapChown = 0, kCapDacOverride = 1, kCapDacReadSearch = 2, kCapFowner = 3, kCapFsetId = 4, kCapKill = 5,
-                     kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kCapNetRaw = 13, kLastCapability = 40;
+                     kCapSetGid = 6, kCapSetUid = 7, kCapSetPCap = 8, kCapNetBindService = 10,
+                     kCapNetRaw = 13, kLastCapability = 40;
 inline constexpr CapabilitySet kDefaultCapabilities = 0x800405fb | CapabilitySet{1} << kCapNetRaw;
 
 // User or group ids: real, effective, saved, file system.

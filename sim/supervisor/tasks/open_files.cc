@@ -92,6 +92,10 @@ bool OpenFiles::natively_open(int fd) const {
   return fd >= 0 && fd < own_descriptors() && has_descriptor(process_.calling_thread(), fd);
 }
 
+bool OpenFiles::natively_usable(int fd) const {
+  return natively_open(fd) && !only_names_file(process_.calling_thread(), fd);
+}
+
 void OpenFiles::install_at(int fd, VirtualFilePtr file) {
   close(fd);
   file->add_descriptor();

@@ -29,6 +29,8 @@ class OpenFiles {
   int own_descriptors() const;
   // True if `fd` is open in the kernel's table, as a real file or as a placeholder.
   bool natively_open(int fd) const;
+  // natively_open(), except descriptors that only name a file (O_PATH): most calls return EBADF for them.
+  bool natively_usable(int fd) const;
   // True if exec closes virtual descriptor `fd`, which is not in the kernel's table.
   bool closes_unknown_by_exec(int fd) const;
 

@@ -28,6 +28,7 @@ std::uint64_t native_set(Thread& thread, std::string_view name) {
 // The program's signal mask. In the handlers of a trapped call and of a poke all signals are masked, and the
 // slot has the program's mask.
 std::uint64_t mask_of(Thread& thread) {
+  if (thread.signals.mask_of_call) return *thread.signals.mask_of_call;
   const protocol::ThreadSlot& slot = thread.process().region().slot(thread.slot());
   const bool poked = thread.requests<request::Poke>();
   return poked || slot.context_address != 0 ? slot.signal_mask : native_set(thread, "SigBlk");

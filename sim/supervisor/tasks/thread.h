@@ -169,7 +169,7 @@ class Thread final : public Waiter {
     if (wait.is_retried() && on_wait_ != nullptr) [[unlikely]] report_wait();
     wait.finish();
     call_.finish();
-    signals.awaited = 0;
+    signals.finish_call();
   }
 
   // Reports every wait of the thread to `on_wait` when it ends.

@@ -396,11 +396,12 @@ void add_process(VirtualTree& tree, Process& process, Thread& viewer, const Proc
   const std::string folder = fmt::format("/proc/{}", process.pid());
   const std::string native = fmt::format("/proc/{}", process.native_pid());
   const bool own = &process == &viewer.process();
+  const bool running = viewer.tid() == process.pid();  // the state shown is that of the first thread
   tree.add_file(folder + "/status",
-                [&process, native, own] { return status_of(process, process.pid(), native, own); });
+                [&process, native, running] { return status_of(process, process.pid(), native, running); });
   tree.add_file(folder + "/stat",
-                [&process, native, own, terminal_of = inputs.terminal_of] {
-                  return stat_of(process, process.pid(), native, own, terminal_of);
+                [&process, native, running, terminal_of = inputs.terminal_of] {
+                  return stat_of(process, process.pid(), native, running, terminal_of);
                 });
   tree.add_file(folder + "/statm", "0 0 0 0 0 0 0\n");
   for (const char* name : {"/cmdline", "/comm"}) {

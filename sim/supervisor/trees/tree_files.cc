@@ -31,6 +31,11 @@ unsigned char type_of(VirtualNode::Kind kind) {
 
 int TreeFile::access_mode() const { return O_RDONLY; }
 std::uint32_t ContentFile::mode() const { return S_IFREG | (store_ == nullptr ? 0444 : 0644); }
+// sysfs, sysctls and lists of mounts report changes to poll(2).
+bool ContentFile::can_be_polled() const {
+  const std::string& path = tree_path();
+  return path.starts_with("/sys/") || path.starts_with("/proc/sys/") || path.ends_with("/mounts") || path.ends_with("/mountinfo");
+}
 std::uint32_t FolderFile::mode() const { return S_IFDIR | 0755; }
 
 std::int64_t TreeFile::seek(std::int64_t offset, int whence) {

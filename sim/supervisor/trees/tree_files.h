@@ -43,6 +43,7 @@ class ContentFile final : public TreeFile {
         is_of_fabric_(node.is_of_fabric) {}
   int access_mode() const override { return access_; }
   bool reaches_beyond_host() const override { return is_of_fabric_; }
+  bool can_be_polled() const override;
   std::uint32_t mode() const override;
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   std::int64_t read_at(std::uint64_t position, std::size_t limit, std::vector<std::byte>& bytes) override;
@@ -66,6 +67,7 @@ class FolderFile final : public TreeFile {
   FolderFile(std::string path, std::function<Names()> list)
       : TreeFile(std::move(path)), list_(std::move(list)) {}
   std::uint32_t mode() const override;
+  bool can_be_polled() const override { return false; }
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes) override;
   std::int64_t entries(std::size_t limit, std::vector<std::byte>& bytes) override;
 
