@@ -122,7 +122,8 @@ ProcessFactory::Inherited ProcessFactory::inherited_by(Thread& thread) {
 namespace {
 
 // See RegionHeader. `closed`: virtual descriptors that exec closes; `real`: real ones that stay open.
-std::uint8_t closed_standard(const Process& process, const std::vector<int>& closed, const std::vector<std::pair<int, int>>& real) {
+std::uint8_t closed_standard(const Process& process, const std::vector<int>& closed,
+                             const std::vector<std::pair<int, int>>& real) {
   unsigned all = 0;
   for (int fd = 0; fd <= 2; ++fd) {
     const bool is_virtual = process.files().at(fd) != nullptr && std::ranges::find(closed, fd) == closed.end();
