@@ -126,7 +126,7 @@ TEST(runtime, calls_no_more_of_libc_than_it_must) {
   // read(2) is a cancellation point; free() and realloc() of the program are forwarded (heap_watch.cc). The
   // other functions are not called during an exchange with the supervisor.
   EXPECT_THAT(imported, testing::UnorderedElementsAre("__errno_location@GLIBC_2.2.5", "read@GLIBC_2.2.5", "syscall@GLIBC_2.2.5",
-                                                      "sysconf@GLIBC_2.2.5", "__libc_free@GLIBC_2.2.5", "dlsym@GLIBC_2.34",
+                                                      "__libc_free@GLIBC_2.2.5", "dlsym@GLIBC_2.34",
                                                       "malloc_usable_size@GLIBC_2.2.5"));
 }
 

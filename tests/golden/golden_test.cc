@@ -83,13 +83,16 @@ TEST(Golden, holds_with_an_extra_package) {
   const std::vector<std::string> wrapper = with_an_extra_package(folder.path(), &reason);
   if (wrapper.empty()) GTEST_SKIP() << reason;
   const auto runs_python = [](const Row& row) { return row.name.starts_with("python_"); };
-  expect_golden({.request = {.wrapper = wrapper}}, runs_python);
+  const Comparison result = compare(table(), {.request = {.wrapper = wrapper}}, runs_python);
+  EXPECT_THAT(result.differing, IsEmpty());
   // An interpreter with `site` executes what the package has added.
   Row row = *std::ranges::find_if(table().rows, runs_python);
   row.commands = {"server=/usr/bin/python3.11 -I {scripts}/hashing.py"};
   const std::string with = run(row, {.request = {.wrapper = wrapper}}).digest();
   EXPECT_NE(with, "");
   EXPECT_NE(with, run(row, {}).digest());
+  // All these rows depend on the version of the interpreter.
+  if (result.compared == 0) GTEST_SKIP() << result.summary();
 }
 
 TEST(Golden, holds_where_a_facility_is_missing) {
