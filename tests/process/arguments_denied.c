@@ -60,7 +60,7 @@ static void schedule(void) {
   tell("nowhere", syscall(SYS_sched_setaffinity, 0, 0, &set));
   tell("wrong address", syscall(SYS_sched_setaffinity, 0, 8, 8));
   tell("priorities", sched_get_priority_max(SCHED_FIFO) * 100 + sched_get_priority_min(SCHED_RR));
-  tell("of no policy", sched_get_priority_max(6));
+  tell("of no policy", sched_get_priority_max(7));
 }
 
 static void use_memory(void) {
