@@ -1,13 +1,11 @@
 // Never ends by itself: in `stuck locked` two threads wait for one mutex, `stuck computing` computes, `stuck
 // waiting` waits for memory that never changes, `stuck asleep FILE` sleeps in a kernel call: it opens a file
 // for writing that has a lease which is not released. `stuck thread` computes beside a sleeping main thread,
-// `stuck calling` makes calls that take no virtual time, `stuck mapping` calls that only the kernel handles,
-// and `stuck opening` opens a named pipe that nobody writes to.
+// `stuck calling` makes calls that take no virtual time, `stuck mapping` calls that only the kernel handles.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "expect.h"
@@ -40,8 +38,6 @@ int main(int argc, char** argv) {
     void* const memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT(memory != MAP_FAILED && munmap(memory, 4096) == 0);
   }
-  if (strcmp(how, "opening") == 0)
-    EXPECT(mkfifo("/tmp/stuck", 0600) == 0 && open("/tmp/stuck", O_RDONLY) >= 0);
   if (strcmp(how, "locked") == 0) {
     pthread_t thread;
     lock(NULL);

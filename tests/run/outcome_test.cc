@@ -56,16 +56,6 @@ TEST(Outcome, every_blocked_thread_of_a_deadlock_is_named) {
 }
 
 // The wait may begin in a call that is executed before its time.
-TEST(Outcome, a_deadlock_has_the_same_time_and_digest_call_by_call) {
-  const std::vector<std::string> commands = {"server=sh -c 'mkfifo /tmp/pipe; : < /tmp/pipe'"};
-  const RunReport slices = run(commands), calls = run(commands, {"--call-by-call"});
-  EXPECT_EQ(slices.code, 3) << slices.story();
-  EXPECT_EQ(slices.digest(), calls.digest());
-  const auto first_line = [](const RunReport& result) { return result.err.substr(0, result.err.find('\n')); };
-  EXPECT_THAT(first_line(slices), HasSubstr("the programs are deadlocked at "));
-  EXPECT_EQ(first_line(slices), first_line(calls));
-}
-
 // Nearly every loop of an existing program reads thread-local memory: its stack guard, a lock, errno.
 TEST(Outcome, an_empty_poll_loop_that_reads_thread_local_memory_is_seen_to_wait) {
   for (const std::string kind : {"plain", "canary", "mutex", "errno", "local"}) {

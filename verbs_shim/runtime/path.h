@@ -28,7 +28,7 @@ struct ResolvedPath {
   bool in_view = false;
 };
 
-// What the last component of a path is for a call.
+// How a call treats the last component of its path.
 enum class LastName {
   kFollowed,  // a symbolic link there is followed
   kKept,      // it is followed only if a slash or "." ends the path

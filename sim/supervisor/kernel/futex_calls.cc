@@ -14,8 +14,6 @@
 
 namespace verbatim::supervisor {
 
-// Linux wakes a thread even if the call's limit is zero or negative, except by FUTEX_REQUEUE.
-
 namespace {
 
 constexpr std::int64_t kLockPi2 = 13;  // FUTEX_LOCK_PI2: FUTEX_LOCK_PI with CLOCK_MONOTONIC
@@ -142,6 +140,7 @@ CallOutcome sys_futex(CallContext& call, FutexTable& futexes) {
   const auto limit = call.as_int(2);
   if (address % 4 != 0) return Answer{-EINVAL};
   const FutexKey key = FutexTable::key_of(process, address, shared);
+  // As in Linux, a limit of zero or less wakes one thread, except in the two requests to requeue.
   switch (operation) {
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET: {

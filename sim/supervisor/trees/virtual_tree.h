@@ -31,7 +31,7 @@ struct VirtualNode {
   std::uint32_t owner = 0;
   bool is_of_fabric = false;   // the content depends on the fabric, such as port counters
   std::string written_at;      // of a writable file: native path to which the process writes
-  // Of a writable file that the simulator keeps: takes what one write has. Returns 0 or an errno.
+  // Stores the text of one write to the file, whose value the simulator keeps; null: no such file. Returns 0 or an errno.
   std::function<int(std::string_view text)> store;
   bool is_writable() const { return !written_at.empty() || store != nullptr; }
   std::uint32_t mode() const;  // st_mode
