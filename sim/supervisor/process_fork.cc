@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "sim/supervisor/kernel/kernel.h"
+#include "sim/supervisor/kernel/process_calls.h"
 #include "sim/supervisor/machine/child_status.h"
 #include "sim/supervisor/process_factory.h"
 #include "sim/supervisor/process_fields.h"
@@ -16,6 +17,26 @@
 #include "sim/supervisor/tasks/signal_file.h"
 
 namespace verbatim::supervisor {
+
+namespace {
+
+// Stores a pidfd of the child where the call asks for it, in the parent and in a child that shares its
+// memory.
+void give_process_file(Thread& thread, Process& child, bool shares_memory) {
+  CurrentCall& call = thread.call();
+  if (call.copy_file_at == 0) return;
+  call.copy_file = thread.process().files().install(open_process(child));
+  thread.process().memory().store(call.copy_file_at, call.copy_file);
+  if (shares_memory) child.memory().store(call.copy_file_at, call.copy_file);
+}
+
+// For the parent.
+Answer answer_of(const CurrentCall& call) {
+  if (call.copy_file_at == 0 || call.copy_file < 0) return {call.copy_pid};
+  return {call.copy_pid, protocol::Action::kReserveFd, {call.copy_file, 0}};
+}
+
+}  // namespace
 
 std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked& forked) {
   Process& parent = thread.process();
@@ -27,7 +48,7 @@ std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked
         return hold(thread, *child);
     }
     thread.finish_call();
-    return Answer{thread.call().copy_pid};
+    return answer_of(thread.call());
   }
   const auto fail = [&](const char* why) {
     parts_.report.finish(Outcome::kMachine, parts_.report.title(parent) + " could not fork: " + why);
@@ -53,8 +74,9 @@ std::optional<Answer> ProcessFactory::fork(Thread& thread, const request::Forked
     return fail("the machine gave the simulator no room for the copy (see ulimit -n and -v)");
   }
   Process& child = adopt_copy(thread, forked, std::move(region));
+  give_process_file(thread, child, forked.shares_memory);
   if (child.family().holds_parent) return hold(thread, child);
-  return Answer{child.pid()};
+  return answer_of(thread.call());
 }
 
 // The copy's first thread continues after the wake-up latency.

@@ -288,6 +288,9 @@ void ProcessLifetimes::end_family(Process& process, int status) {
   release_parent(process);
   Family& family = process.family();
   leave_orphans(process);
+  for (const std::weak_ptr<ProcessFile>& opened : std::exchange(family.files, {})) {
+    if (const std::shared_ptr<ProcessFile> file = opened.lock()) file->end();
+  }
   Process* const parent = parts_.processes.parent_of(process);
   if (parent == nullptr) return;
   std::erase_if(parent->family().changed,

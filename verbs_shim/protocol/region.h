@@ -146,6 +146,7 @@ enum class Action : std::uint32_t {
   kUnmapSegment,   // unmap action_arguments[1] bytes from action_arguments[0] on, then return `result`
   kTransfers,      // io_submit: execute the action_arguments[0] transfers in the mailbox (async_io.h), then
                    // ask kTransfersDoneCall with action_arguments[1], the number of requests before them
+  kSpliceFile,     // splice: move at most `result` bytes between the pipe and the real file, and return their number
   kRaise,          // send the process signal action_arguments[0] natively, then return `result`
 };
 

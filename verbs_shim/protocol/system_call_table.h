@@ -296,10 +296,10 @@
   X(272, unshare, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                       \
   X(273, set_robust_list, kPassing, 0, sys_refused, kNone, "xu")                                                       \
   X(274, get_robust_list, kVirtual, 0, sys_get_robust_list, kNone, "dxx")                                              \
-  X(275, splice, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                       \
-  X(276, tee, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                          \
+  X(275, splice, kVirtual, 0, sys_splice, kEndedByHandler, "fxfxux")                                                   \
+  X(276, tee, kVirtual, 0, sys_tee, kEndedByHandler, "ffux")                                                           \
   X(277, sync_file_range, kByDescriptor, 0, sys_change, kNone, "fDDx")                                                 \
-  X(278, vmsplice, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                     \
+  X(278, vmsplice, kVirtual, 0, sys_vmsplice, kEndedByHandler, "fVux")                                                 \
   X(279, move_pages, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                    \
   X(280, utimensat, kByPath, 0, sys_path, kNone, "fpxx")                                                               \
   X(281, epoll_pwait, kVirtual, 0, sys_epoll_wait, kInPlace | kEndedByStop | kWaitsForFiles, "feddNu")                 \
@@ -356,7 +356,7 @@
   X(332, statx, kByPath, 0, sys_path, kOfCaller | kInPlace, "fpxxx")                                                   \
   X(333, io_pgetevents, kVirtual, 0, sys_io_getevents, kNeverRestarted, "xddxtx")                                      \
   X(334, rseq, kRefused, ENOSYS, sys_refused, kNone, "xuxx")                                                           \
-  X(424, pidfd_send_signal, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                            \
+  X(424, pidfd_send_signal, kVirtual, 0, sys_signal_process_file, kNoProgress, "fgxx")                                 \
   X(425, io_uring_setup, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                               \
   X(426, io_uring_enter, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                               \
   X(427, io_uring_register, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                            \
@@ -366,7 +366,7 @@
   X(431, fsconfig, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                      \
   X(432, fsmount, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                       \
   X(433, fspick, kRefused, EPERM, sys_refused, kNone, "xxxxxx")                                                        \
-  X(434, pidfd_open, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                   \
+  X(434, pidfd_open, kVirtual, 0, sys_open_process, kExecAlways, "dx")                                                 \
   X(435, clone3, kRefused, ENOSYS, sys_refused, kNone, "xu")                                                           \
   X(436, close_range, kVirtual, 0, sys_close_range, kNone, "uux")                                                      \
   X(437, openat2, kRefused, ENOSYS, sys_refused, kNone, "xxxxxx")                                                      \

@@ -20,6 +20,7 @@
 #include "verbs_shim/runtime/gate.h"
 #include "verbs_shim/runtime/path.h"
 #include "verbs_shim/runtime/program_memory.h"
+#include "verbs_shim/runtime/real_file.h"
 #include "verbs_shim/runtime/repeated_call.h"
 #include "verbs_shim/runtime/runtime.h"
 #include "verbs_shim/runtime/shared_segments.h"
@@ -77,9 +78,9 @@ void hand_over() {
       : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
-// True if new descriptors of the call are close-on-exec; those of the verbs library are.
+// True if new descriptors of the call are close-on-exec; those of the verbs library and of clone(CLONE_PIDFD) are.
 bool closed_by_exec(const ThreadSlot& slot, std::uint32_t number, const long (&a)[6]) {
-  if (slot.request == Request::kCommand) return true;
+  if (slot.request == Request::kCommand || slot.request == Request::kForked) return true;
   const protocol::SystemCall& call = protocol::system_call(number);
   if (call.has(CallTraits::kExecFlagOfFcntl)) return a[1] == F_DUPFD_CLOEXEC;
   if (!call.has(CallTraits::kExecFlags)) return false;
@@ -157,6 +158,8 @@ long carry_out(ThreadSlot& slot, std::uint32_t number, const long (&a)[6], PathE
       return unmap_segment(slot.action_arguments[0], slot.action_arguments[1], slot.result);
     case Action::kTransfers:
       return carry_out_transfers(a, slot.action_arguments[0], slot.action_arguments[1]);
+    case Action::kSpliceFile:
+      return splice_file(a, slot.result);
     case Action::kRaise: {
       const long result = slot.result;
       raise_here({.signal = static_cast<std::int32_t>(slot.action_arguments[0]),

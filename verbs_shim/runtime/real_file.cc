@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "verbs_shim/protocol/async_io.h"
 #include "verbs_shim/protocol/path_view.h"
 #include "verbs_shim/runtime/attributes.h"
 #include "verbs_shim/runtime/descriptors.h"
@@ -164,6 +165,32 @@ long copy_file_range(const long (&a)[6]) {
   if (done > 0 && is_own_file(to.fd)) note_change({to.fd, nullptr, true});
   if (result < 0) report_machine_error(SYS_copy_file_range, result);
   return done > 0 ? done : result;
+}
+
+long splice_file(const long (&a)[6], std::int64_t most) {
+  unsigned char* const bytes = my_mailbox().bytes + protocol::kTransfersAt;
+  constexpr std::int64_t kRoom = protocol::kMailboxSize - protocol::kTransfersAt;
+  const auto address = reinterpret_cast<long>(bytes);
+  const long length = most < kRoom ? most : kRoom;
+  const bool from_file = !is_virtual_fd(static_cast<int>(a[0]));
+  const long fd = from_file ? a[0] : a[2];
+  const long flags = native(SYS_fcntl, fd, F_GETFL);
+  if (flags < 0) return flags;
+  if ((flags & O_ACCMODE) == (from_file ? O_WRONLY : O_RDONLY)) return -EBADF;
+  if (!is_regular_file(fd) || (!from_file && (flags & O_APPEND) != 0)) return -EINVAL;
+  CopyEnd end = {fd, from_file ? a[1] : a[3], 0};
+  if (!end.begin()) return -EFAULT;
+  if (end.offset < 0) return -EINVAL;
+  long n = from_file ? native(SYS_pread64, fd, address, length, end.offset)
+                     : exchange(protocol::Request::kSystemCall, SYS_read, {a[0], address, length, 0, 0, 0});
+  if (n <= 0) return n;
+  n = from_file ? exchange(protocol::Request::kSystemCall, SYS_write, {a[2], address, n, 0, 0, 0})
+                : native(SYS_pwrite64, fd, address, n, end.offset);
+  if (n <= 0) return n;
+  end.offset += n;
+  if (!end.finish()) return -EFAULT;
+  if (!from_file && is_own_file(fd)) note_change({fd, nullptr, true});
+  return n;
 }
 
 bool is_regular_file(long fd) {

@@ -23,16 +23,29 @@ IoResult Pipe::read(std::size_t limit, std::vector<std::byte>& bytes) {
     if (limit == 0 || writers == 0) return 0;
     return std::nullopt;
   }
-  while (bytes.size() < limit && !pages_.empty()) {
-    Page& page = pages_.front();
+  peek(limit, bytes);
+  drop(bytes.size());
+  return static_cast<std::int64_t>(bytes.size());
+}
+
+void Pipe::peek(std::size_t limit, std::vector<std::byte>& bytes) const {
+  for (const Page& page : pages_) {
     const std::size_t n = std::min(limit - bytes.size(), page.bytes.size() - page.taken);
     const auto from = page.bytes.begin() + static_cast<std::ptrdiff_t>(page.taken);
     bytes.insert(bytes.end(), from, from + static_cast<std::ptrdiff_t>(n));
+    if (bytes.size() == limit) break;
+  }
+}
+
+void Pipe::drop(std::size_t count) {
+  while (count > 0) {
+    Page& page = pages_.front();
+    const std::size_t n = std::min(count, page.bytes.size() - page.taken);
     page.taken += n;
+    count -= n;
     if (page.taken == page.bytes.size()) pages_.pop_front();
   }
   notify_ends(O_WRONLY);
-  return static_cast<std::int64_t>(bytes.size());
 }
 
 IoResult Pipe::write(std::span<const std::byte> bytes) {

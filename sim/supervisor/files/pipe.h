@@ -24,7 +24,13 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
 
   IoResult read(std::size_t limit, std::vector<std::byte>& bytes);
   IoResult write(std::span<const std::byte> bytes);
+  // Appends the next bytes, at most `limit`, which stay.
+  void peek(std::size_t limit, std::vector<std::byte>& bytes) const;
+  // Removes as many of the next bytes.
+  void drop(std::size_t count);
   std::size_t size() const;
+  // A write of so many bytes needs no wait.
+  std::size_t room() const { return pages_.size() >= pages_max_ ? 0 : (pages_max_ - pages_.size()) * kPage; }
   std::size_t capacity() const { return pages_max_ * kPage; }
   // F_SETPIPE_SZ: the new capacity in bytes, or -errno.
   int resize(std::size_t bytes);

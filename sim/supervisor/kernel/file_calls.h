@@ -1,4 +1,4 @@
-// Calls on descriptors (kernel_io.cc, kernel_files.cc).
+// Calls on descriptors (kernel_io.cc, kernel_splice.cc, kernel_files.cc).
 #pragma once
 
 #include <string>
@@ -13,6 +13,9 @@ CallOutcome sys_seek(CallContext& call);
 CallOutcome sys_close(CallContext& call);
 CallOutcome sys_close_range(CallContext& call);
 CallOutcome sys_dup(CallContext& call);
+CallOutcome sys_splice(CallContext& call);
+CallOutcome sys_tee(CallContext& call);
+CallOutcome sys_vmsplice(CallContext& call);
 CallOutcome sys_fcntl(CallContext& call);
 CallOutcome sys_ioctl(CallContext& call);
 

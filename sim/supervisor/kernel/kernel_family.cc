@@ -1,4 +1,5 @@
 // Process families: copies, waiting for children, groups, sessions, signals.
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -32,11 +33,19 @@ struct Wanted {
 
 }  // namespace
 
+std::shared_ptr<ProcessFile> open_process(Process& process) {
+  auto file = std::make_shared<ProcessFile>(process.pid());
+  std::vector<std::weak_ptr<ProcessFile>>& files = process.family().files;
+  std::erase_if(files, [](const auto& opened) { return opened.expired(); });
+  files.push_back(file);
+  return file;
+}
+
 // The shim forks natively and then makes the request kForked; until then nothing is changed.
 CallOutcome copy_process(CallContext& call) {
   if (call.number == SYS_clone) {
-    constexpr std::int64_t kKnown =
-        CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID | CLONE_VM | CLONE_VFORK | CSIGNAL;
+    constexpr std::int64_t kKnown = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID | CLONE_VM |
+                                    CLONE_VFORK | CLONE_PIDFD | CSIGNAL;
     if ((call.arguments[0] & ~kKnown) != 0 || (call.arguments[0] & CSIGNAL) != SIGCHLD) {
       call.warn(
           "clone with these flags (namespaces, shared tables) is not simulated; the program got EINVAL");
@@ -50,11 +59,26 @@ CallOutcome copy_process(CallContext& call) {
       return Answer{-EINVAL};
     }
   }
+  const bool asks_for_file = call.number == SYS_clone && (call.flags(0) & CLONE_PIDFD) != 0;
+  if (asks_for_file) {
+    if ((call.flags(0) & CLONE_PARENT_SETTID) != 0) return Answer{-EINVAL};  // both use the same argument
+    if (call.process.files().lowest_free_number() < 0) return Answer{-EMFILE};
+    const auto present = call.process.memory().load<std::int32_t>(call.address(2));
+    if (!present || !call.process.memory().store(call.address(2), *present)) return Answer{-EFAULT};
+  }
+  call.thread.call().copy_file_at = asks_for_file ? call.address(2) : 0;
   call.thread.call().copy_pid = call.table.new_pid();
   return Answer{call.thread.call().copy_pid, protocol::Action::kForkProcess, {0, 0}};
 }
 
 namespace {
+
+bool has_ended(const ProcessTable& table, std::size_t host, std::uint32_t pid) {
+  return std::ranges::any_of(table.processes(), [&](const auto& parent) {
+    return parent->alive && parent->host_index() == host &&
+           std::ranges::any_of(parent->family().ended, [pid](const EndedChild& child) { return child.pid == pid; });
+  });
+}
 
 bool has_child(CallContext& call, std::uint32_t pid, std::uint32_t group) {
   return std::any_of(call.table.processes().begin(), call.table.processes().end(), [&](const auto& child) {
@@ -124,19 +148,25 @@ CallOutcome sys_waitid(CallContext& call) {
   const int options = call.as_int(3);
   constexpr int kKnown = WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | kKindsOfChildren;
   if ((options & ~kKnown) != 0) return Answer{-EINVAL};
+  const int kind = call.as_int(0);
   if ((options & (WEXITED | WSTOPPED | WCONTINUED)) == 0 ||
-      (a[0] != P_ALL && a[0] != P_PID && a[0] != P_PGID))
+      (kind != P_ALL && kind != P_PID && kind != P_PGID && kind != P_PIDFD))
     return Answer{-EINVAL};
-  const auto id = call.as_u32(1);
-  if ((a[0] == P_PID && call.as_int(1) <= 0) || (a[0] == P_PGID && call.as_int(1) < 0))
+  if ((kind == P_PID && call.as_int(1) <= 0) || ((kind == P_PGID || kind == P_PIDFD) && call.as_int(1) < 0))
     return Answer{-EINVAL};
   int error = 0;
-  const auto child = take_child(call, a[0] == P_PID ? id : 0,
-                                a[0] != P_PGID ? 0
+  const auto file = kind == P_PIDFD ? call.file_of_kind<ProcessFile>(call.as_int(1), -EBADF, &error) : nullptr;
+  if (error != 0 && file == nullptr) return Answer{error};
+  error = 0;
+  const std::uint32_t id = file != nullptr ? file->pid() : call.as_u32(1);
+  const bool may_wait = (options & WNOHANG) != 0 || file == nullptr || !file->nonblocking();
+  const auto child = take_child(call, kind == P_PID || kind == P_PIDFD ? id : 0,
+                                kind != P_PGID ? 0
                                 : id == 0      ? process.family().group
                                                : id,
-                                options, &error);
+                                may_wait ? options : options | WNOHANG, &error);
   if (!child) return std::nullopt;
+  if (!may_wait && error == 0 && child->pid == 0) return Answer{-EAGAIN};
   if (error != 0) return Answer{-error};
   siginfo_t info{};
   if (child->pid != 0) {
@@ -189,6 +219,28 @@ Answer signal_one_thread(CallContext& call, std::uint32_t pid, std::uint32_t tid
   return {-ESRCH};
 }
 
+// Signals a process; one that has ended and is not waited for still has its id.
+Answer signal_process(CallContext& call, std::uint32_t pid, int signal, const SignalOrigin& origin) {
+  Process* const process = call.find_process(pid);
+  if (process == nullptr && !has_ended(call.table, call.process.host_index(), pid)) return {-ESRCH};
+  if (!is_signal(signal)) return {-EINVAL};
+  if (process == nullptr) return {0};
+  if (!may_signal(call.process, *process, signal)) return {-EPERM};
+  if (origin.code != SI_USER && !has_room(*process, signal)) return {-EAGAIN};
+  if (signal != 0) call.table.signal_process(*process, signal, origin);
+  return {0};
+}
+
+// Only the kernel, or a process for itself, may send a signal with this origin.
+bool is_of_kernel(const siginfo_t& info) { return info.si_code >= 0 || info.si_code == SI_TKILL; }
+
+SignalOrigin origin_in(const siginfo_t& info) {
+  SignalOrigin origin{.code = info.si_code, .sender = static_cast<std::uint32_t>(info.si_pid), .user = info.si_uid};
+  origin.value = reinterpret_cast<std::uint64_t>(info.si_ptr);
+  origin.status = static_cast<std::int32_t>(origin.value);
+  return origin;
+}
+
 }  // namespace
 
 // sigqueue(3) and pthread_sigqueue(3): a signal with a value. As in Linux, only a process itself may queue a
@@ -204,19 +256,37 @@ CallOutcome sys_queue_signal(CallContext& call) {
   // The id of any thread means its process.
   Thread* const named = to_thread || call.as_int(0) <= 0 ? nullptr : call.find_thread(call.as_int(0));
   const auto pid = named != nullptr ? named->process().pid() : call.as_u32(0);
-  if (call.as_u32(0) != sender.pid() && (info->si_code >= 0 || info->si_code == SI_TKILL))
-    return Answer{-EPERM};
-  SignalOrigin origin{.code = info->si_code, .sender = static_cast<std::uint32_t>(info->si_pid), .user = info->si_uid};
-  origin.value = reinterpret_cast<std::uint64_t>(info->si_ptr);
-  origin.status = static_cast<std::int32_t>(origin.value);
+  if (call.as_u32(0) != sender.pid() && is_of_kernel(*info)) return Answer{-EPERM};
+  const SignalOrigin origin = origin_in(*info);
   if (to_thread) return signal_one_thread(call, pid, call.as_u32(1), signal, origin);
-  Process* const process = call.find_process(pid);
-  if (process == nullptr) return Answer{-ESRCH};
-  if (!is_signal(signal)) return Answer{-EINVAL};
-  if (!may_signal(sender, *process, signal)) return Answer{-EPERM};
-  if (!has_room(*process, signal)) return Answer{-EAGAIN};
-  if (signal != 0) call.table.signal_process(*process, signal, origin);
-  return Answer{0};
+  return signal_process(call, pid, signal, origin);
+}
+
+CallOutcome sys_signal_process_file(CallContext& call) {
+  Process& sender = call.process;
+  if (call.as_u32(3) != 0) return Answer{-EINVAL};
+  int error = 0;
+  const auto file = call.file_of_kind<ProcessFile>(call.as_int(0), -EBADF, &error);
+  if (file == nullptr) return Answer{error};
+  SignalOrigin origin{.code = SI_USER, .sender = sender.pid(), .user = sender.credentials().users().real};
+  if (call.address(2) != 0) {
+    const auto info = sender.memory().load<siginfo_t>(call.address(2));
+    if (!info) return Answer{-EFAULT};
+    if (info->si_signo != call.as_int(1)) return Answer{-EINVAL};
+    if (file->pid() != sender.pid() && is_of_kernel(*info)) return Answer{-EPERM};
+    origin = origin_in(*info);
+  }
+  return signal_process(call, file->pid(), call.as_int(1), origin);
+}
+
+CallOutcome sys_open_process(CallContext& call) {
+  if ((call.as_u32(1) & ~static_cast<std::uint32_t>(O_NONBLOCK)) != 0 || call.as_int(0) <= 0) return Answer{-EINVAL};
+  const bool is_nonblocking = (call.as_u32(1) & O_NONBLOCK) != 0;
+  const std::uint32_t pid = call.as_u32(0);
+  if (Process* const process = call.find_process(pid)) return call.install(open_process(*process), is_nonblocking);
+  if (has_ended(call.table, call.process.host_index(), pid))
+    return call.install(std::make_shared<ProcessFile>(pid, true), is_nonblocking);
+  return Answer{call.find_thread(call.as_int(0)) != nullptr ? -EINVAL : -ESRCH};
 }
 
 CallOutcome sys_kill(CallContext& call) {

@@ -18,10 +18,14 @@ CallOutcome sys_affinity(CallContext& call);
 CallOutcome sys_set_affinity(CallContext& call);
 
 CallOutcome copy_process(CallContext& call);
+// A new pidfd of a live process.
+std::shared_ptr<ProcessFile> open_process(Process& process);
 CallOutcome sys_wait4(CallContext& call);
 CallOutcome sys_waitid(CallContext& call);
 CallOutcome sys_kill(CallContext& call);
 CallOutcome sys_queue_signal(CallContext& call);
+CallOutcome sys_open_process(CallContext& call);
+CallOutcome sys_signal_process_file(CallContext& call);
 CallOutcome sys_identity(CallContext& call);
 CallOutcome sys_start_remote(CallContext& call);
 

@@ -35,6 +35,8 @@ struct CurrentCall : PendingCall {
 
   // Virtual pid of the last child that the thread was about to create; 0: none. Kept after the call.
   std::uint32_t copy_pid = 0;
+  std::uint64_t copy_file_at = 0;  // where a pidfd of that child is stored; 0: none
+  std::int32_t copy_file = -1;     // this pidfd
 
   // The call is answered.
   void finish() {

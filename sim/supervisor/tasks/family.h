@@ -8,6 +8,7 @@
 
 #include "sim/core/time.h"
 #include "sim/supervisor/files/virtual_file.h"
+#include "sim/supervisor/tasks/process_file.h"
 
 namespace verbatim::supervisor {
 
@@ -56,6 +57,7 @@ struct Family {
   std::vector<EndedChild> ended;  // in the order in which they ended
   // Stopped or continued children not yet reported: the latest state of each.
   std::vector<EndedChild> changed;
+  std::vector<std::weak_ptr<ProcessFile>> files;  // pidfds of this process
   std::shared_ptr<ProcessEvents> children = std::make_shared<ProcessEvents>("child processes");
   std::shared_ptr<ProcessEvents> released =
       std::make_shared<ProcessEvents>("a child that has not executed a program yet");
