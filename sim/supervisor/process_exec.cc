@@ -13,9 +13,10 @@
 #include <fstream>
 #include <set>
 
-#include "sim/supervisor/kernel/kernel.h"
 #include "sim/core/open_file.h"
+#include "sim/supervisor/kernel/kernel.h"
 #include "sim/supervisor/machine/child_status.h"
+#include "sim/supervisor/machine/file_copy.h"
 #include "sim/supervisor/process_factory.h"
 #include "sim/supervisor/process_fields.h"
 #include "sim/supervisor/process_lifetimes.h"
@@ -154,10 +155,14 @@ std::optional<Answer> ProcessFactory::execute(Thread& thread) {
   LaunchRequest request;
   std::error_code error;
   request.working_directory = std::filesystem::read_symlink(folder + "/cwd", error);
-  if (error) return refused_by_machine("its working folder cannot be read: " + error.message());
+  const bool is_too_long = error == std::errc::filename_too_long;
+  if (error && !is_too_long) return refused_by_machine("its working folder cannot be read: " + error.message());
+  const Descriptor works_in(open_file(folder + "/cwd", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  request.working_directory_fd = works_in.get();
   const auto path = process.memory().load_string(static_cast<std::uint64_t>(a[0]), 4096);
   if (!path) return Answer{-EFAULT};
   if (path->empty()) return Answer{-ENOENT};
+  if (is_too_long && path->front() != '/') return Answer{-ENAMETOOLONG};
   const HostPaths& paths = parts_.kernel.paths_of(process);
   std::string seen = path->front() == '/' ? *path : paths.seen(request.working_directory) + "/" + *path;
   if (const auto answer = parts_.kernel.find_executable(thread, seen)) return answer;

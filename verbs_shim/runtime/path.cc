@@ -369,6 +369,13 @@ void resolve_from(const Text& base, bool own_base, Text& path, LastName last, Re
   resolved.where = Where::kMoved;
 }
 
+// Whether the kernel finds all files from the folder `base`, although their whole paths may be too long.
+bool is_known_to_kernel(long folder, const Text& base) {
+  if (static_cast<int>(folder) == AT_FDCWD && path_view().working_folder[0] != 0) return false;
+  const PathRow* const row = row_of(base.bytes, true);
+  return row == nullptr || row->is_view == 0;
+}
+
 // `target` holds `size` bytes that readlink has returned.
 bool lies_in_own(char (&target)[kPathRoom], long size) {
   if (size <= 0 || target[0] != '/') return false;
@@ -429,12 +436,17 @@ void resolve_path(long folder, long address, LastName last, ResolvedPath& resolv
       resolved.where = Where::kFolder;
     return;
   }
-  if (path.bytes[0] != '/') {
+  const bool is_relative = path.bytes[0] != '/';
+  if (is_relative) {
     const long found = load_folder(folder, base, own_base);
     if (found > 0) resolved.where = Where::kFolder;
     if (found != 0) return;
   }
   resolve_from(base, own_base, path, last, resolved);
+  if (is_relative && resolved.where == Where::kWrong && resolved.error == -ENAMETOOLONG && is_known_to_kernel(folder, base)) {
+    resolved.where = Where::kReal;
+    resolved.known = false;
+  }
 }
 
 void resolve_text(const char* text, LastName last, ResolvedPath& resolved) {

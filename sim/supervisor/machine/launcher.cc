@@ -213,7 +213,11 @@ struct ChildPlan {
   CPU_ZERO(&cores);
   CPU_SET(plan.request->core, &cores);
   sched_setaffinity(0, sizeof cores, &cores);
-  if (!plan.request->working_directory.empty() && chdir(plan.request->working_directory.c_str()) != 0) fail();
+  if (plan.request->working_directory_fd >= 0) {
+    if (fchdir(plan.request->working_directory_fd) != 0) fail();
+  } else if (!plan.request->working_directory.empty() && chdir(plan.request->working_directory.c_str()) != 0) {
+    fail();
+  }
   // Addresses that stay random are moved (memory_places.h).
   personality(plan.request->switches_randomisation_off ? ADDR_NO_RANDOMIZE : 0);
 

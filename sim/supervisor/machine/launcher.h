@@ -48,6 +48,7 @@ struct LaunchRequest {
   std::vector<std::string> environment;  // "NAME=value"
   std::string first_library;             // preloaded before all others; empty: none
   std::string working_directory;
+  int working_directory_fd = -1;  // its descriptor: its path may be too long, or it may be deleted; -1: go by the path
   std::string shim_directory;
   int region_fd = -1;
   int passage_fd = -1;  // see passage.h
