@@ -394,7 +394,7 @@ int UnixSocket::shutdown(int how) {
 }
 
 int UnixSocket::name(bool peer, std::vector<std::byte>& bytes) const {
-  if (peer && (!connected_ || peer_gone())) return -ENOTCONN;
+  if (peer && !connected_) return -ENOTCONN;
   bytes = peer ? peer_name_ : local_name_;
   return 0;
 }

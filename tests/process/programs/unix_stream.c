@@ -50,11 +50,28 @@ static void talk(void) {
   EXPECT(pthread_join(thread, NULL) == 0 && close(listener) == 0 && close(client) == 0);
 }
 
+// A client that has closed its socket before it is accepted.
+static void gone_client(void) {
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+  EXPECT(bind(listener, (struct sockaddr*)&name, length) == 0 && listen(listener, 1) == 0);
+  EXPECT(connect(client, (struct sockaddr*)&name, length) == 0 && write(client, "left", 4) == 4 && close(client) == 0);
+  struct sockaddr_un shown;
+  socklen_t size = sizeof shown;
+  const int accepted = accept(listener, (struct sockaddr*)&shown, &size);
+  EXPECT(accepted >= 0 && size == sizeof shown.sun_family && shown.sun_family == AF_UNIX);
+  size = sizeof shown;
+  EXPECT(getpeername(accepted, (struct sockaddr*)&shown, &size) == 0 && size == sizeof shown.sun_family);
+  char bytes[16];
+  EXPECT(read(accepted, bytes, sizeof bytes) == 4 && read(accepted, bytes, sizeof bytes) == 0);
+  EXPECT(close(accepted) == 0 && close(listener) == 0);
+}
+
 int main(void) {
   name.sun_family = AF_UNIX;
   strcpy(name.sun_path + 1, "a name without a file");
   length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name.sun_path + 1);
   talk();
+  gone_client();
   char folder[] = "/tmp/unix_stream_XXXXXX";
   EXPECT(mkdtemp(folder) != NULL && chdir(folder) == 0);
   strcpy(name.sun_path, "here");
