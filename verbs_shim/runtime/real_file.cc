@@ -168,29 +168,30 @@ long copy_file_range(const long (&a)[6]) {
 }
 
 long splice_file(const long (&a)[6], std::int64_t most) {
-  unsigned char* const bytes = my_mailbox().bytes + protocol::kTransfersAt;
+  using protocol::Request;
   constexpr std::int64_t kRoom = protocol::kMailboxSize - protocol::kTransfersAt;
-  const auto address = reinterpret_cast<long>(bytes);
-  const long length = most < kRoom ? most : kRoom;
+  const auto bytes = reinterpret_cast<long>(my_mailbox().bytes + protocol::kTransfersAt);
   const bool from_file = !is_virtual_fd(static_cast<int>(a[0]));
-  const long fd = from_file ? a[0] : a[2];
-  const long flags = native(SYS_fcntl, fd, F_GETFL);
-  if (flags < 0) return flags;
-  if ((flags & O_ACCMODE) == (from_file ? O_WRONLY : O_RDONLY)) return -EBADF;
-  if (!is_regular_file(fd) || (!from_file && (flags & O_APPEND) != 0)) return -EINVAL;
-  CopyEnd end = {fd, from_file ? a[1] : a[3], 0};
+  CopyEnd end = {from_file ? a[0] : a[2], from_file ? a[1] : a[3], 0};
+  if (!from_file && (native(SYS_fcntl, end.fd, F_GETFL) & O_APPEND) != 0) return -EINVAL;
   if (!end.begin()) return -EFAULT;
   if (end.offset < 0) return -EINVAL;
-  long n = from_file ? native(SYS_pread64, fd, address, length, end.offset)
-                     : exchange(protocol::Request::kSystemCall, SYS_read, {a[0], address, length, 0, 0, 0});
-  if (n <= 0) return n;
-  n = from_file ? exchange(protocol::Request::kSystemCall, SYS_write, {a[2], address, n, 0, 0, 0})
-                : native(SYS_pwrite64, fd, address, n, end.offset);
-  if (n <= 0) return n;
-  end.offset += n;
+  long done = 0, n = 0;
+  while (done < most) {
+    const long length = most - done < kRoom ? most - done : kRoom;
+    n = from_file ? native(SYS_pread64, end.fd, bytes, length, end.offset)
+                  : exchange(Request::kSystemCall, SYS_read, {a[0], bytes, length, 0, 0, 0});
+    if (n <= 0) break;
+    n = from_file ? exchange(Request::kSystemCall, SYS_write, {a[2], bytes, n, 0, 0, 0})
+                  : native(SYS_pwrite64, end.fd, bytes, n, end.offset);
+    if (n <= 0) break;
+    done += n;
+    end.offset += n;
+    if (n < length) break;
+  }
   if (!end.finish()) return -EFAULT;
-  if (!from_file && is_own_file(fd)) note_change({fd, nullptr, true});
-  return n;
+  if (done > 0 && !from_file && is_own_file(end.fd)) note_change({end.fd, nullptr, true});
+  return done > 0 ? done : n;
 }
 
 bool is_regular_file(long fd) {

@@ -15,6 +15,7 @@
 #include "sim/supervisor/files/counter_files.h"
 #include "sim/supervisor/kernel/async_io.h"
 #include "sim/supervisor/kernel/async_io_calls.h"
+#include "sim/supervisor/kernel/real_descriptors.h"
 #include "sim/supervisor/kernel/transfers.h"
 #include "sim/supervisor/kernel/wait_calls.h"
 #include "verbs_shim/protocol/async_io.h"
@@ -62,14 +63,6 @@ int check(const iocb& request, bool is_real) {
     default:
       return -EINVAL;
   }
-}
-
-// Access mode of a real file that the process has open, read from the mode of its /proc link.
-int native_access_mode(const Process& process, int fd) {
-  struct stat link;
-  if (lstat(fmt::format("/proc/{}/fd/{}", process.calling_thread(), fd).c_str(), &link) != 0) return O_RDWR;
-  const bool reads = (link.st_mode & S_IRUSR) != 0, writes = (link.st_mode & S_IWUSR) != 0;
-  return reads == writes ? O_RDWR : reads ? O_RDONLY : O_WRONLY;
 }
 
 // Set once the call has written aio_key into the iocb.

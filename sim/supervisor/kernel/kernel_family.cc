@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 
 #include "sim/supervisor/kernel/process_calls.h"
@@ -231,6 +232,14 @@ Answer signal_process(CallContext& call, std::uint32_t pid, int signal, const Si
   return {0};
 }
 
+// The process whose folder in /proc the file is; 0: none.
+std::uint32_t process_of_folder(const VirtualFilePtr& file) {
+  unsigned pid = 0;
+  int length = 0;
+  if (file == nullptr || std::sscanf(file->tree_path().c_str(), "/proc/%u%n", &pid, &length) != 1) return 0;
+  return static_cast<std::size_t>(length) == file->tree_path().size() ? pid : 0;
+}
+
 // Only the kernel, or a process for itself, may send a signal with this origin.
 bool is_of_kernel(const siginfo_t& info) { return info.si_code >= 0 || info.si_code == SI_TKILL; }
 
@@ -267,16 +276,17 @@ CallOutcome sys_signal_process_file(CallContext& call) {
   if (call.as_u32(3) != 0) return Answer{-EINVAL};
   int error = 0;
   const auto file = call.file_of_kind<ProcessFile>(call.as_int(0), -EBADF, &error);
-  if (file == nullptr) return Answer{error};
+  const std::uint32_t pid = file != nullptr ? file->pid() : process_of_folder(call.file(0));
+  if (pid == 0) return Answer{error};
   SignalOrigin origin{.code = SI_USER, .sender = sender.pid(), .user = sender.credentials().users().real};
   if (call.address(2) != 0) {
     const auto info = sender.memory().load<siginfo_t>(call.address(2));
     if (!info) return Answer{-EFAULT};
     if (info->si_signo != call.as_int(1)) return Answer{-EINVAL};
-    if (file->pid() != sender.pid() && is_of_kernel(*info)) return Answer{-EPERM};
+    if (pid != sender.pid() && is_of_kernel(*info)) return Answer{-EPERM};
     origin = origin_in(*info);
   }
-  return signal_process(call, file->pid(), call.as_int(1), origin);
+  return signal_process(call, pid, call.as_int(1), origin);
 }
 
 CallOutcome sys_open_process(CallContext& call) {

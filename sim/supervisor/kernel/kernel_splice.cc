@@ -1,12 +1,15 @@
 // splice, tee and vmsplice. Bytes are copied where Linux moves pages; a pipe may need fewer pages for them. The
 // runtime reads and writes the bytes of real files (Action::kSpliceFile).
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "sim/supervisor/files/pipe.h"
 #include "sim/supervisor/kernel/file_calls.h"
+#include "sim/supervisor/kernel/real_descriptors.h"
 
 namespace verbatim::supervisor {
 
@@ -18,6 +21,7 @@ struct SpliceEnd {
   VirtualFilePtr file;   // nullptr: a real file
   Pipe* pipe = nullptr;  // nullptr: another file
   bool is_nonblocking = false;
+  bool is_spliced = false;  // false: EINVAL
 };
 
 // `mode`: the end is only used so (O_RDONLY or O_WRONLY). nullopt and -errno.
@@ -25,12 +29,17 @@ std::optional<SpliceEnd> end_of(CallContext& call, int argument, int mode, int* 
   SpliceEnd end{.file = call.file(argument)};
   *error = -EBADF;
   if (end.file == nullptr && !call.process.files().natively_usable(call.as_int(argument))) return std::nullopt;
-  const int own = end.file == nullptr ? mode : end.file->access_mode();
+  const int own =
+      end.file == nullptr ? native_access_mode(call.process, call.as_int(argument)) : end.file->access_mode();
   if (own != O_RDWR && own != mode) return std::nullopt;
-  if (end.file != nullptr) {
-    end.pipe = end.file->as_pipe();
-    end.is_nonblocking = end.file->nonblocking();
+  if (end.file == nullptr) {
+    const unsigned type = native_type(call.process, call.as_int(argument));
+    end.is_spliced = type == S_IFREG || type == S_IFCHR;
+    return end;
   }
+  end.pipe = end.file->as_pipe();
+  end.is_nonblocking = end.file->nonblocking();
+  end.is_spliced = end.pipe != nullptr || (S_ISSOCK(end.file->mode()) && !end.file->keeps_boundaries());
   return end;
 }
 
@@ -43,8 +52,6 @@ int check_offset(CallContext& call, int argument, const SpliceEnd& end) {
 }
 
 Answer broken_pipe() { return {-EPIPE, protocol::Action::kRaise, {SIGPIPE, 0}}; }
-
-bool is_stream(const VirtualFile& file) { return S_ISSOCK(file.mode()) && !file.keeps_boundaries(); }
 
 // Waits until the pipe has room. nullopt: it has.
 std::optional<CallOutcome> await_room(CallContext& call, const SpliceEnd& to, bool dont_wait) {
@@ -109,9 +116,7 @@ CallOutcome sys_splice(CallContext& call) {
     if ((error = check_offset(call, argument, *end)) != 0) return Answer{error};
   }
   if (from->pipe == to->pipe) return Answer{-EINVAL};  // no pipe, or one
-  for (const SpliceEnd* const end : {&*from, &*to}) {
-    if (end->file != nullptr && end->pipe == nullptr && !is_stream(*end->file)) return Answer{-EINVAL};
-  }
+  if (!from->is_spliced || !to->is_spliced) return Answer{-EINVAL};
   bool dont_wait = (call.flags(5) & SPLICE_F_NONBLOCK) != 0;
   for (const SpliceEnd* const end : {&*from, &*to}) dont_wait = dont_wait || (end->pipe != nullptr && end->is_nonblocking);
   return from->pipe != nullptr ? from_pipe(call, *from, *to, dont_wait) : to_pipe(call, *from, *to, dont_wait);
@@ -143,6 +148,7 @@ CallOutcome sys_vmsplice(CallContext& call) {
   const VirtualFilePtr file = call.file(0);
   Pipe* const pipe = file == nullptr ? nullptr : file->as_pipe();
   if (pipe == nullptr) return Answer{-EBADF};
+  if (call.length(2) > IOV_MAX) return Answer{-EINVAL};
   const auto buffers = load_vector(call, call.address(1), call.length(2));
   if (!buffers) return Answer{-EFAULT};
   if (buffers->length == 0) return Answer{0};

@@ -9,6 +9,11 @@ namespace verbatim::supervisor {
 
 class Process;
 
+// Access mode of a real file that the process has open, read from the mode of its /proc link.
+int native_access_mode(const Process& process, int fd);
+// S_IFMT bits of the file; 0: there is none.
+unsigned native_type(const Process& process, int fd);
+
 class RealDescriptors {
  public:
   Passage& passage() { return *passage_; }

@@ -218,7 +218,8 @@ std::string Refusal::describe() const {
     case Reason::kNone:
       return "nothing prevents it";
     case Reason::kNoRecurrence:
-      return "does not return to an earlier state within the limit of instructions" + where;
+      return "does not return to an earlier state within the limit of instructions" + where +
+             "; a loop that counts its turns needs a call in each, because computation takes no time";
     case Reason::kClockRead:
       return "reads the time stamp counter or a clock" + named;
     case Reason::kSystemCall:

@@ -75,6 +75,9 @@ static void errors(void) {
   EXPECT(signal_to(self, 0, NULL, 0x100) == -1 && errno == EINVAL);
   EXPECT(signal_to(self, 65, NULL, 0) == -1 && errno == EINVAL);
   EXPECT(signal_to(-1, 0, NULL, 0) == -1 && errno == EBADF);
+  const int folder = open("/proc/self", O_RDONLY | O_DIRECTORY), other_folder = open("/proc", O_RDONLY | O_DIRECTORY);
+  EXPECT(signal_to(folder, 0, NULL, 0) == 0 && close(folder) == 0);
+  EXPECT(signal_to(other_folder, 0, NULL, 0) == -1 && errno == EBADF && close(other_folder) == 0);
   int ends[2];
   EXPECT(pipe(ends) == 0);
   EXPECT(signal_to(ends[0], 0, NULL, 0) == -1 && errno == EBADF);

@@ -104,6 +104,16 @@ static void with_files(void) {
   holds(a[0], "89");
   EXPECT(splice(file, &at, a[1], NULL, 100, 0) == 0);
   EXPECT(splice(file, NULL, file, NULL, 1, 0) == -1 && errno == EINVAL);
+  EXPECT(write(a[1], "gone", 4) == 4);
+  const int null = open("/dev/null", O_WRONLY), zero = open("/dev/zero", O_RDONLY), folder = open("/tmp", O_RDONLY);
+  EXPECT(splice(a[0], NULL, null, NULL, 4, 0) == 4 && splice(zero, NULL, a[1], NULL, 2, 0) == 2);
+  EXPECT(read(a[0], found, 2) == 2 && found[0] == 0 && found[1] == 0);
+  EXPECT(splice(a[0], NULL, folder, NULL, 1, 0) == -1 && errno == EBADF);
+  EXPECT(splice(a[0], NULL, zero, NULL, 1, 0) == -1 && errno == EBADF);
+  EXPECT(close(null) == 0 && close(zero) == 0 && close(folder) == 0);
+  static char pages[65536];
+  EXPECT(write(a[1], pages, sizeof pages) == sizeof pages && lseek(file, 0, SEEK_SET) == 0);
+  EXPECT(splice(a[0], NULL, file, NULL, sizeof pages, 0) == sizeof pages);
   // No more than there is room for.
   EXPECT(ftruncate(file, 1 << 20) == 0 && lseek(file, 0, SEEK_SET) == 0);
   const ssize_t room = splice(file, NULL, a[1], NULL, 1 << 20, 0);
