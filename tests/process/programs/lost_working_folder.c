@@ -1,6 +1,5 @@
 // A working folder that is deleted, and one whose path is longer than PATH_MAX: calls with relative paths, and programs
 // that are executed there.
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>

@@ -1,6 +1,5 @@
 // pidfd_open, pidfd_send_signal, waitid(P_PIDFD) and clone(CLONE_PIDFD): ends of children and grandchildren by poll
 // and epoll, signals with and without siginfo, children nobody has waited for, errors.
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>

@@ -1,5 +1,4 @@
 // splice, tee and vmsplice: between pipes, pipes and sockets, pipes and files; short transfers, ends, errors.
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
