@@ -119,6 +119,21 @@ TEST(QpStateTest, the_adapter_walks_the_states_and_reports_them) {
   EXPECT_EQ(program.to_init(qp, {}), 0);
 }
 
+// rdma-core's tests ask for FLUSH, and programs pass the flags of their memory.
+TEST(QpStateTest, named_access_flags_are_accepted_and_others_refused) {
+  Pair pair(PairOptions{}, false);
+  protocol::QpAttributes init{};
+  init.qp_state = 1;
+  init.port_num = 1;
+  const std::uint32_t mask = ib::kQpState | ib::kQpPkeyIndex | ib::kQpPort | ib::kQpAccessFlags;
+  for (int bit = 0; bit < 32; ++bit) {
+    SCOPED_TRACE(bit);
+    const bool is_named = bit <= 9 || (bit >= 20 && bit <= 29);
+    init.qp_access_flags = 1u << bit;
+    EXPECT_EQ(pair.a.program.modify(pair.a.qp, mask, init), is_named ? 0 : EINVAL);
+  }
+}
+
 TEST(QpStateTest, values_out_of_range_are_refused_and_change_nothing) {
   Pair pair(PairOptions{}, false);
   auto& program = pair.a.program;
@@ -136,7 +151,7 @@ TEST(QpStateTest, values_out_of_range_are_refused_and_change_nothing) {
   wrong.pkey_index = 1;
   EXPECT_EQ(program.modify(qp, init_mask, wrong), EINVAL);
   wrong = init;
-  wrong.qp_access_flags = 1 << 8;
+  wrong.qp_access_flags = 1 << 10;
   EXPECT_EQ(program.modify(qp, init_mask, wrong), EINVAL);
   wrong = init;
   wrong.qp_state = 7;

@@ -72,8 +72,12 @@ int QueuePair::check_attributes(const protocol::QpAttributes& to, std::uint32_t 
   if (asks(ib::kQpPkeyIndex) && to.pkey_index >= profile.pkey_table_length) {
     return refuse("pkey_index ", to.pkey_index, ": pkey_tbl_len is ", profile.pkey_table_length);
   }
-  if (asks(ib::kQpAccessFlags) &&
-      (to.qp_access_flags & ~(ib::kRemoteRights | ib::kLocalWrite | ib::kMwBind | ib::kOnDemand)) != 0) {
+  // Linux and its drivers use the remote rights and ignore the other flags. Programs pass the flags of a region, and rdma-core's
+  // tests those of FLUSH, to any adapter. A bit that has no name is a mistake.
+  constexpr std::uint32_t kFlush = 3u << 8;  // IBV_ACCESS_FLUSH_GLOBAL and IBV_ACCESS_FLUSH_PERSISTENT
+  constexpr std::uint32_t kNamed = ib::kRemoteRights | ib::kLocalWrite | ib::kMwBind | ib::kZeroBased | ib::kOnDemand |
+                                   ib::kHugeTlb | kFlush | ib::kOptionalAccess;
+  if (asks(ib::kQpAccessFlags) && (to.qp_access_flags & ~kNamed) != 0) {
     return refuse("qp_access_flags ", Hex{to.qp_access_flags}, " have undefined bits");
   }
   if (asks(ib::kQpAv)) {
