@@ -35,6 +35,10 @@ enum class EventType : std::uint32_t {
   kMulticastError,
   kAddrChange,
   kTimeWaitExit,
+  kAddrInfoResolved,
+  kAddrInfoError,
+  kUser,      // written by the program itself, as is kInternal
+  kInternal,
 };
 
 struct ConnectionParameters {

@@ -52,7 +52,8 @@ constexpr std::size_t kLengths[] = {sizeof(rdma_ucm_create_id),     sizeof(rdma_
                                     sizeof(rdma_ucm_join_ip_mcast), sizeof(rdma_ucm_destroy_id),
                                     sizeof(rdma_ucm_migrate_id),    sizeof(rdma_ucm_query),
                                     sizeof(rdma_ucm_bind),          sizeof(rdma_ucm_resolve_addr),
-                                    sizeof(rdma_ucm_join_mcast)};
+                                    sizeof(rdma_ucm_join_mcast),
+                                    256 /* RESOLVE_IB_SERVICE */,   24 /* WRITE_CM_EVENT */};
 
 class Attack {
  public:

@@ -28,6 +28,13 @@ using rdma_cm_abi::store_address;
 
 constexpr std::uint32_t kCommunicationEstablished = 4;  // IBV_EVENT_COMM_EST
 
+// Commands of newer kernels. RESOLVE_IB_SERVICE (23) is refused like an unknown one.
+constexpr std::uint32_t kWriteCmEvent = 24;
+struct WriteCmEvent {  // rdma_ucm_write_cm_event, as far as it is read
+  std::uint32_t id, reserved, event, status;
+  std::uint64_t argument;
+};
+
 // `least`: size of the structure in older versions of the ABI.
 template <class Struct>
 bool load(std::span<const std::byte> in, Struct& to, std::size_t least = sizeof(Struct)) {
@@ -314,7 +321,9 @@ IoResult RdmaCmFile::get_event(const Command& command) {
   const cm::ConnectionParameters& from = event.parameters;
   const std::size_t length = std::min<std::size_t>(from.private_data.size(), 255);
   const bool is_datagram = context.id->space() == cm::PortSpace::kUdp || context.id->space() == cm::PortSpace::kIpoib;
-  if (is_datagram) {
+  if (event.type == cm::EventType::kUser || event.type == cm::EventType::kInternal) {
+    std::memcpy(&response.param, &pending.argument, sizeof pending.argument);
+  } else if (is_datagram) {
     rdma_ucm_ud_param& to = response.param.ud;
     to.qp_num = from.qpn;
     to.qkey = from.qkey;
@@ -469,6 +478,17 @@ IoResult RdmaCmFile::leave(const Command& command) {
   return store(command.process, leave.response, response, command.room, sizeof response);
 }
 
+// Queues an event that the program has made itself: rdma_write_cm_event() of librdmacm, and its rdma_resolve_addrinfo().
+IoResult RdmaCmFile::write_event(const Command& command) {
+  return with_id<WriteCmEvent>(command, [&](Context&, const auto& write) -> IoResult {
+    const auto type = static_cast<cm::EventType>(write.event);
+    if (type != cm::EventType::kUser && type != cm::EventType::kInternal) return -EINVAL;
+    events_.push_back({write.id, {.type = type, .status = static_cast<std::int32_t>(write.status)}, write.argument});
+    notify();
+    return 0;
+  });
+}
+
 IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes) {
   rdma_ucm_cmd_hdr header;
   if (!load(bytes, header)) return -EINVAL;
@@ -527,6 +547,8 @@ IoResult RdmaCmFile::command(Process& process, std::span<const std::byte> bytes)
         return join<rdma_ucm_join_mcast>(command);
       case RDMA_USER_CM_CMD_LEAVE_MCAST:
         return leave(command);
+      case kWriteCmEvent:
+        return write_event(command);
       case RDMA_USER_CM_CMD_GET_OPTION:
         return -ENOSYS;  // as in Linux, which never implemented it
       default:

@@ -92,6 +92,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   struct PendingEvent {
     std::uint32_t context;  // the recipient; for a connection request, the listener
     cm::Event event;
+    std::uint64_t argument = 0;  // of an event that the program has written
   };
   struct Command {
     Process& process;
@@ -123,6 +124,7 @@ class RdmaCmFile final : public VirtualFile, public cm::EventSink {
   template <class Join>
   IoResult join(const Command& command);
   IoResult leave(const Command& command);
+  IoResult write_event(const Command& command);
 
   Context* find(std::uint32_t number);
   std::uint32_t take_number() { return numbers_.take(cm_.choose_number(cm::freedom::kIdNumber)); }
