@@ -49,6 +49,10 @@ TEST(Tree, cat_shows_the_attributes_of_a_port) {
             "fe80:0000:0000:0000:0256:4200:0000:0201\n0xffff\n");
 }
 
+TEST(Tree, the_longest_backlog_of_connection_management_is_shown) {
+  EXPECT_EQ(seen("cat /proc/sys/net/rdma_ucm/max_backlog"), "1024\n");
+}
+
 // /sys and the verbs library show the same GUIDs and LIDs.
 TEST(Tree, agrees_with_ibv_devinfo) {
   const std::string info = seen("ibv_devinfo");

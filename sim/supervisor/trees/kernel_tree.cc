@@ -78,6 +78,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"net/ipv4/tcp_wmem", "4096\t16384\t4194304"},
     {"net/ipv6/conf/all/disable_ipv6", "0"},
     {"net/ipv6/conf/default/disable_ipv6", "0"},
+    {"net/rdma_ucm/max_backlog", "1024"},  // kMostBacklog of sim/cm
     {"vm/max_map_count", "65530"},
     {"vm/mmap_min_addr", "65536"},
     {"vm/nr_overcommit_hugepages", "0"},
