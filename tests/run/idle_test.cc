@@ -79,6 +79,29 @@ TEST(Idle, a_wall_limit_ends_a_run_with_its_waits) {
   EXPECT_THAT(result.err, HasSubstr("server: timers_only (pid 1000), thread 1000 "));
 }
 
+// The limit interrupts the run like Ctrl-C, which ends a process that takes more than 4 s to end by itself. It
+// does not apply to the report, here to a reader that begins after 8 s.
+TEST(Idle, a_wall_limit_leaves_the_report_as_much_time_as_it_needs) {
+  constexpr const char* kSlowReader =
+      "import fcntl, os, subprocess, sys, time\n"
+      "begin, end = os.pipe()\n"
+      "fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)\n"
+      "run = subprocess.Popen(sys.argv[1:], stderr=end)\n"
+      "os.close(end)\n"
+      "time.sleep(8)\n"
+      "sys.stderr.write(os.fdopen(begin).read())\n"
+      "sys.exit(run.wait())\n";
+  support::RunRequest request;
+  request.wrapper = {"/usr/bin/python3", "-c", kSlowReader};
+  request.commands = {"server=" + which("timerfd")};
+  for (int i = 0; i < 80; ++i) request.commands.push_back("client=/bin/sleep 9000000");  // more than 4096 bytes of waits
+  request.options = {"--time-limit", "9000000s", "--wall-limit", "1s", "--stagger", "1us"};
+  const RunReport result = support::run(request);
+  EXPECT_EQ(result.code, 4) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("the limit of 1 s of wall time was reached at "));
+  EXPECT_THAT(result.err, Not(HasSubstr("interrupted")));
+}
+
 TEST(Idle, a_wall_limit_holds_for_each_run_of_seeds) {
   const RunReport result = run("timerfd", {"--seeds", "1..2", "--time-limit", "9000000s", "--wall-limit", "1s"});
   EXPECT_EQ(result.code, 1) << result.story();

@@ -286,7 +286,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   // open one of its files (Monitor).
   if (!plan.debugger) ::prctl(PR_SET_DUMPABLE, 0);
   const auto wall_start = std::chrono::steady_clock::now();
-  const WallLimit wall_limit(plan.wall_limit);
+  WallLimit wall_limit(plan.wall_limit);
   supervisor::RunResult result;
   if (plan.programs.empty()) {
     result = run_flows(simulation.engine(), *flows, supervisor_options.limits);
@@ -300,6 +300,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
     else if (options.on_call) supervisor.report_calls_to(options.on_call);
     result = supervisor.run(plan.programs, output);
   }
+  wall_limit.stop();
   clear_progress();
   if (observers.debugger && observers.debugger->goes_back()) {
     complain(observers.debugger->begin_anew());

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "sim/core/interruption.h"
+
 namespace verbatim::cli {
 
 namespace {
@@ -31,12 +33,14 @@ WallLimit::WallLimit(Duration limit) : is_set_(limit.count() > 0) {
   ::setitimer(ITIMER_REAL, &once, nullptr);
 }
 
-WallLimit::~WallLimit() {
-  if (!is_set_) return;
+void WallLimit::stop() {
+  if (!is_set_ || (Interruption::came() && !is_reached())) return;
   const itimerval never{};
   ::setitimer(ITIMER_REAL, &never, nullptr);
   ::signal(SIGALRM, SIG_DFL);
 }
+
+WallLimit::~WallLimit() { stop(); }
 
 bool WallLimit::is_reached() const { return limit_reached != 0; }
 

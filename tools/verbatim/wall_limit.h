@@ -15,6 +15,10 @@ class WallLimit {
 
   bool is_reached() const;
 
+  // The run has ended: neither the limit nor the forced end that it has begun applies to what follows. The
+  // forced end of a user's interruption stays.
+  void stop();
+
  private:
   const bool is_set_;
 };
