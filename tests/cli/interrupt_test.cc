@@ -291,6 +291,21 @@ TEST_F(Interrupted, the_second_run_of_verify) {
   EXPECT_NE(err().find("verbatim: verify: interrupted in the second run; the first ended with exit code 1\n"), std::string::npos) << err();
 }
 
+// The run waits for the reader of its output, so it cannot end by itself when its limit is reached.
+TEST_F(Interrupted, a_run_at_its_wall_limit_whose_output_nobody_reads) {
+  ASSERT_EQ(::mkfifo((folder() + "/stdout").c_str(), 0600), 0);
+  const int reader = ::open((folder() + "/stdout").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  start({"run", "--wall-limit", "100 ms", "--topology", std::string(VERBATIM_SOURCE_DIR) + "/" + kTopology, "server=yes"});
+  int status = 0;
+  ASSERT_TRUE(comes_true([&] { return ::waitpid(child_, &status, WNOHANG) == child_; }));
+  child_ = 0;
+  ::close(reader);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 4) << "status " << status << "\n" << err();
+  EXPECT_EQ(err(), "verbatim: the limit of wall time was reached; the work in progress did not end by itself and was stopped\n");
+  EXPECT_TRUE(fs::is_empty(temporary()));
+}
+
 // A debugger keeps the program stopped, so only SIGKILL ends it.
 TEST_F(Interrupted, a_run_whose_program_is_held_by_a_debugger) {
   hang();

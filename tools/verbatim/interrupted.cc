@@ -18,6 +18,7 @@
 #include "sim/core/interruption.h"
 #include "tools/verbatim/exit_codes.h"
 #include "tools/verbatim/install_paths.h"
+#include "tools/verbatim/wall_limit.h"
 
 namespace verbatim::cli {
 
@@ -49,10 +50,13 @@ void end(bool was_slow) {
   for (const char* volatile path : temporary_paths) {
     if (path != nullptr && ::unlink(path) != 0 && errno == EISDIR && keeper[0] != '\0') remove_folder(path);
   }
-  const std::string_view sentence =
-      was_slow ? "verbatim: interrupted; the work in progress did not end by itself and was stopped\n" : "verbatim: interrupted\n";
-  if (!is_silent && ::write(STDERR_FILENO, sentence.data(), sentence.size()) < 0) is_silent = true;
-  ::_exit(kInterrupted);
+  const bool was_limit = WallLimit::is_reached();
+  const std::string_view cause = was_limit ? "verbatim: the limit of wall time was reached" : "verbatim: interrupted";
+  const std::string_view rest = was_slow ? "; the work in progress did not end by itself and was stopped\n" : "\n";
+  for (const std::string_view part : {cause, rest}) {
+    if (!is_silent && ::write(STDERR_FILENO, part.data(), part.size()) < 0) is_silent = true;
+  }
+  ::_exit(was_limit ? kLimit : kInterrupted);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Ends the process on SIGINT, SIGTERM or SIGHUP (sim/core/interruption.h): temporary files are removed, a
-// message is printed, the exit code is kInterrupted. Verbs that only compute end at once. Verbs that wait for
-// other processes end these first, and end in this manner if that takes too long.
+// message is printed, the exit code is kInterrupted, or kLimit if a wall limit (wall_limit.h) sent the signal.
+// Verbs that only compute end at once. Verbs that wait for other processes end these first, and end in this
+// manner if that takes too long.
 #pragma once
 
 #include <optional>

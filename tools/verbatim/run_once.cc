@@ -309,7 +309,7 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   fabric_deadlock.on_end();
   RunFigures figures;
   figures.peak_memory_kib = peak_memory_kib();
-  figures.reached_wall_limit = wall_limit.is_reached();
+  figures.reached_wall_limit = WallLimit::is_reached();
   figures.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count();
   // The engine's clock is at the last event, whereas a run that reached the limit lasted until then.
   figures.virtual_end = result.outcome == supervisor::Outcome::kTimeLimit

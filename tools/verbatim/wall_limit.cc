@@ -40,8 +40,11 @@ void WallLimit::stop() {
   ::signal(SIGALRM, SIG_DFL);
 }
 
-WallLimit::~WallLimit() { stop(); }
+WallLimit::~WallLimit() {
+  stop();
+  limit_reached = 0;
+}
 
-bool WallLimit::is_reached() const { return limit_reached != 0; }
+bool WallLimit::is_reached() { return limit_reached != 0; }
 
 }  // namespace verbatim::cli

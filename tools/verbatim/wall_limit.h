@@ -13,7 +13,8 @@ class WallLimit {
   WallLimit(const WallLimit&) = delete;
   WallLimit& operator=(const WallLimit&) = delete;
 
-  bool is_reached() const;
+  // Whether an object exists whose limit was reached. May be called in a signal handler.
+  static bool is_reached();
 
   // The run has ended: neither the limit nor the forced end that it has begun applies to what follows. The
   // forced end of a user's interruption stays.
