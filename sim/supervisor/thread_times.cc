@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
 
 #include "sim/supervisor/machine/code_place.h"
 #include "sim/supervisor/run_report.h"
+#include "sim/supervisor/scheduling/processor_time.h"
 #include "sim/supervisor/tasks/process.h"
 
 namespace verbatim::supervisor {
@@ -55,8 +57,14 @@ void ThreadTimes::note_computing(Thread& thread, std::uint64_t context) {
     computing_[thread.tid()].at = code;
 }
 
+// A thread also returns late if other programs use the processor: at most the time that its process has used counts.
 // The lookup of a source line takes milliseconds: it is done after 1, 2, 4, 8 … seconds.
 void ThreadTimes::add_computing(Thread& thread, std::chrono::duration<double> passed) {
+  const pid_t process = thread.process().native_pid();
+  if (const auto used = processor_time(process)) {
+    const std::chrono::duration<double> since_read = *used - std::exchange(used_[process], *used);
+    passed = std::min(passed, since_read);
+  }
   Computing& computing = computing_[thread.tid()];
   const double before = std::exchange(computing.seconds, computing.seconds + passed.count());
   if (computing.seconds < 1) return;  // too short to report

@@ -1,6 +1,8 @@
 // Real time that threads spend polling and computing, by thread. For information only: it influences nothing.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -47,6 +49,8 @@ class ThreadTimes {
   // by tid: return address of a poll whose source line is not looked up yet
   std::map<std::uint32_t, std::uint64_t> polls_to_place_;
   std::map<std::uint32_t, Computing> computing_;  // by tid
+  // by native pid: processor time of the process when it was last read
+  std::map<pid_t, std::chrono::nanoseconds> used_;
   const Thread* last_poller_ = nullptr;  // thread that returned the token last, if it did nothing but poll
   Clock::time_point returned_{};         // last return of the token
   Clock::time_point given_{};            // last hand-out of the token

@@ -2,10 +2,14 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <regex>
+#include <thread>
 
+#include "tests/support/processes.h"
 #include "tests/support/verbatim_run.h"
 
 namespace verbatim {
@@ -139,6 +143,40 @@ TEST(Outcome, a_program_that_computes_for_long_is_told_where) {
   EXPECT_THAT(result.err, ContainsRegex("server: wait_for_nothing \\(pid [0-9]+\\), thread [0-9]+: [0-9.]+ s of [0-9.]+ s of real time in computation at or near "
                                         "wait_for_nothing\\.c:[0-9]+, in which no virtual time passes"));
   EXPECT_GT(result.report["waiting"][0]["computing_seconds"], 3.0);
+}
+
+// Processor time of the process, in seconds; 0: it has ended.
+double processor_time_of(pid_t pid) {
+  clockid_t clock;
+  timespec time;
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// The program computes for less than a second, and meanwhile another program of the machine has its processor for four.
+TEST(Outcome, a_program_that_the_machine_does_not_schedule_does_not_compute) {
+  std::atomic<bool> has_ended = false;
+  bool was_stopped = false;
+  std::thread machine([&] {
+    const pid_t own = ::getpid();
+    while (!has_ended && !was_stopped) {
+      for (const support::Process& process : support::descendants_of(own)) {
+        if (process.name != "sh" || processor_time_of(process.pid) < 0.1) continue;
+        was_stopped = ::kill(process.pid, SIGSTOP) == 0;
+        ::sleep(4);
+        ::kill(process.pid, SIGCONT);
+        break;
+      }
+      ::usleep(5000);
+    }
+  });
+  const RunReport result = run({"server=sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'"});
+  has_ended = true;
+  machine.join();
+  EXPECT_EQ(result.code, 0) << result.story();
+  EXPECT_TRUE(was_stopped);
+  EXPECT_THAT(result.err, Not(HasSubstr("in computation")));
+  for (const auto& waiting : result.report["waiting"]) EXPECT_LT(waiting["computing_seconds"], 3.0);
 }
 
 // Virtual time ends after 106 days; a sleep until then takes the requested time, and none ends early.

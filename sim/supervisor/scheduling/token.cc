@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "sim/core/open_file.h"
+#include "sim/supervisor/scheduling/processor_time.h"
 #include "verbs_shim/protocol/system_calls.h"
 
 namespace verbatim::supervisor {
@@ -75,14 +76,6 @@ bool is_computing(pid_t pid, pid_t tid) {
   return n > 0 && std::string_view(text, static_cast<std::size_t>(n)).starts_with("running");
 }
 
-// Processor time used by all threads of the process, in microseconds.
-std::optional<std::int64_t> processor_time_us(pid_t pid) {
-  clockid_t clock;
-  timespec time;
-  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return std::nullopt;
-  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1000;
-}
-
 bool has_ended(pid_t pid) {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
@@ -107,7 +100,7 @@ void TokenWait::handed_over(unsigned poke_backoff) {
   look_us_ = poke_us_ = std::min(poke_period_us_ * poke_backoff, kGlanceMs * 1000);
   silent_ms_ = asleep_ms_ = 0;
   calls_before_.reset();
-  processor_us_.reset();
+  processor_time_.reset();
   last_look_ = std::chrono::steady_clock::now();
 }
 
@@ -214,18 +207,18 @@ TokenWait::Result TokenWait::wait(ProcessRegion& region, pid_t pid, pid_t tid, b
 // True if the process used enough processor time since the last poke; otherwise the interval of checks
 // doubles. On a loaded machine a program may be silent because it is not scheduled.
 bool TokenWait::has_computed(pid_t pid) {
-  const auto now = processor_time_us(pid);
+  const auto now = processor_time(pid);
   if (!now) return true;
-  if (!processor_us_) {
-    processor_us_ = now;
+  if (!processor_time_) {
+    processor_time_ = now;
     return false;
   }
   // Half the time is enough, because simulator and program may share the processor.
-  if (*now - *processor_us_ < poke_us_ / 2) {
+  if (*now - *processor_time_ < std::chrono::microseconds(poke_us_) / 2) {
     look_us_ = std::min(look_us_ * 2, kGlanceMs * 1000);
     return false;
   }
-  processor_us_ = now;
+  processor_time_ = now;
   return true;
 }
 

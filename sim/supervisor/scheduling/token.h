@@ -58,7 +58,7 @@ class TokenWait {
   std::int64_t poke_us_ = 0;  // processor time until the next poke
   std::int64_t look_us_ = 0;  // real time until the process is checked
   // Processor time of the process at the last poke, or at the first check.
-  std::optional<std::int64_t> processor_us_;
+  std::optional<std::chrono::nanoseconds> processor_time_;
   std::int64_t silent_ms_ = 0;
   std::int64_t asleep_ms_ = 0;
   std::chrono::steady_clock::time_point last_look_;
