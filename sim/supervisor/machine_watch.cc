@@ -120,8 +120,8 @@ void MachineWatch::note_refused_heap(Process& process) {
 void MachineWatch::warn_of_fault(Thread& thread, const request::Fault& fault) {
   Process& process = thread.process();
   if (fault.architecture == 0) {
-    report_.warn(process, fmt::format("died of signal {} ({}) at address {:#x}", fault.signal,
-                                      strsignal(static_cast<int>(fault.signal)), fault.address));
+    const std::string cause = fault.is_sent ? ", which a program sent" : fmt::format(" at address {:#x}", fault.address);
+    report_.warn(process, fmt::format("died of signal {} ({}){}", fault.signal, strsignal(static_cast<int>(fault.signal)), cause));
     return;
   }
   report_.warn(

@@ -116,6 +116,7 @@ TEST_F(RequestTest, each_argument_of_a_kind_has_its_place) {
   EXPECT_EQ(fault.address, 12u);
   EXPECT_EQ(fault.architecture, 13u);
   EXPECT_EQ(fault.number, 14);
+  EXPECT_TRUE(fault.is_sent);
   const FailedPoll failed = immediate<FailedPoll>(Request::kFailedPoll);
   EXPECT_EQ(failed.completions, 11u);
   EXPECT_EQ(failed.count, 12);

@@ -153,6 +153,14 @@ double processor_time_of(pid_t pid) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
+// Libraries that print a backtrace of a crash send the signal again afterwards.
+TEST(Outcome, a_deadly_signal_of_a_program_has_no_address) {
+  const RunReport result = run({"server=sh -c 'kill -SEGV $$'"});
+  EXPECT_EQ(result.code, 1) << result.story();
+  EXPECT_THAT(result.err, HasSubstr("died of signal 11 (Segmentation fault), which a program sent\n"));
+  EXPECT_THAT(result.err, Not(HasSubstr("at address")));
+}
+
 // The program computes for less than a second, and meanwhile another program of the machine has its processor for four.
 TEST(Outcome, a_program_that_the_machine_does_not_schedule_does_not_compute) {
   std::atomic<bool> has_ended = false;

@@ -57,8 +57,8 @@ enum class Request : std::uint32_t {
                 // kFileEventsCall. arguments: [0] 1: the runtime itself has accessed files or set their
                 // attributes, and these events are dropped. Result: how many events are kept. Answered
                 // immediately; takes no virtual time
-  kFault,       // the program is about to be killed by a signal of its own. arguments: [0] signal, [1]
-                // address; after a foreign call (foreign_call.h) also [2] si_arch, [3] si_syscall, else 0
+  kFault,       // the program is about to be killed by a signal of its own. arguments: [0] signal, [1] address;
+                // after a foreign call (foreign_call.h) [2] si_arch, [3] si_syscall; [4] 1: a program has sent it
   kReplaceCall,  // a system call traps repeatedly. arguments: [0] address of its instruction, [1] number of
                  // traps since the last report. Result: a CallReplacement. Answered immediately; takes no
                  // virtual time

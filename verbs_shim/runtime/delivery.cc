@@ -23,8 +23,9 @@ unsigned long handler_of(int signal) { return reinterpret_cast<unsigned long>(pr
 
 // `arch` and `number` describe the foreign call that caused it (protocol/foreign_call.h), else they are 0.
 void die(int signal, const siginfo_t& info, long arch = 0, long number = 0) {
-  const long address = info.si_code > 0 ? reinterpret_cast<long>(info.si_addr) : 0;
-  exchange(protocol::Request::kFault, 0, {signal, address, arch, number, 0, 0});
+  const bool is_sent = info.si_code <= 0;
+  const long address = is_sent ? 0 : reinterpret_cast<long>(info.si_addr);
+  exchange(protocol::Request::kFault, 0, {signal, address, arch, number, is_sent, 0});
   const KernelSigaction standard = {nullptr, kSaRestorer, restorer(), 0};
   native(SYS_rt_sigaction, signal, &standard, 0, sizeof(std::uint64_t));
   const std::uint64_t only = signal_bit(signal);

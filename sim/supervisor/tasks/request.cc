@@ -75,7 +75,7 @@ Any decode(const protocol::ThreadSlot& slot) {
     case Request::kForked:
       return Timed(forked_of(slot));
     case Request::kFault:
-      return Timed(Fault{a[0], unsigned_of(a[1]), low_of(a[2]), static_cast<std::int32_t>(a[3])});
+      return Timed(Fault{a[0], unsigned_of(a[1]), low_of(a[2]), static_cast<std::int32_t>(a[3]), a[4] != 0});
     case Request::kCode:
       return Immediate(
           NewCode{unsigned_of(a[0]), unsigned_of(a[1]), static_cast<int>(a[2]), unsigned_of(a[3]),

@@ -101,6 +101,7 @@ struct Fault {
   std::uint64_t address = 0;
   std::uint32_t architecture = 0;  // of a foreign call; 0: the fault is none
   std::int32_t number = 0;         // of the foreign call
+  bool is_sent = false;            // by a program; it has no address then
 };
 // std::monostate: no known request.
 using Timed = std::variant<std::monostate, Attach, Spend, Poll, Poke, Doorbell, Access, Command, SystemCall,
