@@ -50,8 +50,7 @@ class CodeCache {
     const Line* last = nullptr;
     std::uint64_t first_changes = 0, last_changes = 0;
   };
-  // A progress loop of MPI runs through 10 KB of code of several libraries.
-  static constexpr std::size_t kMaxEntries = 1 << 16, kRecent = 1 << 14;
+  static constexpr std::size_t kMaxEntries = 1 << 16, kRecent = 1024;
 
   const Instruction* find(std::uint64_t address, MemoryView& memory);
   const Line* look(std::uint64_t address, MemoryView& memory);
