@@ -26,7 +26,7 @@ inline constexpr PassingCall kPassingCalls[] = {
     {SYS_munmap, "the process's own memory; addresses of the shim's are refused, huge pages looked at"},
     {SYS_brk, "the process's own memory; what is refused shows as the mapping that malloc asks for next"},
     {SYS_mremap, "the process's own memory; addresses of the shim's are refused, huge pages looked at"},
-    {SYS_msync, "the process's own memory; what is written back when does not show; addresses of the shim's look mapped"},
+    {SYS_msync, "the process's own memory; what is written back when does not show"},
     {SYS_madvise, "the process's own memory, with advice that has one outcome everywhere", 2, 12,
      {MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_REMOVE, MADV_DONTFORK, MADV_DOFORK,
       MADV_DONTDUMP, MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK}},

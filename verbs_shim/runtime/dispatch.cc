@@ -344,7 +344,7 @@ long local_call(long number, const long (&a)[6], void* context) {
 // descriptor.
 bool may_touch_files(long number, const long (&arguments)[6], bool of_virtual) {
   switch (protocol::system_call(static_cast<std::uint64_t>(number)).call_class) {
-    case CallClass::kPassing:  // munmap, mremap and msync, where they trap
+    case CallClass::kPassing:  // munmap and mremap, where they trap
       return !trapped_only_by_watch_filter(number, arguments);
     case CallClass::kByPath:
       return true;
@@ -368,7 +368,6 @@ long answer_call(long number, const long (&a)[6], void* context) {
   switch (call.call_class) {
     case CallClass::kPassing:
       if (number == SYS_munmap || number == SYS_mremap) return change_own_mapping(number, a);
-      if (number == SYS_msync && touches_shim(static_cast<unsigned long>(a[0]), static_cast<unsigned long>(a[1]))) return 0;
       return native(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     case CallClass::kByArgument:
       return call_by_argument(number, a);

@@ -198,9 +198,6 @@ class Parts {
 
 bool changes_mappings(std::uint32_t number) { return number == SYS_munmap || number == SYS_mremap; }
 
-// Calls that pass unless they are about the shim's mappings.
-bool is_about_mappings(std::uint32_t number) { return changes_mappings(number) || number == SYS_msync; }
-
 void add_passing(Filter& filter, std::uint32_t number) {
   filter.trap_own(0);
   filter.trap_large(1);
@@ -241,7 +238,7 @@ Numbers::Fate fate_of(std::uint32_t number) {
     // Where calls are reported, all go to the shim, which lets the kernel execute them.
     case protocol::CallClass::kPassing:
       if (reports_calls()) return Numbers::Fate::kGate;
-      return is_about_mappings(number) ? Numbers::Fate::kByItself : Numbers::Fate::kPasses;
+      return changes_mappings(number) ? Numbers::Fate::kByItself : Numbers::Fate::kPasses;
     case protocol::CallClass::kByProtection:
       return reports_calls() ? Numbers::Fate::kGate : Numbers::Fate::kByItself;
     case protocol::CallClass::kByArgument:  // these take virtual time where they trap

@@ -161,9 +161,7 @@ long map_low(const long (&a)[6]) {
   return there;
 }
 
-long mapped(unsigned long start, unsigned long size) {
-  return touches_shim(start, size) ? 0 : native(SYS_msync, start, size, MS_ASYNC);
-}
+long mapped(unsigned long start, unsigned long size) { return native(SYS_msync, start, size, MS_ASYNC); }
 
 long refuse_argument(long number, long value, long error) {
   return exchange(protocol::Request::kSystemCall, protocol::kRefusedArgumentCall, {number, value, error, 0, 0, 0});

@@ -10,8 +10,7 @@ long memory_call(long number, const long (&arguments)[6]);
 // mmap with MAP_32BIT at an address that is not fixed.
 bool maps_low(long number, const long (&arguments)[6]);
 long map_low(const long (&arguments)[6]);
-// 0 if all of the `size` bytes from the page boundary `start` on are mapped, else -errno. All addresses kept for the shim
-// count as mapped: a program that looks for free ones must not choose them.
+// 0 if all of the `size` bytes from the page boundary `start` on are mapped, else -errno.
 long mapped(unsigned long start, unsigned long size);
 // Refuses the call for `value`, its deciding argument, with `error`; the supervisor reports it by name.
 long refuse_argument(long number, long value, long error);
