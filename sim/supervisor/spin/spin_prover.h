@@ -31,7 +31,7 @@ namespace verbatim::spin {
 
 struct Limits {
   unsigned steps = 20'000;  // instructions of one search
-  unsigned pages = 64;      // pages of data that the loop may access
+  unsigned pages = 256;     // pages of data that the loop may access (a turn of an interpreter: about 70)
   unsigned polls = 64;      // maximum number of polls of a turn
   unsigned shortest_turn = 1;  // minimum number of polls of a turn, unless its state recurs
   // Limits, in polls and instructions, of the search for a turn of more polls, whose program paths repeat
