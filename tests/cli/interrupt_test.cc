@@ -303,7 +303,7 @@ TEST_F(Interrupted, a_run_at_its_wall_limit_whose_output_nobody_reads) {
   ::close(reader);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 4) << "status " << status << "\n" << err();
   EXPECT_EQ(err(), "verbatim: the limit of wall time was reached; the work in progress did not end by itself and was stopped\n");
-  EXPECT_TRUE(fs::is_empty(temporary()));
+  EXPECT_TRUE(comes_true([&] { return fs::is_empty(temporary()); }));
 }
 
 // A debugger keeps the program stopped, so only SIGKILL ends it.
