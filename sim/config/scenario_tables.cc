@@ -174,13 +174,13 @@ const Object& fault_table() {
        bind<&F::network>({.key = "network",
                           .kind = Kind::kText,
                           .doc =
-                              "owner of the packets: those of the fabric's links, or TCP segments and UDP datagrams "
-                              "between hosts; the latter can be dropped and delayed",
+                              "owner of the packets: those of the fabric's links, or TCP segments, UDP datagrams and "
+                              "ICMP echo messages between hosts; the latter can be dropped and delayed",
                           .choices = {"fabric", "management"}}),
        bind<&F::protocol>({.key = "protocol",
                            .kind = Kind::kText,
                            .doc = "for network management: packets of this protocol",
-                           .choices = {"any", "tcp", "udp"}}),
+                           .choices = {"any", "tcp", "udp", "icmp"}}),
        bind<&F::from>({.key = "from",
                        .kind = Kind::kText,
                        .doc =

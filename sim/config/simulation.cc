@@ -321,7 +321,10 @@ void Simulation::add_faults(const std::vector<FaultSpec>& faults) {
                                   .delay = spec.delay,
                                   .from = spec.from_host,
                                   .to = spec.to_host};
-      if (spec.protocol != "any") rule.tcp = spec.protocol == "tcp";
+      using faults::ManagementProtocol;
+      if (spec.protocol == "tcp") rule.protocol = ManagementProtocol::kTcp;
+      if (spec.protocol == "udp") rule.protocol = ManagementProtocol::kUdp;
+      if (spec.protocol == "icmp") rule.protocol = ManagementProtocol::kIcmp;
       management_faults_.add(rule);
       continue;
     }

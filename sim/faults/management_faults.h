@@ -1,5 +1,5 @@
-// Scripted faults of the management network: TCP segments and UDP datagrams between hosts that are lost or
-// late. The supervisor handles the consequences: a datagram is gone, a segment is retransmitted.
+// Scripted faults of the management network: TCP segments, UDP datagrams and ICMP echo messages between hosts that are
+// lost or late. The supervisor handles the consequences: a datagram is gone, a segment is retransmitted.
 //
 // A rule counts the transmissions that it could hit, including retransmissions. Its effect is recorded in the
 // trace when it is decided: for all retransmissions of a segment at its first transmission.
@@ -15,11 +15,13 @@
 
 namespace verbatim::faults {
 
+enum class ManagementProtocol : std::uint8_t { kTcp, kUdp, kIcmp };
+
 struct ManagementRule {
   Selection selection;
   Instant after{};                      // earlier transmissions are not counted
   Duration delay{0};                    // zero: lost
-  std::optional<bool> tcp;              // true: TCP only; false: UDP only
+  std::optional<ManagementProtocol> protocol;  // nullopt: all
   std::optional<std::size_t> from, to;  // host indices
 };
 
@@ -39,12 +41,12 @@ class ManagementFaults {
 
   // Applies the rules to a transmission that leaves host `from`, which is component `sender` in the trace,
   // for host `to` at `when`.
-  Fate on_transmission(bool tcp, std::size_t from, ComponentId sender, std::size_t to, Instant when) {
+  Fate on_transmission(ManagementProtocol protocol, std::size_t from, ComponentId sender, std::size_t to, Instant when) {
     Fate fate;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       Entry& entry = entries_[i];
       const ManagementRule& rule = entry.rule;
-      if (when < rule.after || rule.tcp.value_or(tcp) != tcp) continue;
+      if (when < rule.after || rule.protocol.value_or(protocol) != protocol) continue;
       if (rule.from.value_or(from) != from || rule.to.value_or(to) != to) continue;
       if (!rule.selection.hits(++entry.seen)) continue;
       ++entry.fired;

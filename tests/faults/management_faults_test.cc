@@ -16,7 +16,8 @@ class ManagementFaultsTest : public ::testing::Test {
  protected:
   ManagementFaultsTest() { tracer.add(recorded); }
   ManagementFaults::Fate send(bool tcp, std::size_t from, std::size_t to, Instant when) {
-    return faults.on_transmission(tcp, from, ComponentId{static_cast<std::uint32_t>(10 + from)}, to, when);
+    const auto protocol = tcp ? ManagementProtocol::kTcp : ManagementProtocol::kUdp;
+    return faults.on_transmission(protocol, from, ComponentId{static_cast<std::uint32_t>(10 + from)}, to, when);
   }
   Engine engine;
   Tracer tracer{engine};
@@ -25,7 +26,7 @@ class ManagementFaultsTest : public ::testing::Test {
 };
 
 TEST_F(ManagementFaultsTest, counts_what_a_rule_is_about_and_hits_the_chosen) {
-  faults.add({.selection = {.first = 2, .every = 2, .count = 2}, .tcp = false, .from = 0});
+  faults.add({.selection = {.first = 2, .every = 2, .count = 2}, .protocol = ManagementProtocol::kUdp, .from = 0});
   std::string lost;
   for (int i = 0; i < 8; ++i) {
     EXPECT_FALSE(send(true, 0, 1, kStart).is_lost) << "TCP";

@@ -83,6 +83,46 @@ TEST(Network, lost_datagrams_are_gone_and_late_ones_are_overtaken) {
   EXPECT_EQ(with_faults(kUdpServer, kUdpClient, {R"("action": "drop", "to": "server", "count": 0)"}), "");
 }
 
+// A ping socket (icmp(7)) of Python sends requests, whose identifier and checksum Linux sets, and prints the replies and their
+// times in units of 20 us.
+const char kPing[] =
+    "def ping(family, protocol, host, kind):\n"
+    "  s = socket.socket(family, socket.SOCK_DGRAM, protocol)\n  s.settimeout(1)\n"
+    "  for number in range(4):\n"
+    "    request = bytes([kind, 0, 0, 0, 0, 0, 0, number]) + b'abc'\n    t = time.monotonic_ns()\n"
+    "    try:\n      s.sendto(request, (host, 0))\n      reply, sender = s.recvfrom(99)\n"
+    "      print(reply[0], reply[4:].hex(), sender[0], (time.monotonic_ns() - t) // 20000, end='; ')\n"
+    "    except TimeoutError: print('lost', end='; ')\n"
+    "ping(socket.AF_INET, socket.IPPROTO_ICMP, 'server', 8)\n"
+    "ping(socket.AF_INET6, socket.IPPROTO_ICMPV6, 'server.ip6', 128)\n";
+
+TEST(Network, every_host_answers_echo_requests_of_icmp) {
+  const auto replies = [](const std::string& first, const std::string& sender) {
+    std::string text;
+    for (int i = 0; i < 4; ++i) text += first + std::to_string(i) + "616263 " + sender + " 2; ";
+    return text;
+  };
+  EXPECT_EQ(with_faults("", kPing, {}), replies("0 0001000", "10.0.0.1") + replies("129 0002000", "fd00::a00:1"));
+  const std::string some = R"("action": "drop", "protocol": "icmp", "from": "server", "nth": 2, "count": 6)";
+  EXPECT_EQ(with_faults("", kPing, {some}),
+            "0 00010000616263 10.0.0.1 2; lost; lost; lost; lost; lost; lost; 129 00020003616263 fd00::a00:1 2; ");
+}
+
+// Datagrams longer than the MTU of the interface, if fragments are forbidden.
+TEST(Network, datagrams_longer_than_the_mtu_are_refused_with_it) {
+  EXPECT_EQ(with_faults("",
+                        "for family, level, mtu_discover, recverr, host in ((socket.AF_INET, 0, 10, 11, 'server'), "
+                        "(socket.AF_INET6, 41, 23, 25, 'server.ip6')):\n"
+                        "  s = socket.socket(family, socket.SOCK_DGRAM)\n  s.sendto(bytes(1500), (host, 9))\n"
+                        "  s.setsockopt(level, mtu_discover, 2)\n  s.setsockopt(level, recverr, 1)\n"
+                        "  for n in (1452, 1472, 1473):\n"
+                        "    try: print(s.sendto(bytes(n), (host, 9)), end=' ')\n    except OSError as e: print(e.errno, end=' ')\n"
+                        "  data, control, flags, name = s.recvmsg(99, 99, 0x2000)\n"
+                        "  fields = control[0][2]\n  print(fields[0], fields[4], int.from_bytes(fields[8:12], 'little'), name[1])\n",
+                        {}),
+            "1452 1472 90 90 1 1500 9\n1452 90 90 90 1 1500 9\n");
+}
+
 // Milliseconds for connecting and for one exchange, without their latencies.
 const char kTcpServer[] =
     "s = socket.create_server(('', 7))\nc, _ = s.accept()\nwhile d := c.recv(9): c.sendall(d)\n";

@@ -202,7 +202,7 @@ const std::vector<Coverage> kCoverage = {
     {"TCP, IPv4 and IPv6, dual-stack listeners",
      "tcp_ipv6 dual_stack Sockets.two_programs_say_the_same_natively_and_simulated"},
     {"ports that are shared", "reuse_port"},
-    {"UDP", "udp_basic udp_messages group_membership"},
+    {"UDP", "udp_basic udp_messages datagram_control datagram_errors group_membership"},
     {"backlog", "tcp_backlog"},
     {"half-close", "tcp_half_close"},
     {"non-blocking connect", "connect_nonblocking tcp_again"},

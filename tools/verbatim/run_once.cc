@@ -272,8 +272,11 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
   if (!simulation.management_faults().empty()) {
     network.faults = [&simulation](supervisor::NetworkProtocol protocol, std::size_t from, std::size_t to,
                                    Instant when) {
-      const auto fate = simulation.management_faults().on_transmission(
-          protocol == supervisor::NetworkProtocol::kTcp, from, simulation.host_component(from), to, when);
+      using supervisor::NetworkProtocol;
+      const auto named = protocol == NetworkProtocol::kTcp   ? faults::ManagementProtocol::kTcp
+                         : protocol == NetworkProtocol::kUdp ? faults::ManagementProtocol::kUdp
+                                                             : faults::ManagementProtocol::kIcmp;
+      const auto fate = simulation.management_faults().on_transmission(named, from, simulation.host_component(from), to, when);
       return supervisor::NetworkFate{fate.is_lost, fate.delay};
     };
   }

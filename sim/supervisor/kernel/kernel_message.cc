@@ -45,7 +45,7 @@ std::optional<Buffers> load_message(CallContext& call, std::uint64_t address, ms
   return load_vector(call, reinterpret_cast<std::uint64_t>(header.msg_iov), header.msg_iovlen);
 }
 
-// Errors are not queued (IP_RECVERR): the queue that MSG_ERRQUEUE reads is empty, and reading it never waits.
+// Reading the queue of errors (IP_RECVERR) never waits.
 bool reads_queue_of_errors(const Socket& socket, std::int64_t flags) {
   return (flags & MSG_ERRQUEUE) != 0 && (socket.family() == AF_INET || socket.family() == AF_INET6);
 }
@@ -135,26 +135,40 @@ int receive_file(CallContext& call, RealDescriptors& descriptors, const PassedFi
   return fd;
 }
 
+// Control data of SO_TIMESTAMP and SO_TIMESTAMPNS: its type, 0 if there is none, and microseconds or nanoseconds.
+std::pair<int, timespec> timestamp_of(const CallContext& call, const IncomingMessage& message) {
+  const int option = message.timestamp_option;
+  if (option == 0) return {0, {}};
+  const std::int64_t ns = call.epoch_ns() + to_ps(message.arrival) / 1000;
+  const bool is_us = option == SO_TIMESTAMP_OLD || option == SO_TIMESTAMP_NEW;
+  return {option, {ns / 1'000'000'000, ns % 1'000'000'000 / (is_us ? 1000 : 1)}};
+}
+
 void store_control(CallContext& call, RealDescriptors& descriptors, msghdr& header,
                    const IncomingMessage& message, Received& received) {
   const std::size_t room = header.msg_controllen;
   std::vector<std::byte> control;
-  const auto add = [&](int type, const void* data, std::size_t size) {
+  const auto add = [&](int level, int type, const void* data, std::size_t size) {
     const std::size_t at = control.size();
     control.resize(at + CMSG_SPACE(size));
     cmsghdr part{};
     part.cmsg_len = CMSG_LEN(size);
-    part.cmsg_level = SOL_SOCKET;
+    part.cmsg_level = level;
     part.cmsg_type = type;
     std::memcpy(control.data() + at, &part, sizeof part);
     std::memcpy(control.data() + at + CMSG_LEN(0), data, size);
   };
-  if (message.wants_sender) {
-    if (room >= CMSG_SPACE(sizeof(ucred)))
-      add(SCM_CREDENTIALS, &message.sender, sizeof(ucred));
+  // A part that does not fit is left out; only the last part's padding may be cut off.
+  const auto add_if_it_fits = [&](int level, int type, const void* data, std::size_t size) {
+    if (control.size() + CMSG_LEN(size) <= room)
+      add(level, type, data, size);
     else
       header.msg_flags |= MSG_CTRUNC;
-  }
+  };
+  const auto [option, time] = timestamp_of(call, message);
+  if (option != 0) add_if_it_fits(SOL_SOCKET, option, &time, sizeof time);
+  for (const auto& [level, type, bytes] : message.control) add_if_it_fits(level, type, bytes.data(), bytes.size());
+  if (message.wants_sender) add_if_it_fits(SOL_SOCKET, SCM_CREDENTIALS, &message.sender, sizeof(ucred));
   std::vector<int> fds;
   for (const PassedFile& passed : message.files) {
     const std::size_t needed = control.size() + CMSG_LEN((fds.size() + 1) * sizeof(int));
@@ -165,7 +179,7 @@ void store_control(CallContext& call, RealDescriptors& descriptors, msghdr& head
     }
     fds.push_back(fd);
   }
-  if (!fds.empty()) add(SCM_RIGHTS, fds.data(), fds.size() * sizeof(int));
+  if (!fds.empty()) add(SOL_SOCKET, SCM_RIGHTS, fds.data(), fds.size() * sizeof(int));
   control.resize(std::min(control.size(), room));
   header.msg_controllen = control.size();
   if (!control.empty())
@@ -182,7 +196,7 @@ bool store_message(CallContext& call, RealDescriptors& descriptors, std::uint64_
   if (!there) return false;
   msghdr header = asked;
   header.msg_namelen = there->msg_namelen;  // the only field that Linux reads at the end
-  header.msg_flags = static_cast<int>(flags & MSG_CMSG_CLOEXEC);
+  header.msg_flags = static_cast<int>(flags & MSG_CMSG_CLOEXEC) | message.flags;
   if (message.length > message.bytes.size()) header.msg_flags |= MSG_TRUNC;
   if (header.msg_name != nullptr) {
     const std::size_t n = std::min<std::size_t>(header.msg_namelen, message.from.size());
@@ -234,6 +248,12 @@ CallOutcome receive(CallContext& call, CallFailures& failures, const std::shared
   return Answer{static_cast<std::int64_t>(done)};
 }
 
+CallOutcome receive_error(CallContext& call, const std::shared_ptr<Socket>& socket, const Buffers& to, IncomingMessage& message) {
+  const IoResult n = socket->receive_error(std::min<std::uint64_t>(to.length, kMaxChunk), message);
+  if (!n) return Answer{-EAGAIN};
+  return Answer{scatter(call.process, to, message.bytes) ? *n : -EFAULT};
+}
+
 }  // namespace
 
 CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket,
@@ -254,11 +274,12 @@ CallOutcome sys_sendto(CallContext& call, const std::shared_ptr<Socket>& socket,
 
 CallOutcome sys_recvfrom(CallContext& call, const std::shared_ptr<Socket>& socket, CallFailures& failures) {
   const auto& a = call.arguments;
-  if (reads_queue_of_errors(*socket, call.flags(3))) return Answer{-EAGAIN};
-  if ((call.flags(3) & MSG_OOB) != 0) return Answer{-EINVAL};
+  const bool reads_errors = reads_queue_of_errors(*socket, call.flags(3));
+  if (!reads_errors && (call.flags(3) & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
   const Buffers to(call.address(1), call.length(2));
-  const CallOutcome outcome = receive(call, failures, socket, to, call.as_int(3), message);
+  const CallOutcome outcome = reads_errors ? receive_error(call, socket, to, message)
+                                           : receive(call, failures, socket, to, call.as_int(3), message);
   if (outcome && outcome->result >= 0 && a[4] != 0) {
     const int error = store_name(call.process, message.from, call.address(4), call.address(5));
     if (error != 0) return Answer{error};
@@ -286,10 +307,11 @@ CallOutcome sys_recvmsg(CallContext& call, const std::shared_ptr<Socket>& socket
   msghdr header;
   const auto buffers = load_message(call, address, header, &error);
   if (!buffers) return Answer{error};
-  if (reads_queue_of_errors(*socket, call.flags(2))) return Answer{-EAGAIN};
-  if ((call.flags(2) & MSG_OOB) != 0) return Answer{-EINVAL};
+  const bool reads_errors = reads_queue_of_errors(*socket, call.flags(2));
+  if (!reads_errors && (call.flags(2) & MSG_OOB) != 0) return Answer{-EINVAL};
   IncomingMessage message;
-  const CallOutcome outcome = receive(call, failures, socket, *buffers, call.as_int(2), message);
+  const CallOutcome outcome = reads_errors ? receive_error(call, socket, *buffers, message)
+                                           : receive(call, failures, socket, *buffers, call.as_int(2), message);
   if (!outcome || outcome->result < 0) return outcome;
   Received received;
   if (!store_message(call, descriptors, address, header, message, a[2], received)) return Answer{-EFAULT};
@@ -356,11 +378,12 @@ CallOutcome sys_recvmmsg(CallContext& call, const std::shared_ptr<Socket>& socke
     msghdr header;
     const auto buffers = load_message(call, at, header, &error);
     if (!buffers) break;
-    error = reads_queue_of_errors(*socket, call.flags(3)) ? -EAGAIN : -EFAULT;
-    if (error == -EAGAIN) break;
+    error = -EFAULT;
     IncomingMessage message;
-    const IoResult n = socket->receive(std::min<std::uint64_t>(buffers->length, kMaxChunk),
-                                       (call.flags(3) & MSG_PEEK) != 0, message);
+    const std::size_t limit = std::min<std::uint64_t>(buffers->length, kMaxChunk);
+    const bool reads_errors = reads_queue_of_errors(*socket, call.flags(3));
+    const IoResult n = reads_errors ? socket->receive_error(limit, message).value_or(-EAGAIN)
+                                    : socket->receive(limit, (call.flags(3) & MSG_PEEK) != 0, message);
     if (!n) {
       // Received descriptor numbers are reserved only until the call returns.
       if (!received.numbers.empty()) break;

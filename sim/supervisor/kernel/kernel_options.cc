@@ -1,6 +1,7 @@
 // Socket options. Options without a visible effect in the simulation are stored and returned; unknown options
 // are refused.
 #include <fmt/format.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 
 #include "sim/supervisor/kernel/socket_calls.h"
+#include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/spec/kernel_time.h"
 
 namespace verbatim::supervisor {
@@ -47,6 +49,30 @@ bool has_level(const Socket& socket, int level) {
   return level == of_type;
 }
 
+bool is_timestamp(int option) {
+  return option == SO_TIMESTAMP_OLD || option == SO_TIMESTAMPNS_OLD || option == SO_TIMESTAMP_NEW || option == SO_TIMESTAMPNS_NEW;
+}
+
+// An int, or for options of ip(7) also one byte. nullopt: neither, or unreadable.
+std::optional<int> load_option(Process& process, int level, std::uint64_t address, std::uint64_t length) {
+  if (length >= sizeof(int)) return process.memory().load<int>(address);
+  if (level != IPPROTO_IP || length == 0) return std::nullopt;
+  return process.memory().load<std::uint8_t>(address);
+}
+
+// SO_BINDTODEVICE. `length`: of a name, which need not end with 0.
+int bind_to_interface(CallContext& call, Socket& socket, std::uint64_t address, std::uint64_t length) {
+  std::array<char, IFNAMSIZ> text{};
+  const std::span<char> given(text.data(), std::min<std::uint64_t>(length, text.size() - 1));
+  if (!call.process.memory().read(address, std::as_writable_bytes(given))) return -EFAULT;
+  const std::string name = text.data();
+  const auto all = interfaces_of(call.process.host());
+  const auto named = std::ranges::find_if(all, [&](const Interface& one) { return one.has_name(name); });
+  if (!name.empty() && named == all.end()) return -ENODEV;
+  socket.interface = name;
+  return 0;
+}
+
 }  // namespace
 
 CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& socket) {
@@ -63,6 +89,7 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
         from_ns(to_ns({std::max<std::int64_t>(timeout->tv_sec, 0), 0}) + timeout->tv_usec * 1000);
     return Answer{0};
   }
+  if (level == SOL_SOCKET && option == SO_BINDTODEVICE) return Answer{bind_to_interface(call, *socket, address, length)};
   if (level != SOL_SOCKET && socket->family() == AF_UNIX) return Answer{-EOPNOTSUPP};
   if (level != SOL_SOCKET) {
     constexpr std::size_t kLongest = sizeof(group_req);
@@ -71,9 +98,8 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
     if (!process.memory().read(address, bytes)) return Answer{-EFAULT};
     if (const auto error = socket->set_structured_option(level, option, bytes)) return Answer{*error};
   }
-  if (length < sizeof(int)) return Answer{-EINVAL};
-  const auto loaded = process.memory().load<int>(address);
-  if (!loaded) return Answer{-EFAULT};
+  const auto loaded = load_option(process, level, address, length);
+  if (!loaded) return Answer{length == 0 || (level != IPPROTO_IP && length < sizeof(int)) ? -EINVAL : -EFAULT};
   const int value = *loaded;
   int error = 0;
   if (level != SOL_SOCKET) {
@@ -83,6 +109,8 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
         option == SO_PRIORITY || option == SO_MARK || option == SO_RCVLOWAT ? value : value != 0;
     if (option == SO_REUSEPORT)
       socket->reuse_address = value != 0 || socket->plain_options[SO_REUSEADDR] != 0;
+  } else if (is_timestamp(option)) {
+    socket->timestamp_option = value != 0 ? option : 0;
   } else {
     switch (option) {
       case SO_REUSEADDR:
@@ -135,7 +163,18 @@ CallOutcome sys_getsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
   } else if (level != SOL_SOCKET) {
     int value = 0;
     if (const int error = socket->get_option(level, option, &value)) return Answer{error};
-    answer(value);
+    if (level == IPPROTO_IP && *room < sizeof value && value >= 0 && value <= UINT8_MAX)
+      answer(static_cast<std::uint8_t>(value));
+    else
+      answer(value);
+  } else if (option == SO_BINDTODEVICE) {
+    if (!socket->interface.empty()) {
+      if (*room < IFNAMSIZ) return Answer{-EINVAL};
+      const auto name = std::as_bytes(std::span(socket->interface.c_str(), socket->interface.size() + 1));
+      bytes.assign(name.begin(), name.end());
+    }
+  } else if (is_timestamp(option)) {
+    answer(int{socket->timestamp_option == option});
   } else if (is_plain(option) || option == SO_REUSEADDR) {
     answer(socket->plain_options[option]);
   } else {

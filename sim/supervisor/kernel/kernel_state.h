@@ -19,6 +19,7 @@
 #include "sim/supervisor/kernel/program_output.h"
 #include "sim/supervisor/kernel/real_descriptors.h"
 #include "sim/supervisor/kernel/sysv_calls.h"
+#include "sim/supervisor/net/ping_socket.h"
 #include "sim/supervisor/net/tcp.h"
 #include "sim/supervisor/net/udp.h"
 #include "sim/supervisor/net/unix_socket.h"
@@ -28,10 +29,11 @@ namespace verbatim::supervisor {
 struct Networks {
   Networks(Engine& engine, Tracer& tracer, const std::vector<HostSpec>& hosts,
            const ManagementNetworkSpec& network)
-      : tcp(engine, tracer, hosts, network), udp(tcp) {}
+      : tcp(engine, tracer, hosts, network), udp(tcp), ping(tcp) {}
 
   TcpNetwork tcp;
   UdpNetwork udp;
+  PingNetwork ping;
   UnixNetwork unix_domain;
 };
 

@@ -1,4 +1,4 @@
-// Sockets: TCP and UDP between simulated hosts, AF_UNIX within a host, rtnetlink. Other families and types
+// Sockets: TCP, UDP and ICMP echo between simulated hosts, AF_UNIX within a host, rtnetlink. Other families and types
 // are refused by name.
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -13,6 +13,7 @@
 #include "sim/supervisor/kernel/tree_calls.h"
 #include "sim/supervisor/net/internet.h"
 #include "sim/supervisor/net/netlink_socket.h"
+#include "sim/supervisor/net/ping_socket.h"
 #include "sim/supervisor/net/udp.h"
 #include "sim/supervisor/net/unix_socket.h"
 
@@ -45,6 +46,8 @@ int store_name(Process& process, std::span<const std::byte> name, std::uint64_t 
 
 namespace {
 
+int ping_protocol(int family) { return family == AF_INET ? int{IPPROTO_ICMP} : int{IPPROTO_ICMPV6}; }
+
 // -errno of a kind of socket that Linux does not have, in the order of its checks; 0: it has this kind.
 int error_of_socket_kind(int family, int type_and_flags, int protocol) {
   constexpr int kTypeMask = 0xf, kTypes = 11, kFamilies = 46,
@@ -65,7 +68,7 @@ int error_of_socket_kind(int family, int type_and_flags, int protocol) {
     case SOCK_STREAM:
       return protocol == 0 || protocol == IPPROTO_TCP ? 0 : -EPROTONOSUPPORT;
     case SOCK_DGRAM:
-      return protocol == 0 || protocol == IPPROTO_UDP ? 0 : -EPROTONOSUPPORT;
+      return protocol == 0 || protocol == IPPROTO_UDP || protocol == ping_protocol(family) ? 0 : -EPROTONOSUPPORT;
     case SOCK_RAW:
       return protocol != 0 ? 0 : -EPROTONOSUPPORT;
     case SOCK_SEQPACKET:  // SCTP
@@ -94,6 +97,9 @@ CallOutcome sys_socket(CallContext& call, Networks& networks) {
   if (family == AF_UNIX) {
     return call.install(
         std::make_shared<UnixSocket>(networks.unix_domain, process, type_of_unix_socket(type)), nonblocking);
+  }
+  if (internet && type == SOCK_DGRAM && protocol == ping_protocol(family)) {
+    return call.install(std::make_shared<PingSocket>(networks.ping, host, family), nonblocking);
   }
   if (internet && type == SOCK_DGRAM) {
     return call.install(std::make_shared<UdpSocket>(networks.udp, host, family), nonblocking);

@@ -124,13 +124,6 @@ std::vector<std::byte> name_of(int family, const Endpoint& endpoint) {
   return bytes_of(in6);
 }
 
-bool is_ip_option(int family, int level, int option) {
-  constexpr int kLastV4 = 51, kLastV6 = 80;  // IP_LOCAL_PORT_RANGE, and the last of linux/in6.h
-  if (level == IPPROTO_IPV6) return family == AF_INET6 && option > 0 && option <= kLastV6;
-  const bool between = option > IP_RECVFRAGSIZE + 1 && option < IP_MULTICAST_IF;
-  return level == IPPROTO_IP && option > 0 && option <= kLastV4 && !between;
-}
-
 IpAddress any_address(int family) { return family == AF_INET ? IpAddress::v4(0) : IpAddress(); }
 
 }  // namespace verbatim::supervisor

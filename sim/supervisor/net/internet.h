@@ -65,7 +65,5 @@ std::optional<Endpoint> parse_endpoint(int family, std::span<const std::byte> na
 std::vector<std::byte> name_of(int family, const Endpoint& endpoint);
 // 0.0.0.0 or ::.
 IpAddress any_address(int family);
-// Does Linux have this option of ip(7) or ipv6(7) for sockets of the family? Most have no effect here.
-bool is_ip_option(int family, int level, int option);
 
 }  // namespace verbatim::supervisor

@@ -52,12 +52,21 @@ struct OutgoingMessage {
 };
 
 struct IncomingMessage {
+  struct Control {
+    int level, type;
+    std::vector<std::byte> bytes;
+  };
+
   std::vector<std::byte> bytes;
   std::size_t length = 0;  // length of the whole datagram; `bytes` may be truncated
   std::vector<std::byte> from;
   std::vector<PassedFile> files;
   ucred sender{0, 0, 0};
   bool wants_sender = false;  // SO_PASSCRED
+  std::vector<Control> control;  // cmsg(3), besides files, sender and timestamp
+  int timestamp_option = 0;      // SO_TIMESTAMP, SO_TIMESTAMPNS or their _NEW form: `arrival` is control data; 0: it is not
+  Instant arrival{};
+  int flags = 0;  // for msg_flags: MSG_ERRQUEUE
 };
 
 inline constexpr int kLongestBacklog = 4096;  // net.core.somaxconn
@@ -84,6 +93,8 @@ class Socket : public VirtualFile {
   virtual std::shared_ptr<Socket> accept() { return nullptr; }
   virtual IoResult send(Process& process, OutgoingMessage& message) = 0;
   virtual IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) = 0;
+  // The next message of the queue that MSG_ERRQUEUE reads; nullopt: it is empty.
+  virtual IoResult receive_error(std::size_t, IncomingMessage&) { return std::nullopt; }
   virtual int shutdown(int how) = 0;
   // The socket's own name or its peer's.
   virtual int name(bool peer, std::vector<std::byte>& bytes) const = 0;
@@ -121,6 +132,8 @@ class Socket : public VirtualFile {
   }
   ::linger linger{0, 0};
   bool pass_credentials = false;
+  int timestamp_option = 0;  // SO_TIMESTAMP, SO_TIMESTAMPNS or their _NEW form, the last that was set; 0: none
+  std::string interface;     // SO_BINDTODEVICE, without effect: every address is reached by one interface only
   int send_buffer = 212'992, receive_buffer = 212'992;  // values of SO_SNDBUF and SO_RCVBUF
 
  protected:

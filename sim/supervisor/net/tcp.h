@@ -19,6 +19,7 @@
 #include "sim/supervisor/net/ephemeral_ports.h"
 #include "sim/supervisor/net/group_membership.h"
 #include "sim/supervisor/net/internet.h"
+#include "sim/supervisor/net/ip_options.h"
 #include "sim/supervisor/net/socket.h"
 #include "sim/supervisor/spec/network_spec.h"
 
@@ -237,6 +238,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   Endpoint local_, remote_;
   bool bound_ = false;
   Endpoint named_;  // address and port that bind() named; unspecified: not named
+  IpOptions options_;
   bool v6_only_ = false;
   bool no_delay_ = false;
   bool is_server_ = false;

@@ -192,7 +192,7 @@ int TcpSocket::set_option(int level, int option, int value) {
     return 0;
   }
   if (level == IPPROTO_IPV6 && option == IPV6_ADDRFORM) return value == AF_INET ? use_ipv4_form() : -EINVAL;
-  if (is_ip_option(family(), level, option)) return 0;
+  if (level == IPPROTO_IP || level == IPPROTO_IPV6) return options_.set(*this, level, option, value);
   if (level != IPPROTO_TCP) return -ENOPROTOOPT;
   switch (option) {
     case TCP_NODELAY:
@@ -232,7 +232,7 @@ int TcpSocket::get_option(int level, int option, int* value) const {
   } else if (level == IPPROTO_TCP && option == TCP_NODELAY) {
     *value = no_delay_;
   } else {
-    return -ENOPROTOOPT;
+    return options_.get(*this, level, option, value);
   }
   return 0;
 }

@@ -5,73 +5,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace verbatim::supervisor {
 
 namespace {
 constexpr std::size_t kMostBytes = 65'507;  // IPv4 limit
-constexpr std::size_t kOverhead = 42;       // Ethernet, IPv4 and UDP headers
-constexpr std::size_t kBookkeeping =
-    768;  // receive buffer charge per datagram, as Linux accounts for small ones
+constexpr std::size_t kHeaders = 42;        // Ethernet, IPv4 and UDP, or Ethernet, IPv4 and ICMP
+constexpr std::size_t kQuotedHeaders = 28;  // IPv4 and UDP of the datagram in an ICMP error
+// Bytes of a datagram in an ICMP error: the message has at most 576 bytes by IPv4, 1280 by IPv6.
+constexpr std::size_t kMostQuotedV4 = 576 - 28 - kQuotedHeaders, kMostQuotedV6 = 1280 - 48 - 48;
 }  // namespace
 
-// One direction between two hosts. Datagrams arrive in order, except those that a fault delays.
-class UdpNetwork::Link {
- public:
-  Link(UdpNetwork& network, std::size_t from, std::size_t to, Duration latency)
-      : network_(network),
-        from_(from),
-        to_(to),
-        latency_(latency),
-        timer_(Timer::of<&Link::on_arrival>(network.network_.engine(), network.network_.host(from).component,
-                                            EventClass::kSupervisor, this)) {}
-
-  void send(const Endpoint& from, const Endpoint& to, std::vector<std::byte> bytes, bool unreachable) {
-    const Instant now = network_.network_.engine().now();
-    const auto byte_time = byte_time_of(network_.network_.spec().bits_per_second);
-    free_at_ = std::max(now, free_at_) + byte_time.time_for(bytes.size() + kOverhead);
-    const NetworkFate fate =
-        unreachable ? NetworkFate{} : network_.network_.fate_of(NetworkProtocol::kUdp, from_, to_, free_at_);
-    if (fate.is_lost) return;
-    const Instant arrival = free_at_ + latency_ + fate.delay;
-    const auto behind = std::ranges::upper_bound(flights_, arrival, {}, &Flight::arrival);
-    flights_.insert(behind, {arrival, from, to, std::move(bytes), unreachable});
-    if (!timer_.scheduled() || flights_.front().arrival < timer_.when()) {
-      timer_.reschedule_at(flights_.front().arrival);
-    }
-  }
-
- private:
-  struct Flight {
-    Instant arrival;
-    Endpoint from, to;
-    std::vector<std::byte> bytes;
-    bool unreachable;
-  };
-  void on_arrival() {
-    Flight flight = std::move(flights_.front());
-    flights_.pop_front();
-    if (!flights_.empty()) timer_.schedule_at(flights_.front().arrival);
-    network_.deliver(to_, flight.from, flight.to, from_, std::move(flight.bytes), flight.unreachable);
-  }
-
-  UdpNetwork& network_;
-  std::size_t from_, to_;
-  Duration latency_;
-  Instant free_at_{};
-  std::deque<Flight> flights_;
-  Timer timer_;
-};
-
-UdpNetwork::UdpNetwork(TcpNetwork& network) : network_(network) {}
-UdpNetwork::~UdpNetwork() = default;
-
-UdpNetwork::Link& UdpNetwork::link(std::size_t from, std::size_t to) {
-  auto& link = links_[{from, to}];
-  if (link == nullptr) link = std::make_unique<Link>(*this, from, to, network_.latency(from, to));
-  return *link;
-}
+UdpNetwork::UdpNetwork(TcpNetwork& network)
+    : network_(network), links_(network, NetworkProtocol::kUdp, [this](std::size_t from, std::size_t to, IpPacket packet) {
+        deliver(from, to, std::move(packet));
+      }) {}
 
 bool UdpNetwork::port_in_use(std::size_t host, const Binding& wanted, const UdpSocket* self,
                              bool reuse) const {
@@ -107,127 +55,73 @@ UdpSocket* UdpNetwork::receiver(std::size_t host, const Endpoint& to, const Endp
   return best[share_of(from, best.size())];
 }
 
-void UdpNetwork::send(std::size_t from_host, const Endpoint& from, const Endpoint& to,
-                      std::vector<std::byte> bytes) {
-  const int host = network_.host_of(to.address, from_host);
+void UdpNetwork::send(std::size_t from_host, IpPacket datagram) {
+  const int host = network_.host_of(datagram.to.address, from_host);
   if (host < 0) return;  // no host has the address: the datagram is lost
-  link(from_host, static_cast<std::size_t>(host)).send(from, to, std::move(bytes), false);
+  links_.send(from_host, static_cast<std::size_t>(host), std::move(datagram), kHeaders);
 }
 
-void UdpNetwork::deliver(std::size_t host, const Endpoint& from, const Endpoint& to, std::size_t from_host,
-                         std::vector<std::byte> bytes, bool unreachable) {
-  UdpSocket* socket = receiver(host, to, from);
-  network_.tracer().report_contact(network_.host(from_host).component, network_.host(host).component,
-                                 network_.engine().now() - network_.latency(from_host, host));
-  if (unreachable) {
-    if (socket != nullptr) socket->on_unreachable();
+void UdpNetwork::deliver(std::size_t from_host, std::size_t host, IpPacket packet) {
+  UdpSocket* const socket = receiver(host, packet.to, packet.from);
+  if (packet.kind == IpPacket::Kind::kUnreachable) {
+    if (socket != nullptr) socket->on_unreachable(std::move(packet));
     return;
   }
   if (socket == nullptr) {
-    link(host, from_host).send(to, from, {}, true);
+    packet.bytes.resize(std::min(packet.bytes.size(), packet.from.address.is_v4() ? kMostQuotedV4 : kMostQuotedV6));
+    links_.send(host, from_host, {IpPacket::Kind::kUnreachable, packet.to, packet.from, std::move(packet.bytes)},
+                kHeaders + kQuotedHeaders);
     return;
   }
-  network_.tracer().record(network_.host(host).component, TraceEvent::kSocketData, 0, bytes.size(), 0, 0,
-                           bytes);
-  socket->on_datagram(from, std::move(bytes));
+  network_.tracer().record(network_.host(host).component, TraceEvent::kSocketData, 0, packet.bytes.size(), 0, 0, packet.bytes);
+  socket->on_packet(std::move(packet));
 }
 
 UdpSocket::~UdpSocket() { on_last_close(); }
 
-std::uint32_t UdpSocket::readiness() const {
-  std::uint32_t events = POLLOUT | POLLWRNORM;
-  if (!queue_.empty() || read_closed_) events |= POLLIN | POLLRDNORM;
-  if (read_closed_) events |= POLLRDHUP;
-  if (read_closed_ && write_closed_) events |= POLLHUP;
-  if (error_ != 0) events |= POLLERR;
-  return events;
-}
-
-int UdpSocket::bind(Process&, Name name) {
-  int error;
-  const auto local = parse_endpoint(family(), name, &error);
-  return local ? bind_to(*local) : error;
-}
-
 int UdpSocket::bind_to(Endpoint local) {
-  if (bound_) return -EINVAL;
-  if (local.address.multicast() ||
-      network_.hosts().host_of(local.address, host_) != static_cast<int>(host_)) {
-    return -EADDRNOTAVAIL;
-  }
+  if (is_bound()) return -EINVAL;
+  if (local.address.multicast() || !is_own(local.address)) return -EADDRNOTAVAIL;
   if (local.port == 0) {
-    local.port = network_.ephemeral_port(host_);
+    local.port = udp_.ephemeral_port(host());
     if (local.port == 0) return -EADDRINUSE;
-  } else if (network_.port_in_use(host_, {local, v6_only_}, this, reuse_address)) {
+  } else if (udp_.port_in_use(host(), {local, binding().v6_only}, this, reuse_address)) {
     return -EADDRINUSE;
   }
-  local_ = local;
-  bound_ = true;
-  network_.bind(host_, this);
-  return 0;
-}
-
-IoResult UdpSocket::connect(Process&, Name name, bool, VirtualFilePtr&) {
-  sa_family_t named = AF_UNSPEC;
-  if (name.size() >= sizeof named) std::memcpy(&named, name.data(), sizeof named);
-  if (named == AF_UNSPEC) {
-    connected_ = false;
-    remote_ = {};
-    return 0;
-  }
-  int error;
-  const auto remote = parse_endpoint(family(), name, &error);
-  if (!remote) return error;
-  if (remote->address.multicast()) return -ENETUNREACH;
-  if (!bound_) {
-    if (const int failure = bind_to({any_address(family()), 0})) return failure;
-  }
-  const IpAddress source = network_.hosts().source_for(remote->address, host_);
-  remote_ = *remote;
-  if (remote_.address.any()) remote_.address = source;
-  if (local_.address.any()) local_.address = source;
-  connected_ = true;
+  set_bound(local);
+  udp_.bind(host(), this);
   return 0;
 }
 
 IoResult UdpSocket::append(std::span<const std::byte> bytes, bool is_continued) {
-  if (corked_->bytes.size() + bytes.size() > kMostBytes) {
+  if (const std::size_t whole = corked_->bytes.size() + bytes.size(); whole > kMostBytes) {
+    refusal_of_length(*corked_, sizeof(udphdr) + whole);
     corked_.reset();
     return -EMSGSIZE;
   }
   corked_->bytes.insert(corked_->bytes.end(), bytes.begin(), bytes.end());
   if (!is_continued && !is_corked_) {
-    network_.send(host_, corked_->from, corked_->to, std::move(corked_->bytes));
+    IpPacket datagram = std::move(*corked_);
     corked_.reset();
+    if (const int error = refusal_of_length(datagram, sizeof(udphdr) + datagram.bytes.size())) return error;
+    udp_.send(host(), std::move(datagram));
   }
   return static_cast<std::int64_t>(bytes.size());
 }
 
 IoResult UdpSocket::send_to(std::span<const std::byte> bytes, Name to, bool is_continued) {
-  if (error_ != 0) return -take_error();
-  if (write_closed_) return -EPIPE;
-  if (bytes.size() > kMostBytes) return -EMSGSIZE;
+  if (const int error = refusal_to_send()) return error;
+  if (bytes.size() > kMostBytes && family() == AF_INET) return -EMSGSIZE;
   if (corked_) return append(bytes, is_continued);  // to the address of the first part
-  Endpoint remote = remote_;
   if (!to.empty()) {
     int error;
     const auto named = parse_endpoint(family(), to, &error);
     if (!named) return error;
     if (named->port == 0) return -EINVAL;
-    remote = *named;
-  } else if (!connected_) {
-    return -EDESTADDRREQ;
   }
-  if (remote.address.multicast()) return -ENETUNREACH;
-  if (!bound_) {
-    if (const int error = bind_to({any_address(family()), 0})) return error;
-  }
-  const IpAddress source = network_.hosts().source_for(remote.address, host_);
-  if (remote.address.any()) remote.address = source;
-  Endpoint local = local_;
-  if (local.address.any()) local.address = source;
-  corked_ = Corked{local, remote, {}};
-  return append(bytes, is_continued);
+  int error = 0;
+  corked_ = packet_to(to, &error);
+  return corked_ ? append(bytes, is_continued) : error;
 }
 
 IoResult UdpSocket::send(Process&, OutgoingMessage& message) {
@@ -235,85 +129,21 @@ IoResult UdpSocket::send(Process&, OutgoingMessage& message) {
   return send_to(message.bytes, message.to, message.is_continued);
 }
 
-IoResult UdpSocket::receive(std::size_t limit, bool peek, IncomingMessage& message) {
-  if (error_ != 0) return -take_error();
-  if (queue_.empty()) {
-    if (read_closed_) return 0;
-    return std::nullopt;
-  }
-  const Datagram& first = queue_.front();
-  const std::size_t n = std::min(limit, first.bytes.size());
-  message.bytes.assign(first.bytes.begin(), first.bytes.begin() + static_cast<std::ptrdiff_t>(n));
-  message.length = first.bytes.size();
-  message.from = name_of(family(), first.from);
-  if (!peek) {
-    queued_bytes_ -= first.bytes.size() + kBookkeeping;
-    queue_.pop_front();
-  }
-  return static_cast<std::int64_t>(n);
-}
-
-int UdpSocket::shutdown(int how) {
-  if (!connected_) return -ENOTCONN;
-  if (how != SHUT_WR) read_closed_ = true;
-  if (how != SHUT_RD) write_closed_ = true;
-  notify();
-  return 0;
-}
-
-int UdpSocket::name(bool peer, std::vector<std::byte>& bytes) const {
-  if (peer && !connected_) return -ENOTCONN;
-  bytes = name_of(family(), peer ? remote_ : local_);
-  return 0;
-}
-
 int UdpSocket::set_option(int level, int option, int value) {
-  if (level == IPPROTO_IPV6 && option == IPV6_V6ONLY && family() == AF_INET6) {
-    if (bound_) return -EINVAL;
-    v6_only_ = value != 0;
-    return 0;
-  }
-  if (level == IPPROTO_UDP && option == UDP_CORK) {
-    is_corked_ = value != 0;
-    if (!is_corked_ && corked_) append({}, false);
-    return 0;
-  }
-  return is_ip_option(family(), level, option) ? 0 : -ENOPROTOOPT;
+  if (level != IPPROTO_UDP || option != UDP_CORK) return DatagramSocket::set_option(level, option, value);
+  is_corked_ = value != 0;
+  if (!is_corked_ && corked_) append({}, false);
+  return 0;
 }
 
 int UdpSocket::get_option(int level, int option, int* value) const {
-  if (level == IPPROTO_UDP && option == UDP_CORK) {
-    *value = is_corked_;
-    return 0;
-  }
-  if (level != IPPROTO_IPV6 || option != IPV6_V6ONLY || family() != AF_INET6) return -ENOPROTOOPT;
-  *value = v6_only_;
+  if (level != IPPROTO_UDP || option != UDP_CORK) return DatagramSocket::get_option(level, option, value);
+  *value = is_corked_;
   return 0;
 }
 
-int UdpSocket::take_error() {
-  const int error = error_;
-  error_ = 0;
-  return error;
-}
-
-void UdpSocket::on_datagram(const Endpoint& from, std::vector<std::byte> bytes) {
-  const std::size_t needed = bytes.size() + kBookkeeping;
-  if (!queue_.empty() && queued_bytes_ + needed > static_cast<std::size_t>(receive_buffer)) return;
-  queued_bytes_ += needed;
-  queue_.push_back({from, std::move(bytes)});
-  notify();
-}
-
-void UdpSocket::on_unreachable() {
-  if (!connected_) return;
-  error_ = ECONNREFUSED;
-  notify();
-}
-
 void UdpSocket::on_last_close() {
-  if (bound_) network_.unbind(host_, this);
-  bound_ = false;
+  if (unbind()) udp_.unbind(host(), this);
 }
 
 }  // namespace verbatim::supervisor

@@ -1,4 +1,4 @@
-// Network for TCP and UDP between hosts.
+// Network for TCP, UDP and ICMP between hosts.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace verbatim::supervisor {
 
-enum class NetworkProtocol : std::uint8_t { kTcp, kUdp };
+enum class NetworkProtocol : std::uint8_t { kTcp, kUdp, kIcmp };
 
-// Fate of one TCP segment or UDP datagram.
+// Fate of one TCP segment, UDP datagram or ICMP echo message.
 struct NetworkFate {
   bool is_lost = false;
   Duration delay{0};
 };
 
-// Network for TCP and UDP between hosts: every pair of hosts is connected, with one rate for each direction
+// Every pair of hosts is connected, with one rate for each direction
 // of a connection or pair.
 struct ManagementNetworkSpec {
   Duration latency{20'000'000};                // one way

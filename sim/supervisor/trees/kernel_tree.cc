@@ -59,6 +59,7 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"net/ipv4/igmp_max_msf", "10"},
     {"net/ipv4/ip_forward", "0"},
     {"net/ipv4/ip_local_port_range", "32768\t60999"},
+    {"net/ipv4/ping_group_range", "0\t2147483647"},
     {"net/ipv4/tcp_adv_win_scale", "1"},
     {"net/ipv4/tcp_available_congestion_control", "reno cubic"},
     {"net/ipv4/tcp_congestion_control", "cubic"},
