@@ -41,6 +41,19 @@ TEST(Shell, iperf3_measures_the_management_network) {
   EXPECT_LE(rate, 10e9);
 }
 
+TEST(Shell, ping_and_traceroute_reach_another_host) {
+  const auto output = [](const std::string& command) {
+    const RunReport run = run_alike({"server=sleep 3", "client=" + command});
+    EXPECT_TRUE(run.report["warnings"].empty()) << run.report["warnings"];
+    return run.output("client");
+  };
+  for (const std::string name : {"server", "server.ip6"}) {
+    EXPECT_NE(output("ping -c 2 " + name).find("icmp_seq=2 ttl=64 time=0.04"), std::string::npos) << name;
+    EXPECT_NE(output("tracepath -n " + name).find("pmtu 1500 hops 1 back 1"), std::string::npos) << name;
+    EXPECT_NE(output("traceroute -n " + name).find("0.040 ms  0.040 ms  0.040 ms\n"), std::string::npos) << name;
+  }
+}
+
 TEST(Shell, openssl_speaks_tls_between_hosts) {
   const support::TemporaryFolder folder;
   run_alike(make_certificate("key.pem", "certificate.pem"), folder.path());

@@ -139,7 +139,8 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
         error = -ENOPROTOOPT;
     }
   }
-  if (error == -ENOPROTOOPT) {
+  const bool is_control_only = level == IPPROTO_IPV6 && option == IPV6_HOPLIMIT;
+  if (error == -ENOPROTOOPT && !is_control_only) {
     call.warn(fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",
                           option, level));
   }

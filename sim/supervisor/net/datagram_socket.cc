@@ -176,12 +176,13 @@ void DatagramSocket::add_packet_control(const IpPacket& packet, IncomingMessage&
     }
     return kEthernetIndex;
   };
-  if (wants(IPPROTO_IPV6, IPV6_RECVPKTINFO)) {
+  const auto add_info6 = [&](int type) {
     in6_pktinfo info{};
     std::memcpy(&info.ipi6_addr, packet.to.address.bytes().data(), sizeof info.ipi6_addr);
     info.ipi6_ifindex = static_cast<unsigned>(index());
-    add(IPPROTO_IPV6, IPV6_PKTINFO, bytes_of(info));
-  }
+    add(IPPROTO_IPV6, type, bytes_of(info));
+  };
+  if (wants(IPPROTO_IPV6, IPV6_RECVPKTINFO)) add_info6(IPV6_PKTINFO);
   if (v4) {
     if (wants(IPPROTO_IP, IP_PKTINFO)) {
       const in_addr to{htonl(packet.to.address.as_v4())};
@@ -193,6 +194,9 @@ void DatagramSocket::add_packet_control(const IpPacket& packet, IncomingMessage&
   }
   if (wants(IPPROTO_IPV6, IPV6_RECVHOPLIMIT)) add(IPPROTO_IPV6, IPV6_HOPLIMIT, bytes_of(packet.hops));
   if (wants(IPPROTO_IPV6, IPV6_RECVTCLASS)) add(IPPROTO_IPV6, IPV6_TCLASS, bytes_of(packet.traffic_class));
+  // The options of RFC 2292 have control data of their own.
+  if (wants(IPPROTO_IPV6, IPV6_2292PKTINFO)) add_info6(IPV6_2292PKTINFO);
+  if (wants(IPPROTO_IPV6, IPV6_2292HOPLIMIT)) add(IPPROTO_IPV6, IPV6_2292HOPLIMIT, bytes_of(packet.hops));
 }
 
 int DatagramSocket::shutdown(int how) {

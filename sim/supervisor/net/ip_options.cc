@@ -45,6 +45,8 @@ constexpr Option kOptions[] = {
     {IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1, 0, 1, false, false, true},
     {IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_WANT, IPV6_PMTUDISC_DONT, IPV6_PMTUDISC_OMIT},
     flag(IPPROTO_IPV6, IPV6_RECVERR),
+    flag(IPPROTO_IPV6, IPV6_2292PKTINFO),
+    flag(IPPROTO_IPV6, IPV6_2292HOPLIMIT),
     flag(IPPROTO_IPV6, IPV6_RECVPKTINFO),
     flag(IPPROTO_IPV6, IPV6_RECVHOPLIMIT),
     flag(IPPROTO_IPV6, IPV6_RECVTCLASS),
@@ -61,7 +63,7 @@ const Option* find(int level, int number) {
 // Linux has the option for sockets of the family.
 bool exists(int family, int level, int option) {
   constexpr int kLastV4 = 51, kLastV6 = 80;  // IP_LOCAL_PORT_RANGE, and the last of linux/in6.h
-  if (level == IPPROTO_IPV6) return family == AF_INET6 && option > 0 && option <= kLastV6;
+  if (level == IPPROTO_IPV6) return family == AF_INET6 && option > 0 && option <= kLastV6 && option != IPV6_HOPLIMIT;
   const bool between = option > IP_RECVFRAGSIZE + 1 && option < IP_MULTICAST_IF;
   return level == IPPROTO_IP && option > 0 && option <= kLastV4 && !between;
 }

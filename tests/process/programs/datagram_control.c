@@ -102,10 +102,11 @@ static void v6(void) {
          get(a, IPPROTO_IPV6, IPV6_TCLASS), get(a, IPPROTO_IPV6, IPV6_MTU_DISCOVER),
          get(a, IPPROTO_IPV6, IPV6_MULTICAST_HOPS), get(a, IPPROTO_IPV6, IPV6_MULTICAST_LOOP));
   EXPECT(set(a, IPPROTO_IPV6, IPV6_UNICAST_HOPS, 256) == EINVAL && set(a, IPPROTO_IPV6, IPV6_TCLASS, 256) == EINVAL);
-  for (int i = 0; i < 3; ++i) {
-    static const int kWanted[] = {IPV6_RECVPKTINFO, IPV6_RECVHOPLIMIT, IPV6_RECVTCLASS};
+  for (int i = 0; i < 5; ++i) {
+    static const int kWanted[] = {IPV6_RECVPKTINFO, IPV6_RECVHOPLIMIT, IPV6_RECVTCLASS, IPV6_2292HOPLIMIT, IPV6_2292PKTINFO};
     EXPECT(set(a, IPPROTO_IPV6, kWanted[i], 1) == 0);
   }
+  EXPECT(set(a, IPPROTO_IPV6, IPV6_HOPLIMIT, 1) == ENOPROTOOPT);
   EXPECT(set(b, IPPROTO_IPV6, IPV6_UNICAST_HOPS, 5) == 0 && set(b, IPPROTO_IPV6, IPV6_TCLASS, 8) == 0);
   EXPECT(sendto(b, "a", 1, 0, (struct sockaddr*)&name, sizeof name) == 1);
   EXPECT(receive(a, 256) == 0);
