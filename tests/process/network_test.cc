@@ -108,6 +108,20 @@ TEST(Network, every_host_answers_echo_requests_of_icmp) {
             "0 00010000616263 10.0.0.1 2; lost; lost; lost; lost; lost; lost; 129 00020003616263 fd00::a00:1 2; ");
 }
 
+// Scripts wait with ss(8) until a server listens.
+TEST(Network, ss_lists_the_sockets_of_the_host) {
+  EXPECT_EQ(with_faults("s = socket.create_server(('', 7))\nc, _ = s.accept()\nprint(c.recv(9))\n",
+                        "import subprocess\n"
+                        "def ss(words): return subprocess.run(['ss', '-H', *words.split()], capture_output=True, text=True)\n"
+                        "s = socket.create_connection(('server', 7))\nu = socket.socket(type=socket.SOCK_DGRAM)\nu.bind(('', 9))\n"
+                        "for words in ('-tn', '-lun', '-ltn sport = :7', '-tnp dport = :7'):\n"
+                        "  done = ss(words)\n  print(done.stderr, ' '.join(done.stdout.split()), end='; ')\n"
+                        "s.send(b'x')\n",
+                        {}),
+            " ESTAB 0 0 10.0.0.2:32768 10.0.0.1:7;  UNCONN 0 0 0.0.0.0:9 0.0.0.0:*;  ;  ESTAB 0 0 10.0.0.2:32768 10.0.0.1:7 "
+            "users:((\"python3\",pid=1001,fd=3)); b'x'\n");
+}
+
 // Datagrams longer than the MTU of the interface, if fragments are forbidden.
 TEST(Network, datagrams_longer_than_the_mtu_are_refused_with_it) {
   EXPECT_EQ(with_faults("",

@@ -203,6 +203,8 @@ const std::vector<Coverage> kCoverage = {
      "tcp_ipv6 dual_stack Sockets.two_programs_say_the_same_natively_and_simulated"},
     {"ports that are shared", "reuse_port"},
     {"UDP", "udp_basic udp_messages datagram_control datagram_errors group_membership"},
+    {"/proc/net/tcp, udp, icmp and unix", "listed_sockets Network.ss_lists_the_sockets_of_the_host"},
+    {"ICMP", "Network.every_host_answers_echo_requests_of_icmp Shell.ping_and_traceroute_reach_another_host"},
     {"backlog", "tcp_backlog"},
     {"half-close", "tcp_half_close"},
     {"non-blocking connect", "connect_nonblocking tcp_again"},

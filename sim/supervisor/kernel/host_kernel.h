@@ -69,7 +69,7 @@ struct HostKernel {
     if (file.number() == 0) file.set_number(++files_numbered);
     return file.number();
   }
-  std::uint64_t files_numbered = 0;   // last of these numbers
+  std::uint64_t files_numbered = 99;  // last of these numbers; netstat(8) ignores sockets with one digit
   std::shared_ptr<VirtualTree> tree;  // nullptr: not yet used
   std::map<unsigned, std::weak_ptr<Terminal>> terminals;  // by number
   HugePagePool huge_pages;

@@ -34,6 +34,7 @@ std::shared_ptr<const VirtualTree> HostTrees::tree_of(Thread& thread, const std:
     return make_process_tree(thread,
                              {services_.table, services_.now(), services_.options.epoch_ns,
                               [&own](const VirtualFilePtr& file) { return link_of(own, file); },
+                              [&own](const VirtualFilePtr& file) { return own.number_of(*file); },
                               [&own](std::uint64_t device, std::uint64_t inode) {
                                 return own.own_files.meet({device, inode}).number;
                               },

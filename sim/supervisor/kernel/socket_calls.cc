@@ -108,7 +108,7 @@ CallOutcome sys_socket(CallContext& call, Networks& networks) {
     return call.install(std::make_shared<TcpSocket>(networks.tcp, host, family), nonblocking);
   }
   if (family == AF_NETLINK) {
-    constexpr int kSimulated[] = {NETLINK_ROUTE, NETLINK_RDMA, NETLINK_KOBJECT_UEVENT};
+    constexpr int kSimulated[] = {NETLINK_ROUTE, NETLINK_RDMA, NETLINK_KOBJECT_UEVENT, NETLINK_SOCK_DIAG};
     if (std::ranges::count(kSimulated, protocol) == 0) return Answer{-EPROTONOSUPPORT};
     if (type != SOCK_RAW && type != SOCK_DGRAM) return Answer{-EPROTONOSUPPORT};
     return call.install(std::make_shared<NetlinkSocket>(process.host(), type, protocol), nonblocking);

@@ -6,6 +6,7 @@
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/ip_icmp.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -197,6 +198,13 @@ void DatagramSocket::add_packet_control(const IpPacket& packet, IncomingMessage&
   // The options of RFC 2292 have control data of their own.
   if (wants(IPPROTO_IPV6, IPV6_2292PKTINFO)) add_info6(IPV6_2292PKTINFO);
   if (wants(IPPROTO_IPV6, IPV6_2292HOPLIMIT)) add(IPPROTO_IPV6, IPV6_2292HOPLIMIT, bytes_of(packet.hops));
+}
+
+std::optional<InternetState> DatagramSocket::internet_state() const {
+  if (!bound_) return std::nullopt;
+  const Endpoint remote = connected_ ? remote_ : Endpoint{any_address(family()), 0};
+  return InternetState{local_, remote, connected_ ? TCP_ESTABLISHED : TCP_CLOSE, 0,
+                       queued_bytes_};
 }
 
 int DatagramSocket::shutdown(int how) {

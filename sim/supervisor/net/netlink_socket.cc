@@ -288,7 +288,9 @@ IoResult NetlinkSocket::send(Process& process, OutgoingMessage& message) {
   const bool all = (request.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
   std::vector<std::byte> answer;
   int error = 0;
-  if (protocol_ == NETLINK_RDMA) {
+  if (protocol_ == NETLINK_SOCK_DIAG) {
+    error = -ENOENT;
+  } else if (protocol_ == NETLINK_RDMA) {
     error = answer_rdma(host_, request, bytes, port_, answer);
   } else if (request.nlmsg_type == RTM_GETLINK) {
     ifinfomsg wanted{};

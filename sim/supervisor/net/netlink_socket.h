@@ -1,6 +1,7 @@
 // rtnetlink, as getifaddrs(3), getaddrinfo(3) and ip(8) use it: interfaces, addresses and routes of the host, which are
-// constant during a run; NETLINK_RDMA, as rdma(8) uses it (rdma_netlink.h); and NETLINK_KOBJECT_UEVENT, as udev's monitors and
-// SPDK use it, on which nothing arrives. All are read-only.
+// constant during a run; NETLINK_RDMA, as rdma(8) uses it (rdma_netlink.h); NETLINK_KOBJECT_UEVENT, as udev's monitors and
+// SPDK use it, on which nothing arrives; and NETLINK_SOCK_DIAG, which answers as a Linux without its modules, so that ss(8)
+// reads /proc/net. All are read-only.
 #pragma once
 
 #include <linux/netlink.h>
@@ -15,7 +16,7 @@ namespace verbatim::supervisor {
 
 class NetlinkSocket final : public Socket {
  public:
-  // `protocol`: NETLINK_ROUTE, NETLINK_RDMA or NETLINK_KOBJECT_UEVENT.
+  // `protocol`: NETLINK_ROUTE, NETLINK_RDMA, NETLINK_KOBJECT_UEVENT or NETLINK_SOCK_DIAG.
   NetlinkSocket(const HostSpec& host, int type, int protocol) : Socket(AF_NETLINK, type), host_(host), protocol_(protocol) {}
 
   bool reaches_beyond_host() const override { return protocol_ == NETLINK_RDMA; }

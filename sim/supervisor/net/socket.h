@@ -11,6 +11,7 @@
 
 #include "sim/supervisor/files/passage.h"
 #include "sim/supervisor/files/virtual_file.h"
+#include "sim/supervisor/net/internet.h"
 
 namespace verbatim::supervisor {
 
@@ -71,6 +72,14 @@ struct IncomingMessage {
 
 inline constexpr int kLongestBacklog = 4096;  // net.core.somaxconn
 
+// A TCP, UDP or ICMP socket in the lists of /proc/net.
+struct InternetState {
+  Endpoint local, remote;
+  int number = 0;  // TCP_ESTABLISHED …, of netinet/tcp.h; UDP and ICMP have TCP_ESTABLISHED and TCP_CLOSE
+  std::size_t sent_bytes = 0;      // not yet received by the peer
+  std::size_t received_bytes = 0;  // not yet read; a FIN counts as one
+};
+
 class Socket : public VirtualFile {
  public:
   using Name = std::span<const std::byte>;
@@ -89,6 +98,8 @@ class Socket : public VirtualFile {
   // nullopt: the caller must wait for `wait_for` and call again with `again`.
   virtual IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) = 0;
   virtual bool listening() const { return false; }
+  // nullopt: another family, or Linux does not list the socket yet.
+  virtual std::optional<InternetState> internet_state() const { return std::nullopt; }
   // nullptr: no pending connection.
   virtual std::shared_ptr<Socket> accept() { return nullptr; }
   virtual IoResult send(Process& process, OutgoingMessage& message) = 0;

@@ -149,6 +149,12 @@ void TcpStream::send(Kind kind, std::vector<std::byte> bytes, int error, Duratio
   if (!arrival_timer_.scheduled()) arrival_timer_.schedule_at(arrival);
 }
 
+std::size_t TcpStream::bytes_in_flight() const {
+  std::size_t sum = 0;
+  for (const Segment& segment : segments_) sum += segment.bytes.size();
+  return sum;
+}
+
 void TcpStream::on_arrival() {
   Segment segment = std::move(segments_.front());
   segments_.pop_front();

@@ -98,6 +98,7 @@ class TcpStream {
 
   // Bytes sent and not yet read by the receiver, as known to the sender; bytes that may be sent.
   std::size_t outstanding() const { return outstanding_; }
+  std::size_t bytes_in_flight() const;
   std::size_t room() const { return kWindow - std::min(outstanding_, kWindow); }
   // Sends a segment with an additional delay `extra`. `error`: errno that arrives with it; 0: none.
   void send(Kind kind, std::vector<std::byte> bytes = {}, int error = 0, Duration extra = Duration::zero());
@@ -190,6 +191,7 @@ class TcpSocket final : public Socket, public std::enable_shared_from_this<TcpSo
   int listen(Process& process, int backlog) override;
   IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) override;
   bool listening() const override { return state_ == State::kListening; }
+  std::optional<InternetState> internet_state() const override;
   std::shared_ptr<Socket> accept() override;
   IoResult send(Process& process, OutgoingMessage& message) override;
   IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) override;

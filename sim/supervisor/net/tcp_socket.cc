@@ -58,6 +58,25 @@ std::uint32_t TcpSocket::readiness() const {
   return events;
 }
 
+std::optional<InternetState> TcpSocket::internet_state() const {
+  const Endpoint none{any_address(family()), 0};
+  switch (state_) {
+    case State::kListening:
+      return InternetState{local_, none, TCP_LISTEN, 0, accepted_.size()};
+    case State::kConnecting:
+      return InternetState{local_, remote_, TCP_SYN_SENT, 1, 0};
+    case State::kConnected: {
+      const int number = !write_closed_  ? (fin_received_ ? TCP_CLOSE_WAIT : TCP_ESTABLISHED)
+                         : fin_received_ ? TCP_LAST_ACK
+                                         : TCP_FIN_WAIT2;
+      const std::size_t sent = connection_->stream(is_server_ ? 1 : 0).bytes_in_flight();
+      return InternetState{local_, remote_, number, sent, received_.size() + (fin_received_ ? 1 : 0)};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string TcpSocket::describe() const {
   switch (state_) {
     case State::kFresh:

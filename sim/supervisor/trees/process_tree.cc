@@ -20,6 +20,7 @@
 #include "sim/supervisor/net/interfaces.h"
 #include "sim/supervisor/spec/kernel_time.h"
 #include "sim/supervisor/trees/changing_memory.h"
+#include "sim/supervisor/trees/socket_tables.h"
 #include "sim/supervisor/trees/virtual_paths.h"
 
 namespace verbatim::supervisor {
@@ -328,6 +329,7 @@ void add_surroundings(VirtualTree& tree, const std::string& folder, Process& pro
   });
   tree.add_file(folder + "/schedstat", "0 0 0\n");
   tree.mark_absent(folder + "/ctty");  // of older Linux
+  tree.mark_absent(folder + "/attr");  // no security module
   tree.add_file(folder + "/wchan", "0");
   tree.add_file(folder + "/loginuid", "4294967295");
   tree.add_file(folder + "/sessionid", "4294967295");
@@ -517,8 +519,9 @@ std::shared_ptr<const VirtualTree> make_process_tree(Thread& viewer, ProcessTree
     for (const EndedChild& child : process->family().ended) add_ended(*tree, child, process->pid());
     const std::string folder = fmt::format("/proc/{}", process->pid());
     tree->add_folder(folder);
-    tree->add_when_asked({folder + "/net"}, [&host = process->host(), at = folder + "/net"](VirtualTree& part) {
-      add_addresses(part, at, host);
+    tree->add_when_asked({folder + "/net"}, [&process = *process, inputs, at = folder + "/net"](VirtualTree& part) {
+      add_addresses(part, at, process.host());
+      add_socket_tables(part, at, inputs->table, process.host_index(), inputs->inode_of);
     });
     tree->add_when_asked({folder}, [&process = *process, &viewer, inputs](VirtualTree& part) {
       add_process(part, process, viewer, *inputs);

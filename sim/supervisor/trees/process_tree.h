@@ -20,6 +20,8 @@ struct ProcessTreeInputs {
   std::int64_t epoch_ns;
   // Link text of an open file, such as "socket:[3]".
   std::function<std::string(const VirtualFilePtr&)> link_of;
+  // Its inode number.
+  std::function<std::uint64_t(const VirtualFilePtr&)> inode_of;
   // Inode number, as programs see it, of a file of the machine with this device and inode number.
   std::function<std::uint64_t(std::uint64_t device, std::uint64_t inode)> number_of;
   // Controlling terminal of a process: tty_nr and tpgid of /proc/[pid]/stat; 0 and -1: none.
