@@ -46,7 +46,7 @@ TEST(Paths, what_many_machines_lack_is_lacked_without_a_word) {
 TEST(Paths, strict_warn_lets_the_machines_files_through_and_says_so) {
   support::RunRequest request;
   request.commands = {"server=sh -c 'cat /proc/vmstat > /dev/null && cd /sys && cat ../proc/vmstat > /dev/null && "
-                      "cat /proc/self/net/tcp | wc -c'"};
+                      "cat /proc/self/net/snmp | wc -c'"};
   EXPECT_NE(support::run(request).code, 0);
   request.options = {"--strict=warn"};
   const RunReport run = support::run(request);

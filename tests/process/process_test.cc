@@ -191,7 +191,7 @@ TEST(Simulated, refused_calls_are_named) {
       "io_uring_setup: ENOSYS\nopenat2: ENOSYS\nfutex_waitv: ENOSYS\n"
       "FUTEX_WAIT_REQUEUE_PI: ENOSYS\nsend of urgent data: EOPNOTSUPP\n"
       "terminal: ENODEV\n"
-      "the machine's sockets: ENOENT\n"
+      "statistics of protocols: ENOENT\n"
       "9999: ENOSYS\n511: ENOSYS\n"
       "9999 again: ENOSYS\nand on\n");
   std::vector<std::string> expected;
@@ -209,7 +209,7 @@ TEST(Simulated, refused_calls_are_named) {
       "with FUTEX_LOCK_PI, as the C library does");
   expect("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
   expect("terminals are not simulated; the program that opened /dev/console got ENODEV");
-  expect("/proc/self/net/tcp is not simulated; the program got ENOENT (with --strict=warn it would get the "
+  expect("/proc/self/net/snmp is not simulated; the program got ENOENT (with --strict=warn it would get the "
          "machine's own)");
   for (const char* name : {"9999", "511"}) {
     expect("system call " + std::string(name) + " is not simulated; the program got ENOSYS");
