@@ -50,7 +50,7 @@ class CodeCache {
     const Line* last = nullptr;
     std::uint64_t first_changes = 0, last_changes = 0;
   };
-  static constexpr std::size_t kMaxEntries = 1 << 16, kRecent = 1024;
+  static constexpr std::size_t kMaxEntries = 1 << 16, kRecent = kMaxEntries;
 
   const Instruction* find(std::uint64_t address, MemoryView& memory);
   const Line* look(std::uint64_t address, MemoryView& memory);

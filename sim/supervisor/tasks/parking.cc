@@ -57,7 +57,8 @@ constexpr unsigned kSkippedWithoutCredit = 8;
 // Waits that are expected to use a proof for later waits, the highest price of a search for one, and the lowest of a
 // search for any.
 constexpr std::int64_t kUsesOfReusable = 8, kMostReusablePrice = 100'000, kLeastFarPrice = 100'000;
-// Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn.
+// Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn, and of long searches that
+// end without a proof.
 constexpr unsigned kMostFarPrice = 6;
 constexpr unsigned kFailuresBeforeFar = 2;
 // A deviation after a few turns is part of a turn of many polls only if it occurs repeatedly.
@@ -75,7 +76,7 @@ constexpr unsigned kSpinSteps = 20'000;
 constexpr unsigned kPokesBeforeEffort[] = {0, 10, 12, 16, 30, 200};
 constexpr unsigned kPokesBetweenGreatest = 600;
 constexpr unsigned kMostEffort = std::size(kPokesBeforeEffort) - 1;
-constexpr unsigned kEffortOfPages = 2;  // a page that is read costs the prover about 20 KiB
+constexpr unsigned kEffortOfPages = 1;  // a page that is read costs the prover about 20 KiB
 
 }  // namespace
 
@@ -182,7 +183,9 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     ++counts_.proofs;
     if (search == Search::kNone) {  // the others are paid with the cost of the present wait
       const std::int64_t price = within.steps > kPollSteps ? proof.steps : proof.far_steps;
-      effort_.credit -= price << std::min(effort_.far_in_vain, kMostFarPrice);
+      const bool is_long = proof.steps > kPollSteps;
+      effort_.credit -= price << std::min(effort_.far_in_vain + (is_long ? effort_.long_in_vain : 0), kMostFarPrice);
+      if (is_long) effort_.long_in_vain = proof.proven ? 0 : effort_.long_in_vain + 1;
       if (proof.far_steps != 0) ++effort_.far_in_vain;
     }
     const bool is_private = !proof.proven || changes_in_private(proof);

@@ -261,6 +261,7 @@ class LoopAnalyst {
     unsigned wants = 0;         // consecutive analyses in which a polled device was unknown
     unsigned failures = 0;      // consecutive failed analyses
     unsigned far_in_vain = 0;   // searches for turns of many polls since a wait lasted for one
+    unsigned long_in_vain = 0;  // searches of more than kPollSteps instructions since one of them ended with a proof
     unsigned far_polls = 0;     // fewest polls of a proven turn of many polls; 0: none
     bool may_remake = true;     // spin::Limits::may_remake
     bool may_be_far = false;    // recent refusals suggest a turn of many polls
