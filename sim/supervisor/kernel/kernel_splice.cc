@@ -24,7 +24,7 @@ struct SpliceEnd {
   bool is_spliced = false;  // false: EINVAL
 };
 
-// `mode`: the end is only used so (O_RDONLY or O_WRONLY). nullopt and -errno.
+// `mode`: how the end is used, O_RDONLY or O_WRONLY. nullopt and -errno.
 std::optional<SpliceEnd> end_of(CallContext& call, int argument, int mode, int* error) {
   SpliceEnd end{.file = call.file(argument)};
   *error = -EBADF;
