@@ -110,9 +110,9 @@ void add_socket_tables(VirtualTree& tree, const std::string& folder, const Proce
       {"/udp6", AF_INET6, IPPROTO_UDP}, {"/icmp", AF_INET, IPPROTO_ICMP},   {"/icmp6", AF_INET6, IPPROTO_ICMPV6},
       {"/raw", AF_INET, IPPROTO_RAW},   {"/raw6", AF_INET6, IPPROTO_RAW},
   };
-  for (const auto& [name, family, protocol] : kTables) {
-    tree.add_file(folder + name, [&table, host, number_of, family, protocol] {
-      return internet_table(sockets_of(table, host, number_of), family, protocol);
+  for (const Table& one : kTables) {
+    tree.add_file(folder + one.name, [&table, host, number_of, one] {
+      return internet_table(sockets_of(table, host, number_of), one.family, one.protocol);
     });
   }
   for (const char* absent : {"/udplite", "/udplite6", "/ax25", "/ipx", "/appletalk", "/x25", "/rose", "/nr"})
