@@ -57,9 +57,9 @@ constexpr unsigned kSkippedWithoutCredit = 8;
 // Waits that are expected to use a proof for later waits, the highest price of a search for one, and the lowest of a
 // search for any.
 constexpr std::int64_t kUsesOfReusable = 8, kMostReusablePrice = 100'000, kLeastFarPrice = 100'000;
-// Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn, and of long searches that
-// end without a proof.
-constexpr unsigned kMostFarPrice = 6;
+// Doublings of the price of a search for such a turn as long as no wait lasts for a whole turn; of long searches that end
+// without a proof, each kLongBeforeDearer add one.
+constexpr unsigned kMostFarPrice = 6, kLongBeforeDearer = 4;
 constexpr unsigned kFailuresBeforeFar = 2;
 // A deviation after a few turns is part of a turn of many polls only if it occurs repeatedly.
 constexpr unsigned kFewTurnsBeforeFar = 5;
@@ -184,7 +184,8 @@ std::optional<Parked> LoopAnalyst::poll_loop(const std::uint64_t (&saved)[18], c
     if (search == Search::kNone) {  // the others are paid with the cost of the present wait
       const std::int64_t price = within.steps > kPollSteps ? proof.steps : proof.far_steps;
       const bool is_long = proof.steps > kPollSteps;
-      effort_.credit -= price << std::min(effort_.far_in_vain + (is_long ? effort_.long_in_vain : 0), kMostFarPrice);
+      const unsigned long_in_vain = is_long ? effort_.long_in_vain / kLongBeforeDearer : 0;
+      effort_.credit -= price << std::min(effort_.far_in_vain + long_in_vain, kMostFarPrice);
       if (is_long) effort_.long_in_vain = proof.proven ? 0 : effort_.long_in_vain + 1;
       if (proof.far_steps != 0) ++effort_.far_in_vain;
     }
