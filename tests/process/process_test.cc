@@ -190,6 +190,7 @@ TEST(Simulated, refused_calls_are_named) {
       run.output("server"),
       "io_uring_setup: ENOSYS\nopenat2: ENOSYS\nfutex_waitv: ENOSYS\n"
       "FUTEX_WAIT_REQUEUE_PI: ENOSYS\nsend of urgent data: EOPNOTSUPP\n"
+      "time stamps of TCP: ENOPROTOOPT\n"
       "terminal: ENODEV\n"
       "statistics of protocols: ENOENT\n"
       "9999: ENOSYS\n511: ENOSYS\n"
@@ -208,6 +209,7 @@ TEST(Simulated, refused_calls_are_named) {
       "lock "
       "with FUTEX_LOCK_PI, as the C library does");
   expect("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
+  expect("socket option 29 of level 1 is not simulated; the program got ENOPROTOOPT");
   expect("terminals are not simulated; the program that opened /dev/console got ENODEV");
   expect("/proc/self/net/snmp is not simulated; the program got ENOENT (with --strict=warn it would get the "
          "machine's own)");

@@ -22,6 +22,8 @@ int main(void) {
   report("futex_waitv", syscall(449, NULL, 0, 0, NULL, 0));
   report("FUTEX_WAIT_REQUEUE_PI", syscall(SYS_futex, &word, FUTEX_WAIT_REQUEUE_PI, 0, NULL, &other, 0));
   report("send of urgent data", send(socket(AF_INET, SOCK_STREAM, 0), "x", 1, MSG_OOB));
+  const int on = 1;
+  report("time stamps of TCP", setsockopt(socket(AF_INET, SOCK_STREAM, 0), SOL_SOCKET, SO_TIMESTAMP, &on, sizeof on));
   report("terminal", open("/dev/console", O_RDWR));
   report("statistics of protocols", open("/proc/net/snmp", O_RDONLY));
   report("9999", syscall(9999));

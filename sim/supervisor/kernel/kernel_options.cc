@@ -109,7 +109,7 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
         option == SO_PRIORITY || option == SO_MARK || option == SO_RCVLOWAT ? value : value != 0;
     if (option == SO_REUSEPORT)
       socket->reuse_address = value != 0 || socket->plain_options[SO_REUSEADDR] != 0;
-  } else if (is_timestamp(option)) {
+  } else if (is_timestamp(option) && socket->stamps_arrivals()) {
     socket->timestamp_option = value != 0 ? option : 0;
   } else {
     switch (option) {
@@ -139,6 +139,7 @@ CallOutcome sys_setsockopt(CallContext& call, const std::shared_ptr<Socket>& soc
         error = -ENOPROTOOPT;
     }
   }
+  // Linux refuses it, too.
   const bool is_control_only = level == IPPROTO_IPV6 && option == IPV6_HOPLIMIT;
   if (error == -ENOPROTOOPT && !is_control_only) {
     call.warn(fmt::format("socket option {} of level {} is not simulated; the program got ENOPROTOOPT",

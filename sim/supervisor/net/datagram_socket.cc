@@ -165,6 +165,7 @@ void DatagramSocket::add_control(const Received& received, IncomingMessage& mess
 }
 
 void DatagramSocket::add_packet_control(const IpPacket& packet, IncomingMessage& message) const {
+  if (!options_.has_any()) return;
   const auto add = [&](int level, int type, std::vector<std::byte> bytes) {
     message.control.push_back({level, type, std::move(bytes)});
   };
@@ -261,9 +262,11 @@ int DatagramSocket::refusal_of_length(const IpPacket& packet, std::size_t length
 }
 
 int DatagramSocket::mtu_to(const IpAddress& address) const {
-  const int index = is_own(address) ? kLoopbackIndex : kEthernetIndex;
   const std::vector<Interface> all = interfaces_of(network_.host(host_));
-  const auto mtu = static_cast<int>(std::ranges::find(all, index, &Interface::index)->mtu);
+  const IpAddress source = network_.source_for(address, host_);
+  const auto leaves_by = [&](const Interface& one) { return !is_own(address) && (one.v4 == source || one.v6 == source); };
+  const auto found = std::ranges::find_if(all, leaves_by);
+  const auto mtu = static_cast<int>((found != all.end() ? *found : all.front()).mtu);  // the first is lo
   return address.is_v4() ? std::min<int>(mtu, IP_MAXPACKET) : mtu;
 }
 

@@ -23,6 +23,7 @@ class DatagramSocket : public Socket {
   IoResult connect(Process& process, Name name, bool again, VirtualFilePtr& wait_for) override;
   IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) override;
   IoResult receive_error(std::size_t limit, IncomingMessage& message) override;
+  bool stamps_arrivals() const override { return true; }
   std::optional<InternetState> internet_state() const override;
   int shutdown(int how) override;
   int name(bool peer, std::vector<std::byte>& bytes) const override;

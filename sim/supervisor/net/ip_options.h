@@ -13,6 +13,7 @@ class IpOptions {
   // 0 or -errno; -ENOPROTOOPT: no option of the socket's family.
   int set(const Socket& socket, int level, int option, int value);
   int get(const Socket& socket, int level, int option, int* value) const;
+  bool has_any() const { return !values_.empty(); }
   // The value that was set, otherwise Linux' initial one.
   int at(int level, int option) const;
 

@@ -106,6 +106,8 @@ class Socket : public VirtualFile {
   virtual IoResult receive(std::size_t limit, bool peek, IncomingMessage& message) = 0;
   // The next message of the queue that MSG_ERRQUEUE reads; nullopt: it is empty.
   virtual IoResult receive_error(std::size_t, IncomingMessage&) { return std::nullopt; }
+  // Its messages have an arrival time: SO_TIMESTAMP is accepted.
+  virtual bool stamps_arrivals() const { return false; }
   virtual int shutdown(int how) = 0;
   // The socket's own name or its peer's.
   virtual int name(bool peer, std::vector<std::byte>& bytes) const = 0;
