@@ -122,6 +122,21 @@ TEST(Network, ss_lists_the_sockets_of_the_host) {
             "users:((\"python3\",pid=1001,fd=3)); b'x'\n");
 }
 
+// Programs of net-tools, iproute2 and procps that read the files of /proc/net, /proc/vmstat and /proc/self/status.
+TEST(Network, tools_show_interfaces_and_numbers_of_sockets) {
+  EXPECT_EQ(with_faults("s = socket.create_server(('', 7))\nc, _ = s.accept()\nprint(c.recv(9))\n",
+                        "import subprocess\n"
+                        "s = socket.create_connection(('server', 7))\nt = socket.socket()\nu = socket.socket(type=socket.SOCK_DGRAM)\nu.bind(('', 9))\n"
+                        "v = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\nv.bind(('::1', 10))\n"
+                        "for words in ('ss -s', 'netstat -in', 'arp -n', 'vmstat', 'grep Vm.*S /proc/self/status'):\n"
+                        "  done = subprocess.run(words.split(), capture_output=True, text=True)\n"
+                        "  print(done.stderr, ' '.join(done.stdout.split()[-9:]), end='; ')\n"
+                        "with open('/proc/net/snmp') as f: print(''.join(l.split()[9] for l in f if l.startswith('Tcp')))\n"
+                        "s.send(b'x')\n",
+                        {}),
+            " 0 INET 3 2 1 FRAG 0 0 0;  0 0 0 0 0 0 0 0 LRU;  ;  0 0 0 0 0 0 100 0 0;  VmRSS: 0 kB VmStk: 0 kB VmSwap: 0 kB; CurrEstab1\nb'x'\n");
+}
+
 // Datagrams longer than the MTU of the interface, if fragments are forbidden.
 TEST(Network, datagrams_longer_than_the_mtu_are_refused_with_it) {
   EXPECT_EQ(with_faults("",

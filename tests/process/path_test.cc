@@ -24,7 +24,7 @@ TEST(Paths, what_the_trees_lack_is_not_there_by_any_spelling_or_call) {
   // One warning with the path for each errno that the program got; every refusal is counted.
   ASSERT_EQ(run.report["warnings"].size(), 2u) << run.report["warnings"];
   EXPECT_EQ(run.report["warnings"][0],
-            "server: paths_denied (pid 1000): /proc/vmstat is not simulated; the program got ENOENT (with "
+            "server: paths_denied (pid 1000): /proc/slabinfo is not simulated; the program got ENOENT (with "
             "--strict=warn it would get the machine's own)");
   EXPECT_GT(run.report["refused_files"].get<int>(), 910);
   EXPECT_EQ(run.report["determinism"], "exact");
@@ -45,8 +45,8 @@ TEST(Paths, what_many_machines_lack_is_lacked_without_a_word) {
 
 TEST(Paths, strict_warn_lets_the_machines_files_through_and_says_so) {
   support::RunRequest request;
-  request.commands = {"server=sh -c 'cat /proc/vmstat > /dev/null && cd /sys && cat ../proc/vmstat > /dev/null && "
-                      "cat /proc/self/net/snmp | wc -c'"};
+  request.commands = {"server=sh -c 'cat /proc/slabinfo > /dev/null && cd /sys && cat ../proc/slabinfo > /dev/null && "
+                      "cat /proc/self/net/netstat | wc -c'"};
   EXPECT_NE(support::run(request).code, 0);
   request.options = {"--strict=warn"};
   const RunReport run = support::run(request);
@@ -54,7 +54,7 @@ TEST(Paths, strict_warn_lets_the_machines_files_through_and_says_so) {
   EXPECT_EQ(run.report["determinism"], "weak");
   ASSERT_GE(run.report["weak"].size(), 1u);
   EXPECT_NE(run.report["weak"][0].get<std::string>().find(
-                "/proc/vmstat is not simulated; the program got the machine's own"),
+                "/proc/slabinfo is not simulated; the program got the machine's own"),
             std::string::npos)
       << run.report["weak"];
 }

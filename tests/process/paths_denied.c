@@ -82,7 +82,7 @@ int main(void) {
   for (int i = 0; i < kSpellings; ++i) {
     for (size_t j = 0; j < sizeof calls / sizeof *calls; ++j) {
       int folder;
-      const char* const path = spell(i, "vmstat", &folder);
+      const char* const path = spell(i, "slabinfo", &folder);
       const int result = calls[j].call(folder, path);
       if (result == -2) continue;
       ++tried;
@@ -95,7 +95,7 @@ int main(void) {
   int made = 0;
   for (int i = 0; i < kSpellings; ++i) {
     int folder;
-    const char* const path = spell(i, "vmstat", &folder);
+    const char* const path = spell(i, "slabinfo", &folder);
     made += mkdirat(folder, path, 0755) == 0 || errno != EACCES;
     made += symlinkat("x", folder, path) == 0 || errno != EACCES;
     made += openat(folder, path, O_CREAT | O_WRONLY, 0600) >= 0 || errno != EACCES;

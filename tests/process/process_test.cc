@@ -211,7 +211,7 @@ TEST(Simulated, refused_calls_are_named) {
   expect("urgent data (MSG_OOB) is not simulated; the program got EOPNOTSUPP");
   expect("socket option 29 of level 1 is not simulated; the program got ENOPROTOOPT");
   expect("terminals are not simulated; the program that opened /dev/console got ENODEV");
-  expect("/proc/self/net/snmp is not simulated; the program got ENOENT (with --strict=warn it would get the "
+  expect("/proc/self/net/netstat is not simulated; the program got ENOENT (with --strict=warn it would get the "
          "machine's own)");
   for (const char* name : {"9999", "511"}) {
     expect("system call " + std::string(name) + " is not simulated; the program got ENOSYS");

@@ -25,7 +25,7 @@ int main(void) {
   const int on = 1;
   report("time stamps of TCP", setsockopt(socket(AF_INET, SOCK_STREAM, 0), SOL_SOCKET, SO_TIMESTAMP, &on, sizeof on));
   report("terminal", open("/dev/console", O_RDWR));
-  report("statistics of protocols", open("/proc/net/snmp", O_RDONLY));
+  report("statistics of protocols", open("/proc/net/netstat", O_RDONLY));
   report("9999", syscall(9999));
   report("511", syscall(511));
   report("9999 again", syscall(9999));

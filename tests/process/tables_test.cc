@@ -204,6 +204,7 @@ const std::vector<Coverage> kCoverage = {
     {"ports that are shared", "reuse_port"},
     {"UDP", "udp_basic udp_messages datagram_control datagram_errors group_membership"},
     {"/proc/net/tcp, udp, icmp and unix", "listed_sockets Network.ss_lists_the_sockets_of_the_host"},
+    {"/proc/net/dev, snmp and sockstat; /proc/vmstat", "Network.tools_show_interfaces_and_numbers_of_sockets"},
     {"ICMP", "Network.every_host_answers_echo_requests_of_icmp Shell.ping_and_traceroute_reach_another_host"},
     {"backlog", "tcp_backlog"},
     {"half-close", "tcp_half_close"},

@@ -98,19 +98,28 @@ void add_kernel_settings(VirtualTree& tree, const HugePagePool& huge_pages) {
     tree.add_file(std::string("/proc/sys/vm/") + name, std::to_string(huge_pages.total(0)) + "\n");
   }
   tree.add_file("/proc/sys/vm/hugetlb_shm_group", "0\n");
+  for (const char* absent : {"/proc/sys/net/econet", "/proc/sys/net/ash"}) tree.mark_absent(absent);
 }
 
 void add_kernel_facts(VirtualTree& tree) {
   tree.add_file("/proc/cmdline", "quiet\n");
-  tree.add_file("/proc/devices",
-                "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n231 infiniband_verbs\n\nBlock devices:\n");
-  tree.add_file("/proc/filesystems", "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\nnodev\thugetlbfs\n\text4\n");
+  tree.add_file(
+      "/proc/devices",
+      "Character devices:\n  1 mem\n  5 /dev/tty\n 10 misc\n231 infiniband_verbs\n\nBlock devices:\n");
+  tree.add_file("/proc/filesystems",
+                "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\nnodev\thugetlbfs\n\text4\n");
   tree.add_file("/proc/modules", "");
   tree.add_file("/proc/partitions", "major minor  #blocks  name\n\n");
   tree.add_file("/proc/diskstats", "");
+  tree.add_file("/proc/vmstat",
+                "nr_free_pages 2097152\npgpgin 0\npgpgout 0\npswpin 0\npswpout 0\npgalloc_normal 0\npgfree "
+                "0\npgfault 0\n"
+                "pgmajfault 0\noom_kill 0\n");
   tree.add_file("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
   tree.mark_complete("/proc/bus");
-  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver", "/proc/kallsyms", "/proc/elog"}) tree.mark_absent(absent);
+  for (const char* absent : {"/proc/xen", "/proc/sysinfo", "/proc/driver", "/proc/kallsyms", "/proc/elog",
+                             "/proc/efi", "/proc/iSeries", "/proc/device-tree", "/proc/vz"})
+    tree.mark_absent(absent);
 }
 
 }  // namespace verbatim::supervisor

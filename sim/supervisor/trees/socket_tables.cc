@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -23,8 +24,9 @@ struct Listed {
 };
 
 // By inode number. A socket that several processes have open is listed for the first.
-std::map<std::uint64_t, Listed> sockets_of(const ProcessTable& table, std::size_t host,
-                                           const std::function<std::uint64_t(const VirtualFilePtr&)>& number_of) {
+std::map<std::uint64_t, Listed> sockets_of(
+    const ProcessTable& table, std::size_t host,
+    const std::function<std::uint64_t(const VirtualFilePtr&)>& number_of) {
   std::map<std::uint64_t, Listed> all;
   for (const auto& process : table.processes()) {
     if (!process->alive || process->host_index() != host || process->threads().empty()) continue;
@@ -32,7 +34,8 @@ std::map<std::uint64_t, Listed> sockets_of(const ProcessTable& table, std::size_
       const auto* const socket = dynamic_cast<const Socket*>(file.get());
       if (socket == nullptr) continue;
       const std::uint64_t inode = number_of(file);
-      all.try_emplace(inode, Listed{socket, inode, process->threads().front()->credentials.users().effective});
+      all.try_emplace(inode,
+                      Listed{socket, inode, process->threads().front()->credentials.users().effective});
     }
   }
   return all;
@@ -57,17 +60,20 @@ std::string internet_table(const std::map<std::uint64_t, Listed>& all, int famil
   const std::size_t width = !v4 ? 0 : is_tcp ? 149 : 127;  // of lines; 0: they are not padded
   std::string text = fmt::format(
       "{:<{}}\n",
-      fmt::format("{}  {} st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode{}", v4 && protocol == IPPROTO_UDP ? "   sl" : "  sl",
-                  v4 ? "local_address rem_address  " : "local_address                         remote_address                       ",
+      fmt::format("{}  {} st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode{}",
+                  v4 && protocol == IPPROTO_UDP ? "   sl" : "  sl",
+                  v4 ? "local_address rem_address  "
+                     : "local_address                         remote_address                       ",
                   is_tcp ? "" : " ref pointer drops"),
       width);
   int number = 0;
   for (const auto& [inode, one] : all) {
     const auto state = one.socket->internet_state();
     if (!state || one.socket->family() != family || one.socket->protocol() != protocol) continue;
-    std::string line = fmt::format("{:{}}: {} {} {:02X} {:08X}:{:08X} 00:00000000 00000000 {:5} {:8} {}", number++, is_tcp ? 4 : 5,
-                                   hex(*one.socket, state->local), hex(*one.socket, state->remote), state->number,
-                                   state->sent_bytes, state->received_bytes, one.user, 0, inode);
+    std::string line =
+        fmt::format("{:{}}: {} {} {:02X} {:08X}:{:08X} 00:00000000 00000000 {:5} {:8} {}", number++,
+                    is_tcp ? 4 : 5, hex(*one.socket, state->local), hex(*one.socket, state->remote),
+                    state->number, state->sent_bytes, state->received_bytes, one.user, 0, inode);
     line += is_tcp ? " 1 0000000000000000 100 0 0 10 0" : " 2 0000000000000000 0";
     text += fmt::format("{:<{}}\n", line, width);
   }
@@ -83,10 +89,11 @@ std::string unix_table(const std::map<std::uint64_t, Listed>& all) {
     one.socket->name(false, name);
     const bool is_connected = one.socket->name(true, peer) == 0;
     text += fmt::format("{:016x}: {:08X} {:08X} {:08X} {:04X} {:02X} {:5}", 0, is_connected ? 3 : 2, 0,
-                        one.socket->listening() ? kListens : 0, one.socket->type(), is_connected ? kConnected : kUnconnected,
-                        inode);
+                        one.socket->listening() ? kListens : 0, one.socket->type(),
+                        is_connected ? kConnected : kUnconnected, inode);
     if (name.size() > sizeof(sa_family_t)) {
-      std::string path(reinterpret_cast<const char*>(name.data()) + sizeof(sa_family_t), name.size() - sizeof(sa_family_t));
+      std::string path(reinterpret_cast<const char*>(name.data()) + sizeof(sa_family_t),
+                       name.size() - sizeof(sa_family_t));
       const bool is_abstract = path.front() == '\0';
       if (!is_abstract) path.resize(path.find('\0') != std::string::npos ? path.find('\0') : path.size());
       std::ranges::replace(path, '\0', '@');
@@ -97,27 +104,85 @@ std::string unix_table(const std::map<std::uint64_t, Listed>& all) {
   return text;
 }
 
+// sockstat, and sockstat6 for IPv6. Linux counts sockets without an address (UDP, ping and raw ones, and TCP
+// before connect or listen) in the first line and in `alloc` only.
+std::string socket_counts(const std::map<std::uint64_t, Listed>& all, int family) {
+  std::map<int, int> addressed, existing;  // by protocol
+  for (const auto& [inode, one] : all) {
+    const Socket& socket = *one.socket;
+    const bool is_internet = socket.family() == AF_INET || socket.family() == AF_INET6;
+    if (!is_internet) continue;
+    existing[socket.protocol()] += 1;
+    if (socket.family() == family && socket.internet_state()) addressed[socket.protocol()] += 1;
+  }
+  const int tcp = addressed[IPPROTO_TCP], udp = addressed[IPPROTO_UDP];
+  if (family == AF_INET6)
+    return fmt::format(
+        "TCP6: inuse {}\nUDP6: inuse {}\nUDPLITE6: inuse 0\nRAW6: inuse 0\nFRAG6: inuse 0 memory 0\n", tcp,
+        udp);
+  return fmt::format(
+      "sockets: used {}\nTCP: inuse {} orphan 0 tw 0 alloc {} mem 0\nUDP: inuse {} mem 0\nUDPLITE: inuse 0\n"
+      "RAW: inuse 0\nFRAG: inuse 0 memory 0\n",
+      all.size(), tcp, existing[IPPROTO_TCP], udp);
+}
+
+// snmp: counters of RFC 1213 (MIB-II). Only the state of connections is counted.
+std::string protocol_counters(const std::map<std::uint64_t, Listed>& all) {
+  const auto is_connection = [](const auto& entry) {
+    const auto state = entry.second.socket->internet_state();
+    return entry.second.socket->protocol() == IPPROTO_TCP && state &&
+           (state->number == TCP_ESTABLISHED || state->number == TCP_CLOSE_WAIT);
+  };
+  const auto connections = std::ranges::count_if(all, is_connection);
+  return fmt::format(
+      "Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors ForwDatagrams InUnknownProtos "
+      "InDiscards InDelivers OutRequests "
+      "OutDiscards OutNoRoutes ReasmTimeout ReasmReqds ReasmOKs ReasmFails FragOKs FragFails FragCreates\n"
+      "Ip: 2 64 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+      "Icmp: InMsgs InErrors InCsumErrors InDestUnreachs InTimeExcds InParmProbs InSrcQuenchs InRedirects "
+      "InEchos InEchoReps InTimestamps "
+      "InTimestampReps InAddrMasks InAddrMaskReps OutMsgs OutErrors OutDestUnreachs OutTimeExcds "
+      "OutParmProbs OutSrcQuenchs OutRedirects "
+      "OutEchos OutEchoReps OutTimestamps OutTimestampReps OutAddrMasks OutAddrMaskReps\n"
+      "Icmp: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+      "Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab "
+      "InSegs OutSegs RetransSegs InErrs "
+      "OutRsts InCsumErrors\n"
+      "Tcp: 1 200 120000 -1 0 0 0 0 {} 0 0 0 0 0 0\n"
+      "Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti "
+      "MemErrors\n"
+      "Udp: 0 0 0 0 0 0 0 0 0\n"
+      "UdpLite: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors "
+      "IgnoredMulti MemErrors\n"
+      "UdpLite: 0 0 0 0 0 0 0 0 0\n",
+      connections);
+}
+
 }  // namespace
 
-void add_socket_tables(VirtualTree& tree, const std::string& folder, const ProcessTable& table, std::size_t host,
+void add_socket_tables(VirtualTree& tree, const std::string& folder, const ProcessTable& table,
+                       std::size_t host,
                        const std::function<std::uint64_t(const VirtualFilePtr&)>& number_of) {
   struct Table {
     const char* name;
     int family, protocol;
   };
   constexpr Table kTables[] = {
-      {"/tcp", AF_INET, IPPROTO_TCP},   {"/tcp6", AF_INET6, IPPROTO_TCP},   {"/udp", AF_INET, IPPROTO_UDP},
-      {"/udp6", AF_INET6, IPPROTO_UDP}, {"/icmp", AF_INET, IPPROTO_ICMP},   {"/icmp6", AF_INET6, IPPROTO_ICMPV6},
+      {"/tcp", AF_INET, IPPROTO_TCP},   {"/tcp6", AF_INET6, IPPROTO_TCP},
+      {"/udp", AF_INET, IPPROTO_UDP},   {"/udp6", AF_INET6, IPPROTO_UDP},
+      {"/icmp", AF_INET, IPPROTO_ICMP}, {"/icmp6", AF_INET6, IPPROTO_ICMPV6},
       {"/raw", AF_INET, IPPROTO_RAW},   {"/raw6", AF_INET6, IPPROTO_RAW},
   };
+  const auto all = [&table, host, number_of] { return sockets_of(table, host, number_of); };
   for (const Table& one : kTables) {
-    tree.add_file(folder + one.name, [&table, host, number_of, one] {
-      return internet_table(sockets_of(table, host, number_of), one.family, one.protocol);
-    });
+    tree.add_file(folder + one.name, [all, one] { return internet_table(all(), one.family, one.protocol); });
   }
   for (const char* absent : {"/udplite", "/udplite6", "/ax25", "/ipx", "/appletalk", "/x25", "/rose", "/nr"})
     tree.mark_absent(folder + absent);
-  tree.add_file(folder + "/unix", [&table, host, number_of] { return unix_table(sockets_of(table, host, number_of)); });
+  tree.add_file(folder + "/sockstat", [all] { return socket_counts(all(), AF_INET); });
+  tree.add_file(folder + "/sockstat6", [all] { return socket_counts(all(), AF_INET6); });
+  tree.add_file(folder + "/snmp", [all] { return protocol_counters(all()); });
+  tree.add_file(folder + "/unix", [all] { return unix_table(all()); });
 }
 
 }  // namespace verbatim::supervisor

@@ -1,4 +1,5 @@
-// Lists of a host's sockets in /proc/[pid]/net: tcp, udp, icmp, each also with 6, and unix. ss(8) and netstat(8) show them.
+// Lists of a host's sockets in /proc/[pid]/net: tcp, udp, icmp, each also with 6, and unix; their numbers in
+// sockstat and snmp. ss(8) and netstat(8) show them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@
 namespace verbatim::supervisor {
 
 // `number_of`: inode number of a socket. Only sockets with a descriptor are listed.
-void add_socket_tables(VirtualTree& tree, const std::string& folder, const ProcessTable& table, std::size_t host,
+void add_socket_tables(VirtualTree& tree, const std::string& folder, const ProcessTable& table,
+                       std::size_t host,
                        const std::function<std::uint64_t(const VirtualFilePtr&)>& number_of);
 
 }  // namespace verbatim::supervisor
