@@ -243,8 +243,8 @@ int run_as_chosen(const RunPlan& plan, const RunOptions& options, RunChoices& ch
       report->places.push_back({explore::actor_name(simulation.components(), call.component), call});
     };
   }
-  // Call by call, so that calls inside slices and of parked threads are observed; the digest is the same.
-  if (options.call_by_call || !options.calls.empty() || options.on_call) supervisor_options.mode = supervisor::Mode::kCallByCall;
+  // Call by call, so that the polls of parked threads are listed, too; the digest is the same.
+  if (options.call_by_call || !options.calls.empty()) supervisor_options.mode = supervisor::Mode::kCallByCall;
   supervisor_options.shim_directory = plan.shim_directory;
   supervisor_options.code_files = plan.code_files;
   supervisor_options.run_after_run = plan.run_after_run;

@@ -21,7 +21,8 @@ namespace verbatim::cli {
 
 class ArmingOrder {
  public:
-  // Called for every call of the run's programs, in the order of the run (Supervisor::report_calls_to).
+  // Called for the calls of the run's programs, in the order of the run (Supervisor::report_calls_to). Empty polls of a
+  // parked thread may be left out; a program that depends on them is right by chance.
   void on_call(const supervisor::ProgramCall& event);
   // Ends the run: a thread that is in a sleep never left it.
   void finish();

@@ -31,9 +31,6 @@ using Json = nlohmann::ordered_json;
 
 // Real time after which a run is killed; only a program that never waits takes nearly as long.
 constexpr unsigned kRunSeconds = 60;
-// For a run whose calls are observed one by one, after the same run without it has succeeded: a poll loop takes hundreds of
-// times as long.
-constexpr unsigned kObservedRunSeconds = 5 * kRunSeconds;
 // Limits: processes of a run, and disk space of all runs together.
 constexpr std::size_t kMostProcesses = 200;
 constexpr std::uintmax_t kMostWritten = std::uintmax_t{1} << 30;
@@ -196,25 +193,18 @@ bool Grader::run_all() {
   return true;
 }
 
-// Runs in a process of its own. If the order of calls counts, a run that succeeds is repeated with its calls
-// observed one by one. This is slow for programs that poll for long, as some failing ones do.
+// Runs in a process of its own.
 int Grader::run_one(std::size_t number, int core) {
   ::alarm(kRunSeconds);
   RunOptions options = runs_[number].options;
   options.core = core;
   if (!runs_[number].watches_order) return run_recorded(number, std::move(options));
-  const pid_t plain = start_child(ChildOutput::kInherited, -1, [&] { return run_recorded(number, options); });
-  if (plain < 0) return kMachineFault;
-  const auto [status, is_interrupted] = supervisor::await_child(plain);
-  if (is_interrupted) return kInterrupted;
-  if (!WIFEXITED(status)) return silence_of(status).code;
-  if (WEXITSTATUS(status) != kAsExpected) return WEXITSTATUS(status);
-  ::alarm(kObservedRunSeconds);
   ArmingOrder order;
   options.on_call = [&order](const supervisor::ProgramCall& call) { order.on_call(call); };
   const int code = run_recorded(number, std::move(options));
   order.finish();
-  write_document(out_of(number) / kOrderFile, Json{{"sleeps", order.sleeps()}, {"mistake", order.mistake().value_or("")}}.dump());
+  if (code == kAsExpected)
+    write_document(out_of(number) / kOrderFile, Json{{"sleeps", order.sleeps()}, {"mistake", order.mistake().value_or("")}}.dump());
   return code;
 }
 
@@ -280,7 +270,7 @@ void Grader::collect(const WorkerPool::Ended& ended) {
   if (const auto much = too_much_.find(number); much != too_much_.end()) {
     run.failure = {much->second};
   } else if (WIFSIGNALED(ended.status)) {
-    run.failure = {"the run did not end within " + std::to_string(run.watches_order ? kObservedRunSeconds : kRunSeconds) +
+    run.failure = {"the run did not end within " + std::to_string(kRunSeconds) +
                    " s of real time"};
   } else if (WEXITSTATUS(ended.status) != kAsExpected) {
     run.failure = cause_of_run(output, out, submission_.folder());
