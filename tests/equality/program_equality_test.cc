@@ -66,7 +66,7 @@ TEST(FlushedReceives, slices_and_call_by_call) {
 // Before its horizon a thread itself performs the adapter's reads and writes.
 TEST(TouchedMemory, slices_and_call_by_call) {
   for (const std::vector<std::string>& options :
-       {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "3"}}) {
+       {std::vector<std::string>{}, {"--seed", "2"}, {"--freedom", "spec", "--seed", "5"}}) {
     expect_equal(run_both({.commands = {"server=" + support::quoted(TOUCHED_MEMORY),
                                         "client=" + support::quoted(TOUCHED_MEMORY) + " server"},
                            .options = options}));

@@ -79,7 +79,8 @@ struct RunOptions {
   std::vector<std::string> watch;  // hosts and switches in trace, capture and recording; empty: all
   std::string watch_time;          // "FROM..TO" in these; empty: the whole run
   std::string junit;  // file of the result as JUnit XML
-  std::function<void(const supervisor::ProgramCall&)> on_call;  // set by the grader: gets the calls of the programs, without the polls of parked threads
+  // Set by the grader: gets the calls of the programs, without the polls of parked threads.
+  std::function<void(const supervisor::ProgramCall&)> on_call;
   std::uint32_t snap_length = 0;  // bytes of each packet in the capture; 0: all
   std::string
       explain_latency;  // a file; "-": latency.txt and latency.json in --out, else standard error; empty: none
