@@ -1,10 +1,14 @@
 // Every lab's solution gets all points, its mistake loses the expected points, and hostile submissions are
 // harmless.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "tests/labs/folder.h"
 
@@ -164,6 +168,20 @@ TEST(Submission, that_fills_the_disk) {
       "int main(void) { int fd = open(\"/tmp/much\", O_CREAT | O_WRONLY, 0600);\n"
       "while (write(fd, block, sizeof block) > 0) continue; }\n",
       "more than 1 GiB");
+}
+
+TEST(Submission, is_not_blamed_for_what_others_write_to_the_disk) {
+  const support::TemporaryFolder others;
+  const Folder folder("05-completion-events", source_of("05-completion-events", "solution"));
+  std::thread writer([&others] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const int file = ::open((others.path() + "/much").c_str(), O_CREAT | O_WRONLY, 0600);
+    ::posix_fallocate(file, 0, off_t{3} << 29);
+    ::close(file);
+  });
+  const cli::Finished graded = folder.grade("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30");
+  writer.join();
+  EXPECT_EQ(graded.code, 0) << graded.out << graded.err;
 }
 
 TEST(Submission, that_includes_files_of_the_labs) {

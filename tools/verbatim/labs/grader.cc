@@ -17,6 +17,7 @@
 #include "sim/core/input_file.h"
 #include "sim/supervisor/machine/waiting.h"
 #include "tools/verbatim/labs/arming_order.h"
+#include "tools/verbatim/labs/disk_use.h"
 #include "tools/verbatim/labs/run_cause.h"
 #include "tools/verbatim/run_json.h"
 #include "tools/verbatim/run_plan.h"
@@ -52,20 +53,17 @@ std::int64_t last_start_ps(const fs::path& scenario) {
   return last;
 }
 
-// Number of the process's descendants; counting stops a few above kMostProcesses.
-std::size_t descendants_of(pid_t process) {
-  std::vector<pid_t> open = {process};
-  std::size_t count = 0;
-  while (!open.empty() && count <= kMostProcesses) {
-    const std::string folder = "/proc/" + std::to_string(open.back()) + "/task";
-    open.pop_back();
+// The process and its descendants; the list ends a few above kMostProcesses.
+std::vector<pid_t> family_of(pid_t process) {
+  std::vector<pid_t> family = {process};
+  for (std::size_t i = 0; i < family.size() && family.size() <= kMostProcesses; ++i) {
     std::error_code error;
-    for (const fs::directory_entry& task : fs::directory_iterator(folder, error)) {
+    for (const fs::directory_entry& task : fs::directory_iterator("/proc/" + std::to_string(family[i]) + "/task", error)) {
       std::ifstream children(task.path() / "children");
-      for (pid_t child; children >> child; ++count) open.push_back(child);
+      for (pid_t child; children >> child;) family.push_back(child);
     }
   }
-  return count;
+  return family;
 }
 
 std::uint64_t rnr_naks_in(const nlohmann::json& run) {
@@ -244,13 +242,19 @@ void Grader::collect_looks(const fs::path& out) {
   }
 }
 
-// Kills runs that exceed the limits of a lab.
+// Kills runs that exceed the limits of a lab. Others may write to the same disk, so files are counted when it has lost space.
 void Grader::watch(const WorkerPool& pool) {
   std::error_code error;
   const std::uintmax_t free = fs::space(submission_.folder(), error).available;
-  const bool is_filling = !error && free_before_ > free && free_before_ - free > kMostWritten;
+  bool is_filling = !error && free_before_ > free && free_before_ - free > kMostWritten;
+  if (is_filling) {
+    std::uintmax_t written = bytes_below(submission_.folder());
+    for (const auto& [number, process] : pool.running()) written += bytes_of_run(family_of(process));
+    is_filling = written > kMostWritten;
+    if (!is_filling) free_before_ = free;
+  }
   for (const auto& [number, process] : pool.running()) {
-    const bool is_crowd = descendants_of(process) > kMostProcesses;
+    const bool is_crowd = family_of(process).size() > kMostProcesses;
     if (!is_filling && !is_crowd) continue;
     too_much_[static_cast<std::size_t>(number)] = is_crowd
                                                       ? "the program has more than " + std::to_string(kMostProcesses) + " processes"

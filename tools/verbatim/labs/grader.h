@@ -82,7 +82,7 @@ class Grader {
   std::vector<Question> questions_;  // in the order of the criteria
   std::size_t ended_ = 0;            // number of runs
   supervisor::MachineLooks looks_;
-  std::uintmax_t free_before_ = 0;   // bytes of free disk space at the start
+  std::uintmax_t free_before_ = 0;   // bytes of free disk space when the run's files were last known to be within the limit
   std::map<std::size_t, std::string> too_much_;  // reason for which a run was killed, by run
 };
 
