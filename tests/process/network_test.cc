@@ -137,6 +137,17 @@ TEST(Network, tools_show_interfaces_and_numbers_of_sockets) {
             " 0 INET 3 2 1 FRAG 0 0 0;  0 0 0 0 0 0 0 0 LRU;  ;  0 0 0 0 0 0 100 0 0;  VmRSS: 0 kB VmStk: 0 kB VmSwap: 0 kB; CurrEstab1\nb'x'\n");
 }
 
+TEST(Network, addresses_without_a_route_are_unreachable_at_once) {
+  EXPECT_EQ(with_faults("",
+                        "for host in ('10.0.0.99', '8.8.8.8', '224.0.0.1', 'fd00::99', '2001:db8::1'):\n"
+                        "  family = socket.AF_INET6 if ':' in host else socket.AF_INET\n"
+                        "  for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):\n"
+                        "    print(socket.socket(family, kind).connect_ex((host, 9)), end=' ')\n"
+                        "  try: print(socket.socket(family, socket.SOCK_DGRAM).sendto(b'x', (host, 9)))\n  except OSError as e: print(e.errno)\n",
+                        {}),
+            "113 0 1\n101 101 101\n101 101 101\n113 0 1\n101 101 101\n");
+}
+
 // Datagrams longer than the MTU of the interface, if fragments are forbidden.
 TEST(Network, datagrams_longer_than_the_mtu_are_refused_with_it) {
   EXPECT_EQ(with_faults("",

@@ -64,7 +64,7 @@ IoResult DatagramSocket::connect(Process&, Name name, bool, VirtualFilePtr&) {
   int error;
   const auto remote = parse_endpoint(family(), name, &error);
   if (!remote) return error;
-  if (remote->address.multicast()) return -ENETUNREACH;
+  if (!network_.has_route(remote->address, host_)) return -ENETUNREACH;
   if (!bound_) {
     if (const int failure = bind_to({any_address(family()), 0})) return failure;
   }
@@ -92,7 +92,7 @@ std::optional<IpPacket> DatagramSocket::packet_to(Name to, int* error) {
     return std::nullopt;
   }
   *error = -ENETUNREACH;
-  if (remote.address.multicast()) return std::nullopt;
+  if (!network_.has_route(remote.address, host_)) return std::nullopt;
   if (!bound_) {
     if ((*error = bind_to({any_address(family()), 0})) != 0) return std::nullopt;
   }

@@ -40,6 +40,12 @@ Duration TcpNetwork::latency(std::size_t from, std::size_t to) const {
   return from == to ? kLoopbackLatency : spec_.latency;
 }
 
+bool TcpNetwork::has_route(const IpAddress& remote, std::size_t host) const {
+  if (remote.multicast()) return false;
+  return remote.any() || remote.loopback() || host_of(remote, host) >= 0 ||
+         ib::find_route(routes_of(hosts_[host]), gid_of(remote)).has_value();
+}
+
 IpAddress TcpNetwork::source_for(const IpAddress& remote, std::size_t host) const {
   if (remote.any()) return remote.is_v4() ? IpAddress::v4(INADDR_LOOPBACK) : IpAddress::v6_loopback();
   if (host_of(remote, host) == static_cast<int>(host)) return remote;

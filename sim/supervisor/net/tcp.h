@@ -47,6 +47,8 @@ class TcpNetwork {
   NetworkFate fate_of(NetworkProtocol protocol, std::size_t from, std::size_t to, Instant when) const {
     return spec_.faults && from != to ? spec_.faults(protocol, from, to, when) : NetworkFate{};
   }
+  // Whether packets of `host` for `remote` leave it, or are its own. False for multicast groups, to which nothing is sent.
+  bool has_route(const IpAddress& remote, std::size_t host) const;
   // The source address of `host` for packets to `remote`, of the same family.
   IpAddress source_for(const IpAddress& remote, std::size_t host) const;
 

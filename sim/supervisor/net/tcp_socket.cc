@@ -172,7 +172,7 @@ int TcpSocket::start(const Endpoint& remote) {
     case State::kFresh:
       break;
   }
-  if (remote.address.multicast()) return -ENETUNREACH;
+  if (!network_.has_route(remote.address, host_)) return -ENETUNREACH;
   if (v6_only_ && remote.address.is_v4()) return -ENETUNREACH;
   if (!bound_) {
     const int error = bind_to(Endpoint{any_address(family()), 0});
