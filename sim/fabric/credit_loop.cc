@@ -38,7 +38,11 @@ class KeptSpace {
       return kept + output.port->first_blocks(output.lane) <= output.port->far_blocks();
     }
     const SharedBuffer& groups = *buffer.groups();
-    return groups.can_have_room_again(buffer.group_of(far.number(), output.lane), cells_of(groups));
+    const std::size_t group = buffer.group_of(far.number(), output.lane);
+    const std::vector<std::uint64_t>& kept = cells_of(groups);
+    const bool is_kept_whole = kept[group] != 0 && kept[group] >= groups.used_cells(group);
+    if (is_kept_whole && far.resumes_at_departure(output.lane)) return false;
+    return groups.can_have_room_again(group, kept);
   }
 
  private:

@@ -5,12 +5,12 @@
 // search starts with all such outputs and removes each that could proceed if every packet left except those
 // in the queues of remaining outputs. The outputs that remain never proceed, whatever the others do. With
 // shared memory, an output also remains if packets that never leave occupy so much of it that its far end
-// cannot resume the output. A pause storm (`Port::set_pause_storm`) holds no cycle, because it may end.
+// cannot resume the output, or if no packet of the paused group ever leaves: its far end decides only then
+// (`shared_buffer.h`), however much memory others have freed. A pause storm (`Port::set_pause_storm`) holds
+// no cycle, because it may end.
 //
-// Two kinds of deadlock can be missed: one with copies of a multicast packet, whose space counts as free
-// once one of them can leave, and one in which memory is free again but the paused group is not
-// re-evaluated (`shared_buffer.h`). No IBA clause forbids such routes; the subnet manager has to avoid
-// them.
+// A deadlock with copies of a multicast packet can be missed, whose space counts as free once one of them
+// can leave. No IBA clause forbids such routes; the subnet manager has to avoid them.
 #pragma once
 
 #include <cstdint>

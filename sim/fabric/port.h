@@ -152,6 +152,10 @@ class alignas(64) Port final : private LinkUser, private SpaceListener {
   // Bit n: the far end pauses priority n at present; the far end has been asked to pause it.
   std::uint8_t paused_lanes();
   std::uint8_t asked_pauses() const { return has_pauses_ ? link_->pauses()->asked() : std::uint8_t{0}; }
+  // Whether the far end has been asked to pause a priority, until a packet of that group leaves this device.
+  bool resumes_at_departure(ib::VirtualLane lane) const {
+    return has_pauses_ && ((asked_pauses() & ~extras_->pause_storm) >> lane.value & 1) != 0;
+  }
   // Simulates a broken device: from now on it requests pauses of these priorities (bit n: priority n),
   // regardless of free space; 0: ends it. The link must have pauses at both ends.
   void set_pause_storm(std::uint8_t priorities);
