@@ -155,6 +155,7 @@ void check_traffic(const ScenarioSpec& scenario, Diagnostics& diagnostics) {
   }
   const std::vector<std::string> pointers = pointers_of(scenario);
   warn_of_unmarked_traffic(scenario, pointers, diagnostics);
+  warn_of_unpaused_traffic(scenario, pointers, diagnostics);
   std::vector<bool> is_refused(scenario.traffic.kinds.size());
   for (const workload::FlowPlan& flow : scenario.traffic.flows) {
     bool has_room = true;

@@ -196,10 +196,12 @@ TEST(MarkingKeys, thresholds_are_in_proportion_to_the_rate) {
   EXPECT_EQ(fabric::marking_of(fabric::MarkingProfile{}, ByteTime{320, 1}), nullptr);
 }
 
-std::string traffic_warnings(const std::string& nic, const std::string& flows, const std::string& switch_profile = "hpcc_switch") {
+std::string traffic_warnings(const std::string& nic, const std::string& flows, const std::string& switch_profile = "hpcc_switch",
+                             const std::string& trust = "dscp") {
   Folder folder;
   Diagnostics diagnostics;
-  folder.write("nic.json", R"({"profile": "hca", "name": "nic", "virtual_lanes": 8, "trust": "dscp", "congestion_control": {)" + nic + "}}");
+  folder.write("nic.json", R"({"profile": "hca", "name": "nic", "virtual_lanes": 8, "trust": ")" + trust +
+                               R"(", "congestion_control": {)" + nic + "}}");
   folder.write("t.json", R"({"name": "t", "link_layer": "roce", "generate": {"shape": "star", "hosts": 2, "rate": "100 Gbps",
                              "hca": "nic.json", "switch": ")" + switch_profile + "\"}}");
   load_scenario(folder.write("s.json", R"({"name": "s", "topology": "t.json", )" + flows + "}"), with_profiles(), diagnostics);
@@ -226,6 +228,19 @@ TEST(Marking, traffic_that_no_switch_marks_is_a_warning_if_its_controller_needs_
   EXPECT_EQ(traffic_warnings(nv, plain + "]", "spectrum"), "");
   EXPECT_EQ(traffic_warnings(nv, plain + "]", "ethernet_switch"), "") << "no marks at all are seen at once";
   EXPECT_EQ(traffic_warnings(R"("controller": "swift")", plain + "]"), "");
+}
+
+TEST(Pauses, traffic_in_another_lane_than_the_priority_that_the_switch_pauses_is_a_warning) {
+  const std::string none = R"("controller": "none")";
+  const auto flow = [](const std::string& keys) { return R"({"from": "h1", "to": "h0", "bytes": "1 MiB")" + keys + "}"; };
+  const std::string classed = flow(R"(, "traffic_class": 104)");
+  EXPECT_EQ(traffic_warnings(none, R"("flows": [)" + classed + "," + classed.substr(0, classed.size() - 1) + R"(, "start": "1 us"}])", "spectrum", "pcp"),
+            "/flows/0: nic trusts VLAN tags and sends packets of service level 0 by lane 0, and spectrum trusts DSCP and gives traffic "
+            "class 104 priority 3: its pauses do not stop these packets, and it drops what finds no space; the same of 1 other entry; give the profile of the "
+            "adapters \"trust\": \"dscp\", or the traffic the \"service_level\" of that priority\n");
+  EXPECT_EQ(traffic_warnings(none, R"("flows": [)" + classed + "]", "spectrum", "dscp"), "");
+  EXPECT_EQ(traffic_warnings(none, R"("flows": [)" + flow(R"(, "traffic_class": 104, "service_level": 3)") + "]", "spectrum", "pcp"), "");
+  EXPECT_EQ(traffic_warnings(none, R"("flows": [)" + flow("") + "]", "spectrum", "pcp"), "");
 }
 
 }  // namespace

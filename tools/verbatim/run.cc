@@ -473,6 +473,7 @@ std::optional<RunPlan> make_plan(const RunOptions& options, const config::LoadOp
     print(findings_in_keeper(diagnostics, load_options));
     return std::nullopt;
   }
+  for (const config::Finding& warning : diagnostics.warnings()) plan.warnings.push_back(config::to_string(warning));
   plan.shim_directory = shim_directory();
   if (plan.shim_directory.empty()) {
     complain(
@@ -505,7 +506,9 @@ bool warn_of_topology(const RunPlan& plan, const RunOptions& options) {
   config::Diagnostics diagnostics;
   config::warn_of_device_limits(plan.scenario.topology, diagnostics);
   if (diagnostics.empty()) config::warn_of_reroutes(plan.scenario, diagnostics);
-  for (const config::Finding& warning : diagnostics.warnings()) spdlog::warn("{}", config::to_string(warning));
+  std::vector<std::string> warnings = plan.warnings;
+  for (const config::Finding& warning : diagnostics.warnings()) warnings.push_back(config::to_string(warning));
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   const bool has_ranges = !plan.scenario.arguments.empty();
   for (const std::string& name : has_ranges ? std::vector<std::string>() : config::names_in_commands(plan.scenario)) {
     spdlog::warn("{{{}}} in a command is text, since nothing gives its range; for a number write {}", name,

@@ -36,6 +36,7 @@ inline constexpr Duration kWallLimitOfSeed = std::chrono::minutes(10);
 
 struct RunPlan {
   config::ScenarioSpec scenario;  // with options of the command line applied
+  std::vector<std::string> warnings;  // of the scenario
   std::vector<supervisor::ProgramSpec> programs;  // in the order of the scenario's
   std::string shim_directory;
   Duration stuck_after = std::chrono::seconds(60);  // wall time
