@@ -105,6 +105,65 @@ TEST(Sonic, buffers_marks_and_schedulers_become_a_profile) {
   }
 }
 
+TEST(Sonic, queues_without_a_curve_do_not_mark) {
+  const std::string neighbours = R"("Ethernet0": {"name": "h1"}, "Ethernet4": {"name": "h2"})";
+  const auto queues_of = [&](const std::string& tables) {
+    const Imported result = import_texts({{"leaf1.json", config_of("leaf1", neighbours, tables)}}, on_spectrum());
+    EXPECT_TRUE(result.topology) << result.findings;
+    return result.topology ? result.topology->switches[0].switch_profile.marking.queues.size() : 99;
+  };
+  EXPECT_EQ(queues_of(R"(, "QUEUE": {"Ethernet0|3": {"wred_profile": "W"}}, "WRED_PROFILE": {"W": {"ecn": "ecn_none"}})"), 0u);
+  EXPECT_EQ(queues_of(R"(, "QUEUE": {"Ethernet0|3": {"scheduler": "s"}}, "SCHEDULER": {"s": {"type": "DWRR", "weight": "4"}})"), 0u);
+  EXPECT_GT(queues_of(""), 0u) << "a file without queues says nothing of marks";
+}
+
+TEST(Sonic, what_a_buffer_profile_lacks_or_cannot_express_is_said) {
+  const std::string tables = R"(, "BUFFER_PROFILE": {"a": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "0"},
+      "b": {"pool": "ingress_lossy_pool", "size": "0", "static_th": "100"},
+      "c": {"pool": "ingress_lossless_pool", "size": "1000", "xon": "9999", "xoff": "4096", "dynamic_th": "0"}},
+      "BUFFER_PG": {"Ethernet0|3": {"profile": "a"}, "Ethernet0|0": {"profile": "b"}, "Ethernet0|4": {"profile": "c"},
+      "Ethernet0|5": {"profile": "d"}})";
+  const Imported result = import_texts({{"leaf1.json", config_of("leaf1", R"("Ethernet0": {"name": "h1"})", tables)}}, on_spectrum());
+  ASSERT_TRUE(result.topology) << result.findings;
+  for (const char* const sentence :
+       {"BUFFER_PROFILE a of a lossless pool has no xoff; the headroom is that of the cable\n",
+        "BUFFER_PROFILE b: static_th; thresholds here are dynamic, those of the switch profile\n",
+        "BUFFER_PROFILE c: xon 9999 is more than its size 1000\n", "BUFFER_PG: there is no BUFFER_PROFILE \"d\"\n"}) {
+    EXPECT_NE(result.assumed().find(std::string("left out of account, of leaf1: ") + sentence), std::string::npos) << result.assumed();
+  }
+}
+
+TEST(Sonic, ends_of_a_cable_that_differ_are_refused_and_ports_that_are_down_left_out) {
+  const auto one = [](const std::string& name, const std::string& other, const std::string& port, const std::string& more) {
+    return R"({"DEVICE_METADATA": {"localhost": {"hostname": ")" + name + R"("}}, "PORT": {"Ethernet0": {)" + port +
+           R"(}, "Ethernet4": {"speed": "100000"}}, "DEVICE_NEIGHBOR": {"Ethernet0": {"name": ")" + other +
+           R"(", "port": "Ethernet0"}, "Ethernet8": {"name": ")" + other + R"(", "port": "Ethernet8"}, "Ethernet4": {"name": "h)" + name + R"("}})" + more + "}";
+  };
+  const auto import_pair = [&](const std::string& port_a, const std::string& more_a, const std::string& port_b, const std::string& more_b) {
+    return import_texts({{"a.json", one("a", "b", port_a, more_a)}, {"b.json", one("b", "a", port_b, more_b)}});
+  };
+  const std::string usual = R"("speed": "100000")";
+  const Imported speeds = import_pair(usual, "", R"("speed": "40000")", "");
+  EXPECT_NE(speeds.findings.find("the ends of this cable differ in speed: \"100000\" here, \"40000\" at b Ethernet0"), std::string::npos)
+      << speeds.findings;
+  const Imported priorities = import_pair(usual, R"(, "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}})", usual,
+                                          R"(, "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3"}})");
+  EXPECT_NE(priorities.findings.find("the ends of this cable differ in pfc_enable: \"3,4\" here, \"3\" at b Ethernet0"), std::string::npos)
+      << priorities.findings;
+  const Imported lengths = import_pair(usual, R"(, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "5m"}})", usual,
+                                       R"(, "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m"}})");
+  ASSERT_TRUE(lengths.topology) << lengths.findings;
+  EXPECT_NE(lengths.assumed().find("the greater length of the cable of a Ethernet0: CABLE_LENGTH has 5m, and 40m at the other end"),
+            std::string::npos)
+      << lengths.assumed();
+  const Imported down = import_pair(usual + R"(, "mtu": "9100")", "", usual + R"(, "admin_status": "down")", "");
+  ASSERT_TRUE(down.topology) << down.findings;
+  EXPECT_EQ(down.topology->links.size(), 3u);
+  EXPECT_NE(down.assumed().find("left out of account, of b: the cable of port Ethernet0, whose admin_status is down"), std::string::npos)
+      << down.assumed();
+  EXPECT_NE(down.assumed().find("an MTU of 1500 of all adapters' interfaces"), std::string::npos) << down.assumed();
+}
+
 TEST(Sonic, without_a_profile_to_begin_with_values_are_left_out_and_said_to_be) {
   const Imported result = import_texts({{"leaf1.json", config_of("leaf1", R"("Ethernet0": {"name": "h1"})", kQosTables)}});
   ASSERT_TRUE(result.topology) << result.findings;

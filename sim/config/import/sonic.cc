@@ -13,6 +13,8 @@ namespace verbatim::config::imports {
 
 namespace {
 
+constexpr std::uint64_t kUsualMtu = 1500;  // of interfaces for which a topology gives none
+
 // A port's name; sorts by prefix and then by number.
 struct PortName {
   std::string prefix;
@@ -22,7 +24,8 @@ struct PortName {
 
 PortName name_of(const std::string& text) {
   const std::size_t digits = text.find_last_not_of("0123456789") + 1;
-  return {text.substr(0, digits), whole_number(std::string_view(text).substr(digits), 1'000'000'000).value_or(0)};
+  return {text.substr(0, digits),
+          whole_number(std::string_view(text).substr(digits), 1'000'000'000).value_or(0)};
 }
 
 struct Neighbour {
@@ -34,6 +37,8 @@ struct SwitchFile {
   std::string name;
   std::map<std::string, std::uint32_t> ports;  // port numbers, by name
   std::map<std::string, std::string> speeds, lengths, lossless;
+  std::set<std::string> down;  // ports that the administrator has switched off
+  std::uint64_t most_mtu = 0;  // of all ports; 0: not in the file
   std::map<std::string, Neighbour> neighbours;
   std::shared_ptr<const SonicValues> values;
 };
@@ -69,6 +74,14 @@ class SonicReader {
       return std::nullopt;
     }
     note_left_out();
+    std::uint64_t most_mtu = 0;
+    for (const auto& [name, one] : files_) most_mtu = std::max(most_mtu, one.most_mtu);
+    if (most_mtu > kUsualMtu)
+      fabric_.assumptions.push_back(
+          {"an MTU of " + std::to_string(kUsualMtu) +
+               " of all adapters' interfaces, as the files are of switches, whose ports have up to " +
+               std::to_string(most_mtu),
+           "/interface_mtu"});
     return std::move(fabric_);
   }
 
@@ -84,8 +97,10 @@ class SonicReader {
     for (const auto& [name, one] : files_)
       for (const std::string& sentence : one.values->left_out) switches[sentence].push_back(name);
     for (const auto& [sentence, names] : switches) {
-      const std::string others = names.size() == 1 ? "" : " and " + std::to_string(names.size() - 1) + " more";
-      fabric_.assumptions.push_back({"left out of account, of " + names.front() + others + ": " + sentence, "the profiles of these switches"});
+      const std::string others =
+          names.size() == 1 ? "" : " and " + std::to_string(names.size() - 1) + " more";
+      fabric_.assumptions.push_back({"left out of account, of " + names.front() + others + ": " + sentence,
+                                     "the profiles of these switches"});
     }
   }
 
@@ -93,7 +108,9 @@ class SonicReader {
   static std::string text_at(const Json& json, const char* key) {
     const auto found = json.is_object() ? json.find(key) : json.end();
     if (!json.is_object() || found == json.end()) return {};
-    return found->is_string() ? found->get<std::string>() : found->is_number_integer() ? found->dump() : std::string();
+    return found->is_string()           ? found->get<std::string>()
+           : found->is_number_integer() ? found->dump()
+                                        : std::string();
   }
 
   static const Json& table_of(const Json& json, const char* key) {
@@ -121,6 +138,8 @@ class SonicReader {
     for (const auto& [port, entry] : table_of(*json, "PORT").items()) {
       names.insert(name_of(port));
       one.speeds[port] = text_at(entry, "speed");
+      if (text_at(entry, "admin_status") == "down") one.down.insert(port);
+      one.most_mtu = std::max(one.most_mtu, whole_number(text_at(entry, "mtu"), 65'535).value_or(0));
     }
     for (const auto& [port, entry] : table_of(*json, "DEVICE_NEIGHBOR").items()) {
       names.insert(name_of(port));
@@ -147,8 +166,8 @@ class SonicReader {
     for (const PortName& name : names) in_order.push_back(name.prefix + std::to_string(name.number));
     one.values = std::make_shared<const SonicValues>(values_of_sonic(*json, in_order));
     if (!files_.try_emplace(one.name, one).second)
-      add(source.path, "/DEVICE_METADATA/localhost/hostname", "there are two switches named " + in_quotes(one.name),
-          "give each file a name of its own");
+      add(source.path, "/DEVICE_METADATA/localhost/hostname",
+          "there are two switches named " + in_quotes(one.name), "give each file a name of its own");
   }
 
   std::uint32_t number_of(const SwitchFile& file, const std::string& port) const {
@@ -159,12 +178,15 @@ class SonicReader {
 
   void cable(const SwitchFile& here, const std::string& port, const Neighbour& neighbour) {
     const std::string pointer = join_pointer("/DEVICE_NEIGHBOR", port);
+    if (here.down.contains(port)) return leave_out_cable(here.name, port);
     const End near{devices_.at(here.name), number_of(here, port)};
     End far;
+    std::optional<std::int64_t> length = length_of(here, port);
     if (const auto there = files_.find(neighbour.name); there != files_.end()) {
       const std::uint32_t number = number_of(there->second, neighbour.port);
       if (number == 0)
-        return add(here.source->path, pointer, in_quotes(neighbour.name) + " has no port " + in_quotes(neighbour.port),
+        return add(here.source->path, pointer,
+                   in_quotes(neighbour.name) + " has no port " + in_quotes(neighbour.port),
                    "see the table PORT of " + there->second.source->path);
       if (there->first == here.name)
         return add(here.source->path, pointer, "the switch is its own neighbour", "remove the entry");
@@ -175,13 +197,16 @@ class SonicReader {
                    "port " + in_quotes(neighbour.port) + " of " + in_quotes(neighbour.name) +
                        " does not name this port as its neighbour",
                    "correct one of the two files; the other is " + there->second.source->path);
-      if (there->first < here.name) return;  // reported from the other end
+      if (there->second.down.contains(neighbour.port)) return;  // told from the other end, as are these
+      if (there->first < here.name) return;
+      compare_ends(here, port, there->second, neighbour.port, pointer);
+      length = std::max(length, length_of(there->second, neighbour.port));
       far = {devices_.at(there->first), number};
     } else {
       far = {fabric_.devices.size(), 1};
       fabric_.devices.push_back({.name = neighbour.name});
     }
-    Cable cable{near, far, rate_of(here, port, pointer), std::nullopt, length_of(here, port)};
+    Cable cable{near, far, rate_of(here, port, pointer), std::nullopt, length};
     if (const auto lossless = here.lossless.find(port); lossless != here.lossless.end())
       cable.lossless_priorities = lossless->second;
     if (const auto headroom = here.values->headrooms.find(port); headroom != here.values->headrooms.end())
@@ -189,13 +214,43 @@ class SonicReader {
     fabric_.cables.push_back(std::move(cable));
   }
 
+  void leave_out_cable(const std::string& name, const std::string& port) {
+    fabric_.assumptions.push_back(
+        {"left out of account, of " + name + ": the cable of port " + port + ", whose admin_status is down",
+         "/links"});
+  }
+
+  // Adds a finding for each value that the two ends of a cable must share and do not.
+  void compare_ends(const SwitchFile& here, const std::string& port, const SwitchFile& there,
+                    const std::string& far_port, const std::string& pointer) {
+    const auto compare = [&](const char* what, const auto& values, const auto& far_values) {
+      const auto near = values.find(port), far = far_values.find(far_port);
+      if (near == values.end() || far == far_values.end() || near->second.empty() || far->second.empty() ||
+          near->second == far->second)
+        return;
+      add(here.source->path, pointer,
+          std::string("the ends of this cable differ in ") + what + ": " + in_quotes(near->second) +
+              " here, " + in_quotes(far->second) + " at " + there.name + " " + far_port,
+          "correct one of the two files; the other is " + there.source->path);
+    };
+    compare("speed", here.speeds, there.speeds);
+    compare("pfc_enable", here.lossless, there.lossless);
+    const auto length = length_of(here, port), far_length = length_of(there, far_port);
+    if (length && far_length && *length != *far_length)
+      fabric_.assumptions.push_back({"the greater length of the cable of " + here.name + " " + port +
+                                         ": CABLE_LENGTH has " + here.lengths.at(port) + ", and " +
+                                         there.lengths.at(far_port) + " at the other end",
+                                     "/links/…/length"});
+  }
+
   // SONiC's speeds are in Mbps.
   std::string rate_of(const SwitchFile& file, const std::string& port, const std::string& pointer) {
     const auto found = file.speeds.find(port);
     if (found == file.speeds.end() || found->second.empty()) return {};
     std::string problem, hint;
-    const auto rate =
-        whole_number(found->second, 10'000'000) ? parse_link_rate(found->second + " Mbps", &problem, &hint) : std::nullopt;
+    const auto rate = whole_number(found->second, 10'000'000)
+                          ? parse_link_rate(found->second + " Mbps", &problem, &hint)
+                          : std::nullopt;
     if (rate) return format_quantity(bits_per_second(*rate), Dimension::kRate);
     add(file.source->path, join_pointer("/PORT", port) + "/speed",
         in_quotes(found->second) + " is not a rate that links have here (seen from " + pointer + ")",

@@ -169,9 +169,17 @@ class SonicTables {
         if (group == nullptr) continue;
         const std::string name = referred(member_text(*group, "profile"));
         const Json* const profile = entry("BUFFER_PROFILE", name);
-        if (profile == nullptr) continue;
+        if (profile == nullptr) {
+          if (!name.empty()) leave_out("BUFFER_PG: there is no BUFFER_PROFILE " + in_quotes(name));
+          continue;
+        }
         const std::string source = "BUFFER_PROFILE " + name;
+        if (profile->contains("static_th"))
+          leave_out(source + ": static_th; thresholds here are dynamic, those of the switch profile");
         const auto xoff = bytes(*profile, "xoff", kMostLaneBytes);
+        if (member_text(*profile, "pool").find("lossless") != std::string::npos &&
+            !profile->contains("xoff") && !profile->contains("static_th"))
+          leave_out(source + " of a lossless pool has no xoff; the headroom is that of the cable");
         if (xoff && *xoff > 0) {
           SonicValues::Headroom& headroom = values_.headrooms[port];
           headroom.bytes = std::max(headroom.bytes, *xoff);
@@ -211,6 +219,8 @@ class SonicTables {
       else if (!shared.contains(key) || shared[key]["value"] != *value)
         differing.insert(key);
     };
+    if (xon && size && *xon > *size)
+      leave_out(source + ": xon " + std::to_string(*xon) + " is more than its size " + std::to_string(*size));
     const auto text = [](std::uint64_t bytes) { return std::optional<Json>(size_text(bytes)); };
     take("reserved", size ? text(*size > xoff ? *size - xoff : *size) : std::nullopt);
     const auto alpha = threshold(profile);
@@ -219,6 +229,11 @@ class SonicTables {
                           : xon && *xon > 0     ? text(*xon)
                                                 : std::nullopt);
     has_lossless = true;
+  }
+
+  bool describes_queues() const {
+    constexpr const char* kTables[] = {"QUEUE", "WRED_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "SCHEDULER"};
+    return std::ranges::any_of(kTables, [this](const char* name) { return config_.contains(name); });
   }
 
   void read_queues() {
@@ -250,7 +265,8 @@ class SonicTables {
     }
     Json curves = Json::array();
     for (const auto& [name, lanes] : marked) add_curve(name, lanes, curves);
-    if (!curves.empty()) values_.profile["marking"]["queues"] = std::move(curves);
+    // A queue without a WRED profile that marks does not mark, whatever other switches of this kind do.
+    if (describes_queues()) values_.profile["marking"]["queues"] = std::move(curves);
   }
 
   // Gives every queue a share, so that each can send.
@@ -258,7 +274,8 @@ class SonicTables {
     std::string lanes;
     for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
       const auto is_it = [lane](const Json& share) { return share["lane"] == lane; };
-      if (strict.find(std::to_string(lane)) != std::string::npos || std::ranges::any_of(shares, is_it)) continue;
+      if (strict.find(std::to_string(lane)) != std::string::npos || std::ranges::any_of(shares, is_it))
+        continue;
       shares.push_back(Json::object({{"lane", lane}, {"weight", 1}}));
       lanes += (lanes.empty() ? "" : ", ") + std::to_string(lane);
     }
