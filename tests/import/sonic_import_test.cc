@@ -139,7 +139,8 @@ TEST(Sonic, ends_of_a_cable_that_differ_are_refused_and_ports_that_are_down_left
            R"(}, "Ethernet4": {"speed": "100000"}}, "DEVICE_NEIGHBOR": {"Ethernet0": {"name": ")" + other +
            R"(", "port": "Ethernet0"}, "Ethernet8": {"name": ")" + other + R"(", "port": "Ethernet8"}, "Ethernet4": {"name": "h)" + name + R"("}})" + more + "}";
   };
-  const auto import_pair = [&](const std::string& port_a, const std::string& more_a, const std::string& port_b, const std::string& more_b) {
+  const auto import_pair = [&](const std::string& port_a, const std::string& more_a, const std::string& port_b,
+                               const std::string& more_b) {
     return import_texts({{"a.json", one("a", "b", port_a, more_a)}, {"b.json", one("b", "a", port_b, more_b)}});
   };
   const std::string usual = R"("speed": "100000")";
